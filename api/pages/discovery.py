@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from api.access.prices import PRICES
-from api.access.x402 import requirements
+from api.access.x402 import offers
 from api.documents.cache import Document
 from api.documents.catalogue import once_a_publication
 from api.endpoints import ENDPOINTS, Endpoint
@@ -239,9 +239,7 @@ def payable(settings: Settings) -> dict[str, Any]:
 
 def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     path = example_path(endpoint)
-    accepts = (
-        [requirements.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
-    )
+    accepts = [offers.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
     return {
         "resource": {"url": settings.base_url + path, "description": PRICES[endpoint.id].title, "mimeType": _JSON},
         "type": "http",

@@ -20,7 +20,7 @@ from api.access.x402.signature import digest, domain_separator, is_signed_by_pay
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER, KEYS
 from tests.stand_ins.facilitator import Facilitator, Fault
-from tests.stand_ins.trade import NONCE_USED, PATH, PAY_TO, PRICE, SPANS, Trade, at_once, reason, receipt
+from tests.stand_ins.trade import LIMITS, NONCE_USED, PATH, PAY_TO, PRICE, Trade, at_once, reason, receipt
 
 BATCH = "0x" + "ba" * 32
 
@@ -76,7 +76,7 @@ def test_the_ledger_takes_a_transfer_once(trade: Trade) -> None:
     from api.access.x402.reconciler import Reconciler
 
     reconciler = Reconciler(trade.gate.accounts.ledger, None, trade.clock)
-    assert reconciler.write_settled(doubtful, Settled(row.tx, row.log_index), answered=False)
+    assert reconciler.record_settled(doubtful, Settled(row.tx, row.log_index), answered=False)
     assert (trade.row(second).state, trade.row(second).error) == ("failed", NONCE_USED)
 
 
@@ -86,12 +86,12 @@ def test_a_look_without_the_event_is_undecided_and_never_paid(trade: Trade) -> N
     chain = Chain(trade.node.url)
     trade.settle_outside(payment)
     trade.node.logs_hidden = True
-    assert chain.look(terms, int(time.time())) == Undecided()
+    assert chain.authorization_state(terms, int(time.time())) == Undecided()
     assert trade.get(payment).status_code == 402, "spent before it reached this service"
     trade.node.logs_hidden = False
-    assert isinstance(chain.look(terms, int(time.time())), Paid)
-    assert chain.look(replace(terms, amount=2000), int(time.time())) == SpentElsewhere()
-    assert chain.look(replace(terms, pay_to="0x" + "22" * 20), int(time.time())) == SpentElsewhere()
+    assert isinstance(chain.authorization_state(terms, int(time.time())), Paid)
+    assert chain.authorization_state(replace(terms, amount=2000), int(time.time())) == SpentElsewhere()
+    assert chain.authorization_state(replace(terms, pay_to="0x" + "22" * 20), int(time.time())) == SpentElsewhere()
 
 
 def _call() -> Any:
@@ -191,7 +191,7 @@ def test_every_lie_of_every_facilitator_reconciles(trade: Trade, who: str) -> No
 
 
 def test_while_the_node_is_away_so_many_claims_are_believed_and_no_more(trade: Trade) -> None:
-    trade.restart(replace(SPANS, unproven=2))
+    trade.restart(replace(LIMITS, unproven=2))
     trade.node.down = True
     payments = [trade.payment() for _ in range(3)]
     assert [trade.get(each).status_code for each in payments] == [200, 200, 503]
@@ -201,14 +201,14 @@ def test_while_the_node_is_away_so_many_claims_are_believed_and_no_more(trade: T
     assert trade.get(payments[2]).status_code == 200
     assert trade.paid == 3 * PRICE
     assert trade.reconcile().unproven == 0
-    trade.restart(replace(SPANS, unproven=2))
+    trade.restart(replace(LIMITS, unproven=2))
     trade.node.down = True
     assert trade.get(trade.payment()).status_code == 200, "proven claims count no more"
 
 
 def test_a_facilitator_that_lies_while_the_node_is_away_is_found_out(trade: Trade) -> None:
     trade.trusted = 2
-    trade.restart(replace(SPANS, unproven=2))
+    trade.restart(replace(LIMITS, unproven=2))
     trade.node.down, trade.a.faults["settle"] = True, "lie"
     assert [trade.get(trade.payment()).status_code for _ in range(4)] == [200, 200, 503, 503]
     trade.node.down = False
@@ -354,7 +354,7 @@ def test_a_rest_grows_and_ends(trade: Trade) -> None:
 
 
 def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
-    trade.restart(replace(SPANS, at_once=3, patience=replace(SPANS.patience, verify=5)))
+    trade.restart(replace(LIMITS, at_once=3, timeouts=replace(LIMITS.timeouts, verify=5)))
     release = threading.Event()
 
     def verify(question: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from api.access.x402.resource_server import Spans
+from api.access.x402.resource_server import Limits
 from tests.stand_ins import buyer
 from tests.stand_ins.trade import PATH, PRICE, Trade, at_once, reason, receipt
 
@@ -71,7 +71,7 @@ def test_an_authorization_in_the_other_versions_clothes_is_the_same(trade: Trade
 
 @pytest.mark.parametrize("copies", [2, 5, 10, 50])
 def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade, copies: int) -> None:
-    trade.restart(Spans())  # fifty verifications at once take a while
+    trade.restart(Limits())  # fifty verifications at once take a while
     payment = trade.payment()
     app = trade.http.application
     path = PATH + "?sleep=0.2"
@@ -85,7 +85,7 @@ def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade,
 
 
 def test_twelve_payments_at_once_are_twelve_charges(trade: Trade) -> None:
-    trade.restart(Spans())
+    trade.restart(Limits())
     app = trade.http.application
     payments = [trade.payment() for _ in range(12)]
     calls = [

@@ -54,7 +54,7 @@ def test_the_log_tells_every_change_and_no_signature(trade: Trade, caplog: pytes
     with caplog.at_level(logging.INFO, "emds.payments"):
         trade.get(payment)
     lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "emds.payments"]
-    assert [line["payment"] for line in lines] == ["claimed", "settled"]
+    assert [line["payment"] for line in lines] == ["claimed", "settling", "settled"]
     assert lines[-1]["tx"].startswith("0x")
     signature = json.loads(base64.b64decode(payment))["payload"]["signature"]
     assert signature not in caplog.text

@@ -19,7 +19,7 @@ from api.http.messages import Request
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins.shop import shop
-from tests.stand_ins.trade import PATH, PAY_TO, PRICE, SPANS, Trade
+from tests.stand_ins.trade import LIMITS, PATH, PAY_TO, PRICE, Trade
 
 
 def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
@@ -31,7 +31,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
         )  # the worker dies here: no settle, no release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409
-    trade.shift[0] = SPANS.lease + 1
+    trade.shift[0] = LIMITS.lease + 1
     assert trade.get(payment).status_code == 200
     assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
     assert isinstance(entry, Grant)
@@ -48,7 +48,7 @@ def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:
     with trade.gate.accounts.database.begin() as connection:  # as if the worker had died before it wrote that down
         connection.exec_driver_sql("UPDATE payments SET state = 'settling'")
     assert trade.get(payment).status_code == 409
-    trade.shift[0] = SPANS.lease + 1
+    trade.shift[0] = LIMITS.lease + 1
     trade.node.down = False
     assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
@@ -67,7 +67,7 @@ def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(
         answer = trade.get(payment)
     assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "settlement-unknown")
     assert trade.paid == PRICE
-    trade.shift[0] = SPANS.lease + 1
+    trade.shift[0] = LIMITS.lease + 1
     assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
 

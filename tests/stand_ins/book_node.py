@@ -24,6 +24,8 @@ class BookNode:
         self.logs_hidden = False
         """Answers that an authorization is used, and finds no event."""
         self.contracts: set[str] = set()
+        self.reverted: set[str] = set()
+        """Transactions that are in a block and moved nothing."""
         self.clock_shift = 0
         self.seen = 0
         node = self
@@ -65,6 +67,8 @@ class BookNode:
             used = any(t["nonce"] == nonce and t["from"] == payer for t in self.book.transfers)
             return "0x" + f"{int(used):064x}"
         if method == "eth_getTransactionReceipt":
+            if params[0] in self.reverted:
+                return {"status": "0x0", "logs": []}
             logs = [log for log in self._logs() if log["transactionHash"] == params[0]]
             return {"status": "0x1", "logs": logs} if logs else None
         return self._matching(params[0])

@@ -16,7 +16,7 @@ from flask.globals import request_ctx
 
 from api.access import key_views
 from api.access.gate import Gate
-from api.access.x402.resource_server import Spans, X402ResourceServer
+from api.access.x402.resource_server import Limits, X402ResourceServer
 from api.endpoints import ENDPOINTS
 from api.http import problem_responses
 from api.http.guard import Entry, enter
@@ -98,6 +98,6 @@ def served() -> Flask:
     settings = Settings.from_environ(os.environ)
     gate = Gate.open(settings, os.environ.get("SHOP_MODE", "live"), clock)
     gate.x402 = X402ResourceServer(
-        settings, gate.accounts.ledger, True, clock, Spans(lease=int(os.environ.get("SHOP_LEASE", "60")))
+        settings, gate.accounts.ledger, True, clock, Limits(lease=int(os.environ.get("SHOP_LEASE", "60")))
     )
     return shop(gate)

@@ -18,11 +18,11 @@ from werkzeug.test import TestResponse
 from api.access.accounts.ledger import LedgerEntry
 from api.access.gate import Gate
 from api.access.values import Call
-from api.access.x402 import requirements
-from api.access.x402.facilitators import Patience
+from api.access.x402 import offers
+from api.access.x402.facilitators import Timeouts
 from api.access.x402.payload import decode
 from api.access.x402.reconciler import Reconciler, Report
-from api.access.x402.resource_server import Spans, X402ResourceServer
+from api.access.x402.resource_server import Limits, X402ResourceServer
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins import buyer
@@ -35,7 +35,7 @@ from tests.stand_ins.shop import shop
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
-SPANS = Spans(lease=60, confirm=0.3, patience=Patience(connect=2, verify=2, settle=2, pending=0.01))
+LIMITS = Limits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
 """Long enough that a busy machine is not taken for a facilitator that hangs; each that does costs so much."""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
@@ -90,11 +90,11 @@ class Trade:
         """Settles the authorization outside the service."""
         self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
 
-    def restart(self, spans: Spans = SPANS, **changes: Any) -> None:
+    def restart(self, limits: Limits = LIMITS, **changes: Any) -> None:
         """Starts a new worker with fresh circuit breakers and changed settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock
-        self.gate.x402 = X402ResourceServer(self.gate.settings, self.gate.accounts.ledger, True, clock, spans)
+        self.gate.x402 = X402ResourceServer(self.gate.settings, self.gate.accounts.ledger, True, clock, limits)
 
     def without_node(self) -> None:
         """Starts a new worker without a node."""
@@ -115,9 +115,9 @@ class Trade:
         but where the test says so, charged twice 0."""
         self.node.down = self.node.logs_hidden = False
         self.node.clock_shift = 0
-        self.shift[0] += SPANS.lease + 1  # whoever held a payment is dead
+        self.shift[0] += LIMITS.lease + 1  # whoever held a payment is dead
         ledger = self.gate.accounts.ledger
-        ledger.expire(int(self.clock()), SPANS.lease, SPANS.replay)
+        ledger.expire(int(self.clock()), LIMITS.lease, LIMITS.replay)
         self.reconcile()
         report = self.reconcile()
         charged = [t["nonce"] for t in self.book.transfers if t["to"] == PAY_TO.lower() and t["nonce"]]
@@ -125,7 +125,7 @@ class Trade:
         assert len(self.answered - set(charged)) == report.unproven == self.trusted, "answered without money"
         assert (report.owed, report.waiting) == (0, 0)
         for nonce in charged:
-            entry = ledger.find_authorization(requirements.NETWORK, BUYER.lower(), nonce)
+            entry = ledger.find_authorization(offers.NETWORK, BUYER.lower(), nonce)
             assert entry is None or entry.state == "settled", "charged without an answer or a credit"
         assert report.answer + report.credit == report.transfers
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from api.access.accounts.ledger import PaymentTerms
 from api.access.x402.json_post import NoReply, NotReached, post
-from api.access.x402.requirements import USDC
+from api.access.x402.offers import USDC
 
 _STATE = "0xe94a0102"
 _USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
@@ -68,7 +68,7 @@ class Transfer:
     block: int
 
 
-Sighting = Paid | Unspent | SpentElsewhere | Undecided
+AuthorizationState = Paid | Unspent | SpentElsewhere | Undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Chain:
     url: str
     timeout_s: float = 3.0
 
-    def look(self, terms: PaymentTerms, since: int) -> Sighting:
-        """What became of an authorization that this service first saw at `since` (Unix seconds)."""
+    def authorization_state(self, terms: PaymentTerms, since: int) -> AuthorizationState:
+        """Return what became of an authorization that this service first saw at `since` (Unix seconds)."""
         number, at = self.newest()
         data = _STATE + _word(terms.payer) + terms.nonce[2:]
         if not _number(self._call("eth_call", [{"to": USDC, "data": data}, hex(number)])):
@@ -93,20 +93,20 @@ class Chain:
         return Undecided()
 
     def reverted(self, tx: str) -> bool:
-        """Whether a transaction is in a block and did nothing; ChainUnavailable also where it is in none."""
+        """Return whether a transaction is in a block and did nothing; ChainUnavailable also where it is in none."""
         return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
 
     def is_contract(self, address: str) -> bool:
-        """Whether code lies at an address: its owner may sign otherwise than a plain account (ERC-1271)."""
+        """Return whether code lies at an address: its owner may sign otherwise than a plain account (ERC-1271)."""
         return str(self._call("eth_getCode", [address, "latest"])) not in ("0x", "0x0")
 
     def newest(self) -> tuple[int, int]:
-        """Number and time (Unix seconds) of the newest block."""
+        """Return number and time (Unix seconds) of the newest block."""
         block = self._call("eth_getBlockByNumber", ["latest", False])
         return _number(_field(block, "number")), _number(_field(block, "timestamp"))
 
     def transfers(self, pay_to: str, first: int, last: int) -> Iterator[Transfer]:
-        """Every transfer of USDC to an address in the blocks `first` to `last`, both inclusive."""
+        """Yield every transfer of USDC to an address in the blocks `first` to `last`, both inclusive."""
         for start, end in _spans(first, last, most=1 << 30):
             for log in self._logs([_TRANSFER, None, "0x" + _word(pay_to)], start, end):
                 yield Transfer(
@@ -118,7 +118,7 @@ class Chain:
                 )
 
     def authorization(self, tx: str, log_index: int) -> tuple[str, str] | None:
-        """Payer and nonce of the authorization that made a Transfer; None for a transfer of another kind."""
+        """Return payer and nonce of the authorization that made a Transfer; None for a transfer of another kind."""
         log = self._log_at(tx, log_index - 1)
         if log is None or not _is_usdc(log) or _field(log, "topics")[0] != _USED:
             return None
@@ -126,7 +126,7 @@ class Chain:
         return _address(payer), str(nonce).lower()
 
     def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Paid | SpentElsewhere:
-        """Whether the log after AuthorizationUsed is the Transfer of these terms."""
+        """Return the transfer where the log after AuthorizationUsed is the Transfer of these terms."""
         if _field(log, "topics")[0] != _USED:
             return SpentElsewhere()
         tx, index = str(_field(log, "transactionHash")).lower(), _number(_field(log, "logIndex")) + 1
@@ -140,7 +140,7 @@ class Chain:
         return Paid(tx, index, _number(_field(block, "timestamp")))
 
     def _log_at(self, tx: str, index: int) -> dict[str, Any] | None:
-        """The log of a transaction with an index, which counts through the whole block."""
+        """Return the log of a transaction with an index, which counts through the whole block."""
         logs = _field(self._call("eth_getTransactionReceipt", [tx]), "logs")
         return next((log for log in logs if _number(_field(log, "logIndex")) == index), None)
 
@@ -163,7 +163,7 @@ class Chain:
 
 
 def _spans(first: int, last: int, most: int = _MOST_SPANS) -> Iterator[tuple[int, int]]:
-    """Blocks in spans that a node searches at once, the newest first."""
+    """Yield blocks in spans that a node searches at once, the newest first."""
     for _ in range(most):
         if last < first:
             return

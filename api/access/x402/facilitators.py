@@ -1,4 +1,4 @@
-"""The facilitators in the owner's order: which one is asked, what its answer means, and when one is left alone.
+"""The facilitators in the owner's order: which one is asked, what its answer means, and when its circuit is open.
 
 Asking the next one is always safe, also after a settlement in doubt: an EIP-3009 authorization moves money once.
 Reasons are classified, never matched exhaustively: hosted facilitators know two hundred codes.
@@ -7,15 +7,17 @@ Reasons are classified, never matched exhaustively: hosted facilitators know two
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from api.access.accounts.ledger import NONCE_USED
 from api.access.x402.cdp_token import token
 from api.access.x402.json_post import JsonReply, NoReply, NotReached, post
+from api.access.x402.offers import NETWORK, NETWORK_V1
 from api.access.x402.payload import Payment
-from api.access.x402.requirements import NETWORK, NETWORK_V1, NONCE_USED
 from api.settings import Facilitator
 
 TROUBLE = frozenset(
@@ -35,12 +37,14 @@ SPENT = frozenset({NONCE_USED, "duplicate_settlement"})
 _PENDING = "settlement_pending"
 _CODE = re.compile(r"[a-z0-9_]{1,80}")
 _TX = re.compile(r"0x[0-9a-fA-F]{64}")
-_FIRST_REST_S, _LONGEST_REST_S = 2.0, 60.0
+_FIRST_OPEN_S, _LONGEST_OPEN_S = 2.0, 60.0
 """A facilitator that failed is left alone for so long; each further failure doubles it."""
+Fate = Literal["moved", "reverted", "open"]
+"""What the chain shows of a settlement in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long a worker waits, in seconds; everything about one payment ends well within the ledger's lease."""
 
     connect: float = 2.0
@@ -83,38 +87,43 @@ class Unreachable:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubtful:
+class Unknown:
     """It may have moved; `tx` where the facilitator named one, `pending` where it still waits for a block."""
 
     tx: str = ""
     pending: bool = False
 
 
-Outcome = Settled | Refused | Unreachable | Doubtful
+Outcome = Settled | Refused | Unreachable | Unknown
 
 
 @dataclass(slots=True)
 class Facilitators:
-    """Asks facilitators for a worker, and leaves those alone for a while that failed."""
+    """Ask facilitators for a worker, and leave those alone for a while that failed.
+
+    A circuit opens for the payer whose payment met the failure, and for everybody once another payer's meets one too:
+    a payer whose transfers fail silences nobody else's facilitators.
+    """
 
     listed: Sequence[Facilitator]
-    patience: Patience
+    timeouts: Timeouts
     clock: Callable[[], float] = time.monotonic
-    _resting: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By address: until when, and for how long next time."""
+    _circuits: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    """By address and payer, "" for everybody: until when, and for how long next time."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def verify(self, payment: Payment, requirement: Mapping[str, Any]) -> Verified | Refused | Unreachable:
-        """Whether the payment would settle, as the first facilitator says that can tell."""
+        """Return whether the payment would settle, as the first facilitator says that can tell."""
         last: Refused | Unreachable = Unreachable()
-        for facilitator in self._awake(""):
-            reply = self._ask(facilitator, "verify", payment, requirement, self.patience.verify)
+        for facilitator in self._available(payment.payer):
+            reply = self._ask(facilitator, "verify", payment, requirement, self.timeouts.verify)
             if isinstance(reply, NotReached):
-                self.rest(facilitator.url)
+                self.open_circuit(facilitator.url)
                 continue
             last = Unreachable(reached=True)
             document = reply.document if isinstance(reply, JsonReply) else None
             if document is None or not isinstance(document.get("isValid"), bool) or _other_payer(document, payment):
-                self.rest(facilitator.url)
+                self.open_circuit(facilitator.url, payment.payer)
                 continue
             if document["isValid"]:
                 return Verified(facilitator.url)
@@ -126,97 +135,108 @@ class Facilitators:
         return last
 
     def settle(
-        self, payment: Payment, requirement: Mapping[str, Any], first: str, has_moved: Callable[[], bool]
+        self, payment: Payment, requirement: Mapping[str, Any], first: str, fate: Callable[[str], Fate]
     ) -> Outcome:
-        """Moves the money once, by the facilitator at `first`, else by those after it.
+        """Move the money once, by the facilitator at `first`, else by those after it.
 
-        `has_moved` tells after a settlement in doubt whether the chain shows it already: then nobody else is asked.
+        `fate` tells what the chain shows after a settlement in doubt: nobody else is asked where the money moved, nor
+        where the transaction was reverted, which is the payer's fault.
         """
-        until, doubt, reached = self.clock() + self.patience.whole, Doubtful(), False
-        doubted = False
-        for facilitator in self._awake(first):
+        until, unknown, reached = self.clock() + self.timeouts.whole, None, False
+        for facilitator in self._available(payment.payer, first):
             left = until - self.clock()
             if left <= 0:
                 break
-            outcome = self._settle_at(facilitator, payment, requirement, min(self.patience.settle, left))
+            outcome = self._settle_at(facilitator, payment, requirement, min(self.timeouts.settle, left))
             if isinstance(outcome, Settled):
-                self._resting.pop(facilitator.url, None)
+                self._close_circuits(facilitator.url)
                 return outcome
             if isinstance(outcome, Refused):
-                return doubt if doubted else outcome
-            if isinstance(outcome, Doubtful):
-                doubt, doubted = Doubtful(outcome.tx or doubt.tx), True
-            reached = reached or not isinstance(outcome, Unreachable) or outcome.reached
-            self.rest(facilitator.url)
-            if isinstance(outcome, Doubtful) and (outcome.pending or has_moved()):
-                return doubt
-        return doubt if doubted else Unreachable(reached)
+                return unknown or outcome
+            shown = fate(outcome.tx) if isinstance(outcome, Unknown) and not outcome.pending else "open"
+            if shown == "reverted":
+                return Refused("transaction_failed")
+            if isinstance(outcome, Unknown):
+                unknown = Unknown(outcome.tx or (unknown.tx if unknown else ""))
+            touched = not isinstance(outcome, Unreachable) or outcome.reached
+            reached = reached or touched
+            self.open_circuit(facilitator.url, payment.payer if touched else "")
+            if isinstance(outcome, Unknown) and (outcome.pending or shown == "moved"):
+                break
+        return unknown or Unreachable(reached)
 
     def _settle_at(
         self, facilitator: Facilitator, payment: Payment, requirement: Mapping[str, Any], read_s: float
     ) -> Outcome:
         reply = self._ask(facilitator, "settle", payment, requirement, read_s)
         if isinstance(reply, JsonReply) and reply.document and reply.document.get("errorReason") == _PENDING:
-            time.sleep(self.patience.pending)  # asked again with the same payment, it tells how that one ended
+            time.sleep(self.timeouts.pending)  # asked again with the same payment, it tells how that one ended
             reply = self._ask(facilitator, "settle", payment, requirement, read_s)
         if isinstance(reply, NotReached):
             return Unreachable()
         if isinstance(reply, NoReply):
-            return Doubtful()
+            return Unknown()
         document = reply.document
         if document is None or not isinstance(document.get("success"), bool):
             # A 5xx, and a 200 without sense, tell nothing; any other status turned us away before the work.
             is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
-            return Doubtful() if is_inconclusive else Unreachable(reached=True)
+            return Unknown() if is_inconclusive else Unreachable(reached=True)
         return _settlement(document, payment)
 
     def _ask(
-        self,
-        facilitator: Facilitator,
-        verb: str,
-        payment: Payment,
-        requirement: Mapping[str, Any],
-        read_s: float,
+        self, facilitator: Facilitator, verb: str, payment: Payment, requirement: Mapping[str, Any], read_s: float
     ) -> JsonReply | NotReached | NoReply:
-        question = {
-            "x402Version": payment.version,
-            "paymentPayload": payment.document,
-            "paymentRequirements": requirement,
-        }
         url = f"{facilitator.url}/{verb}"
+        question = {"x402Version": payment.version, "paymentPayload": payment.document}
+        question["paymentRequirements"] = requirement
         try:
-            return post(url, question, _authorization(facilitator, url), self.patience.connect, read_s)
+            return post(url, question, _authorization(facilitator, url), self.timeouts.connect, read_s)
         except (NotReached, NoReply) as fault:
             return fault
 
-    def _awake(self, first: str) -> list[Facilitator]:
-        """Those that are not resting, the one at `first` before the others."""
+    def _available(self, payer: str, first: str = "") -> list[Facilitator]:
+        """Return those whose circuit is closed for a payer, the one at `first` before the others."""
         now = self.clock()
-        awake = [each for each in self.listed if self._resting.get(each.url, (0.0, 0.0))[0] <= now]
-        return sorted(awake, key=lambda each: each.url != first)
+        with self._lock:
+            opened = {
+                url for (url, whose), (until, _) in self._circuits.items() if until > now and whose in ("", payer)
+            }
+        return sorted((each for each in self.listed if each.url not in opened), key=lambda each: each.url != first)
 
-    def all_rest(self) -> bool:
-        """Whether nobody can be asked at the moment."""
-        return not self._awake("")
+    def all_open(self, payer: str) -> bool:
+        """Return whether nobody can be asked for a payer at the moment."""
+        return not self._available(payer)
 
-    def rest(self, url: str) -> None:
-        """Leaves a facilitator alone for a while, for longer each time until it settles a payment."""
-        span = self._resting.get(url, (0.0, _FIRST_REST_S))[1]
-        self._resting[url] = (self.clock() + span, min(2 * span, _LONGEST_REST_S))
+    def open_circuit(self, url: str, payer: str = "") -> None:
+        """Leave a facilitator alone for a while, for longer each time until it settles a payment.
+
+        `payer`: whose payment met the failure; empty where it had to do with no payment.
+        """
+        now = self.clock()
+        with self._lock:
+            self._circuits = {key: c for key, c in self._circuits.items() if c[0] + _LONGEST_OPEN_S > now}
+            others = any(known == url and whose not in ("", payer) for known, whose in self._circuits)
+            for whose in {payer, ""} if others else {payer}:
+                span = self._circuits.get((url, whose), (0.0, _FIRST_OPEN_S))[1]
+                self._circuits[url, whose] = now + span, min(2 * span, _LONGEST_OPEN_S)
+
+    def _close_circuits(self, url: str) -> None:
+        with self._lock:
+            self._circuits = {key: circuit for key, circuit in self._circuits.items() if key[0] != url}
 
 
 def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
-    """What the body of a settlement means, whatever status it came with."""
+    """Return what the body of a settlement means, whatever status it came with."""
     tx = document.get("transaction")
     named = tx.lower() if isinstance(tx, str) and _TX.fullmatch(tx) else ""
     if document["success"]:
         network = document.get("network") in (NETWORK, NETWORK_V1)
-        return Settled(named) if named and network and not _other_payer(document, payment) else Doubtful(named)
+        return Settled(named) if named and network and not _other_payer(document, payment) else Unknown(named)
     code = _code(document.get("errorReason"))
     if code in SPENT:
-        return Doubtful()  # used by this attempt, an earlier one, or the payer himself: only the chain can tell
+        return Unknown()  # used by this attempt, an earlier one, or the payer himself: only the chain can tell
     if code == _PENDING or tx:
-        return Doubtful(named, pending=code == _PENDING)
+        return Unknown(named, pending=code == _PENDING)
     return Unreachable(reached=True) if code in TROUBLE else Refused(code)
 
 
@@ -226,7 +246,7 @@ def _other_payer(document: Mapping[str, Any], payment: Payment) -> bool:
 
 
 def _code(reason: object) -> str:
-    """A reason's code; anything that is not one (revert texts, stack traces) stays with us."""
+    """Return a reason's code; anything that is not one (revert texts, stack traces) stays with us."""
     return reason if isinstance(reason, str) and _CODE.fullmatch(reason) else "payment_refused"
 
 

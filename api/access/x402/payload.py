@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from api.access.x402.requirements import NETWORK, NETWORK_V1, USDC
+from api.access.x402.offers import NETWORK, NETWORK_V1, USDC
 from warehouse.errors import CallerError
 
 MAX_HEADER = 16384

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from api.access.x402.offers import CHAIN_ID, DOMAIN, USDC
 from api.access.x402.payload import Payment
-from api.access.x402.requirements import CHAIN_ID, DOMAIN, USDC
 from api.ethereum_address import keccak256
 
 _DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"

@@ -30,8 +30,6 @@ MAX_TIMEOUT_S = 120
 
 UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
 CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
-NONCE_USED = "invalid_exact_evm_nonce_already_used"
-
 BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
 _NO_STORE = ("Cache-Control", "no-store")
 
@@ -123,7 +121,7 @@ def unreachable() -> Refusal:
     return _later(503, 10, "facilitator-unavailable", "Payments cannot be taken now", detail, ("charged", False))
 
 
-def doubtful() -> Refusal:
+def unknown() -> Refusal:
     """503: the payment may have been charged. Never a 402, at which a client would sign a second one."""
     detail = (
         "It is not known yet whether this payment was charged. Send the SAME payment header again: it is never charged "
