@@ -24,8 +24,7 @@ from api.geo import ogc
 from api.geo import views as geo
 from api.http import problem_responses
 from api.http.messages import Request, Response, View
-from api.http.problem_kinds import KINDS
-from api.http.problems import Problem
+from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
 from api.pages import discovery, health
 from api.pages.map_page import MapPage

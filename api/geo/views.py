@@ -19,7 +19,6 @@ from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault, Problem
-from api.http.ranges import ranged
 from api.series.formats import accepted
 from api.service import Service
 from warehouse import clock, layout
@@ -107,7 +106,9 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     headers = [*_caching(selection, source, positions), *_disposition(selection)]
     if selection.whole and selection.layer != "live":
         source = published(documents, selection.document(selection.format))
-    return ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(positions)
+    return responses.ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(
+        positions
+    )
 
 
 def _response(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from api.http import metrics
 from api.http.access_log import LogEntry, write_line
-from api.http.problem_kinds import KINDS
-from api.http.problems import MEDIA, body_of
+from api.http.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -11,8 +11,7 @@ from api.access.accounts.engine import AccountsUnavailable
 from api.access.values import Refusal
 from api.http.guard import NotAdmitted, replayed_response
 from api.http.messages import Request, Response
-from api.http.problem_kinds import KINDS, ProblemKind
-from api.http.problems import MEDIA, Problem, body_of, of_error
+from api.http.problems import KINDS, MEDIA, Problem, ProblemKind, body_of, of_error
 from warehouse.errors import CallerError, StorageError
 
 _LOG = logging.getLogger("emds.api")

@@ -11,8 +11,7 @@ from typing import Any
 
 from gunicorn import util
 
-from api.http.problem_kinds import KINDS
-from api.http.problems import MEDIA, body_of
+from api.http.problems import KINDS, MEDIA, body_of
 
 _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer|basic)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
 _KIND_OF_STATUS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}

@@ -11,7 +11,7 @@ from api.documents.bulk import METRICS
 from api.endpoints import ENDPOINTS, Endpoint
 from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter
-from api.http.problem_kinds import KINDS
+from api.http.problems import KINDS
 from api.openapi import responses, schemas
 from api.settings import Settings
 from warehouse.zones import ZONES

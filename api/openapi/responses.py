@@ -8,8 +8,7 @@ from typing import Any
 
 from api.endpoints import ENDPOINTS, Endpoint
 from api.geo.parameters import FORMATS
-from api.http.problem_kinds import KINDS
-from api.http.problems import MEDIA
+from api.http.problems import KINDS, MEDIA
 from api.openapi import schemas
 from api.series import formats
 

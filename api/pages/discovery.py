@@ -20,8 +20,7 @@ from api.endpoints.listing import listing
 from api.endpoints.table import DOC_PAGES
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
-from api.http.problem_kinds import KINDS
-from api.http.problems import Problem
+from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from api.endpoints import ENDPOINTS
 from api.endpoints.table import DOC_PAGES
-from api.http.problem_kinds import KINDS, ProblemKind
+from api.http.problems import KINDS, ProblemKind
 from api.openapi import code_samples
 from api.openapi.code_samples import example_path
 from api.settings import Settings

@@ -111,10 +111,8 @@ def holes(
         return []
     if not len(rows):
         return _around(Window(since, window.end), due, _grid(due, interval, tz), begun)
-    resolution = rows.labels[rows.label[0]].resolution
     days_of = _days_of(rows, tz)
-    fixed = len(rows.labels) == 1 and not days_of and resolution != "1y"
-    covered = _covered_alike(rows, RESOLUTIONS[resolution]) if fixed else _covered(rows, days_of)
+    covered = _covered(rows, days_of)
     first, final = int(rows.ts[0]), int(rows.ts[-1])
     head = Window(min(since, first), first)
     tail = Window(min(covered.until, window.end), window.end)
@@ -156,15 +154,6 @@ class _Covered(NamedTuple):
     first_end: int
     holes: list[Window]
     until: int
-
-
-def _covered_alike(rows: RowColumns, step: int) -> _Covered:
-    """Of rows that all last `step` seconds: as `_covered`, in half its time."""
-    ts, within = rows.ts, []
-    if not rows.run:
-        (places,) = (ts[1:] - ts[:-1] > step).nonzero()
-        within = [Window(int(ts[at]) + step, int(ts[at + 1])) for at in places.tolist()]
-    return _Covered(int(ts[0]) + step, within, int(ts[-1]) + step)
 
 
 def _covered(rows: RowColumns, days_of: str) -> _Covered:

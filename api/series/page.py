@@ -14,7 +14,7 @@ import numpy as np
 from api.documents.catalogue import Catalogue, LicenceTerms
 from api.series import query as queries
 from api.series.gaps import holes, last_end
-from api.series.paging import Cursor, Order, RowSlice, cut, identity_of
+from api.series.paging import Cursor, Order, PageSlice, cut, identity_of
 from api.series.query import SAMPLE_ROWS, Plan, SeriesRequest, ZonePlan
 from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
 from warehouse.clock import DAY, HOUR, Window
@@ -59,13 +59,6 @@ class Page:
         """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
         codes = frozenset() if self.request.several else frozenset(self.sources)
         return {zone.zone: self.plan.catalogue.terms(zone.zone, zone.stored, codes) for zone in self.plan.zones}
-
-
-class _Part(NamedTuple):
-    """The first rows of one zone, ascending, and its own first row left out."""
-
-    rows: RowColumns
-    following: Cursor | None
 
 
 class _Merged(NamedTuple):
@@ -118,20 +111,19 @@ def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
             window = Window(request.start, request.end)
             parts = [rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window)]
             rows = joined(parts)
-            return rows, sources_of_rows(catalogue, [RowSlice.of(rows)])
+            return rows, sources_of_rows(catalogue, [rows])
         except FileReplaced:
             continue
 
 
 def _first_rows(
     reader: Reader, plan: ZonePlan, window: Window, order: Order, limit: int, cursor: Cursor | None
-) -> _Part:
+) -> PageSlice:
     """The first rows of a zone in a window from a cursor on."""
-    found = cut(wanted(reader, plan, order, window), window, order, limit, cursor)
-    return _Part(found.ascending(order), found.following)
+    return cut(wanted(reader, plan, order, window), window, order, limit, cursor)
 
 
-def _parts(reader: Reader, plan: Plan, sample: _Merged | None) -> list[_Part]:
+def _parts(reader: Reader, plan: Plan, sample: _Merged | None) -> list[PageSlice]:
     """Of each zone its first rows from the request's cursor on, out of the sample where one is given."""
     request, parts = plan.request, []
     for place, zone in enumerate(plan.zones):
@@ -140,8 +132,7 @@ def _parts(reader: Reader, plan: Plan, sample: _Merged | None) -> list[_Part]:
             parts.append(_first_rows(reader, zone, window, request.order, request.limit, own))
         else:
             rows = sample.of_zone(place).take(slice(None, None, -1))
-            found = cut([rows], window, request.order, request.limit, own)
-            parts.append(_Part(found.ascending(request.order), found.following))
+            parts.append(cut([rows], window, request.order, request.limit, own))
     return parts
 
 
@@ -160,7 +151,7 @@ def _is_passed(zone: str, order: Order, cursor: Cursor) -> bool:
     return bool(cursor.zone) and (zone < str(cursor.zone) if order == "asc" else zone > str(cursor.zone))
 
 
-def _merge(request: SeriesRequest, parts: Sequence[_Part], order: Order, limit: int) -> _Merged:
+def _merge(request: SeriesRequest, parts: Sequence[PageSlice], order: Order, limit: int) -> _Merged:
     """The first `limit` rows of all zones in `order`, whole instants where at least one fits."""
     if not request.several:
         rows, following = parts[0]
@@ -220,20 +211,20 @@ def _effective_window(request: SeriesRequest, merged: _Merged, sample: _Merged |
 
 
 def _sources(
-    reader: Reader, plan: Plan, parts: Sequence[_Part], sample: _Merged | None, following: Cursor | None
+    reader: Reader, plan: Plan, parts: Sequence[PageSlice], sample: _Merged | None, following: Cursor | None
 ) -> tuple[str, ...]:
     """Those of the window's rows; of one zone's sample, of the sample's."""
     request = plan.request
     if sample is not None and not request.several:
-        return sources_of_rows(plan.catalogue, [RowSlice.of(sample.rows)])
+        return sources_of_rows(plan.catalogue, [sample.rows])
     if sample is None and following is None and request.cursor is None and request.interval is None:  # all rows
-        return sources_of_rows(plan.catalogue, [RowSlice.of(part.rows) for part in parts])
+        return sources_of_rows(plan.catalogue, [part.rows for part in parts])
     codes = {code for zone in plan.zones for code in sources_of_window(reader, zone, request.window)}
     return tuple(code for code in plan.catalogue.sources if code in codes)
 
 
 def _holes(
-    reader: Reader, plan: Plan, parts: Sequence[_Part], merged: _Merged, window: Window, without: Collection[str]
+    reader: Reader, plan: Plan, parts: Sequence[PageSlice], merged: _Merged, window: Window, without: Collection[str]
 ) -> Iterator[tuple[str, Window]]:
     """The holes of each zone in a page's window, but of those zones `without`."""
     request = plan.request
@@ -275,8 +266,8 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
         zones=(plan.zone,), stored=(plan.stored,), start=window.start, end=window.end, cursor=None, sample=False
     )
     (before,) = queries.plan(reader, plan.catalogue, request).zones
-    last = cut(wanted(reader, before, "desc", window), window, "desc", 1).pieces
-    return last_end(last[0].rows, ZONES[plan.zone].tz) if last else 0
+    last = cut(wanted(reader, before, "desc", window), window, "desc", 1).rows
+    return last_end(last, ZONES[plan.zone].tz) if len(last) else 0
 
 
 def _end_of_holes(request: SeriesRequest, window: Window) -> int:

@@ -6,7 +6,6 @@ import base64
 import binascii
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -78,37 +77,11 @@ def _is(parts: Any, *types: type) -> bool:
     return isinstance(parts, list) and tuple(map(type, parts)) == types
 
 
-class RowSlice(NamedTuple):
-    """Rows `first` up to `last` of a columns, not yet copied out of it."""
+class PageSlice(NamedTuple):
+    """The rows of one page, ascending, and the first row left out."""
 
-    columns: RowColumns
-    first: int
-    last: int
-
-    @classmethod
-    def of(cls, rows: RowColumns) -> RowSlice:
-        """All rows."""
-        return cls(rows, 0, len(rows))
-
-    def __len__(self) -> int:
-        return self.last - self.first
-
-    @property
-    def rows(self) -> RowColumns:
-        """These rows alone."""
-        return self.columns if len(self) == len(self.columns) else self.columns.take(slice(self.first, self.last))
-
-
-@dataclass(frozen=True, slots=True)
-class PageSlice:
-    """The rows of one page, in pieces in the request's order, and where the next page begins."""
-
-    pieces: tuple[RowSlice, ...]
+    rows: RowColumns
     following: Cursor | None
-
-    def ascending(self, order: Order) -> RowColumns:
-        """All rows as one `RowColumns`, oldest first."""
-        return joined(piece.rows for piece in (self.pieces if order == "asc" else self.pieces[::-1]))
 
 
 def cut(
@@ -119,32 +92,31 @@ def cut(
     A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
     Reads no month further than the first row left out.
     """
-    pieces: list[RowSlice] = []
-    left = limit
+    pieces: list[RowColumns] = []
+    following, left = None, limit
     for columns in months:
         first, last = columns.between(window)
         if cursor is not None:
             first, last = _from(cursor, columns, first, last)
         if first >= last:
             continue
-        if left >= last - first:
-            pieces.append(RowSlice(columns, first, last))
+        if last - first > left:
+            kept, end = _whole_instants(columns, first, last, order, left, alone=not pieces)
+            following = _cursor(order, columns, end if order == "asc" else kept - 1)
+            first, last = kept, end
+        if first < last:
+            pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
             left -= last - first
-            continue
-        piece = _whole_instants(columns, first, last, order, left, alone=not pieces)
-        if len(piece):
-            pieces.append(piece)
-        if order == "asc":
-            return PageSlice(tuple(pieces), _cursor(order, columns, piece.last))
-        following = _cursor(order, columns, piece.first - 1)
-        oldest = int(pieces[-1].columns.ts[pieces[-1].first]) if pieces else following.ts
-        return PageSlice(
-            tuple(pieces), following if oldest == following.ts else following._replace(given_down_to=oldest)
-        )
-    return PageSlice(tuple(pieces), None)
+        if following is not None:
+            break
+    if following is not None and order == "desc" and pieces and pieces[-1].ts[0] != following.ts:
+        following = following._replace(given_down_to=int(pieces[-1].ts[0]))
+    return PageSlice(joined(pieces if order == "asc" else reversed(pieces)), following)
 
 
-def _whole_instants(columns: RowColumns, first: int, last: int, order: Order, left: int, alone: bool) -> RowSlice:
+def _whole_instants(
+    columns: RowColumns, first: int, last: int, order: Order, left: int, alone: bool
+) -> tuple[int, int]:
     """The next `left` of rows `first`..`last`, without the instant that would be cut in two.
 
     It is cut all the same where the page would be empty without it (`alone`: nothing lies before).
@@ -153,10 +125,10 @@ def _whole_instants(columns: RowColumns, first: int, last: int, order: Order, le
     if order == "asc":
         edge = first + left
         begin = bisect_left(ts, ts[edge], first, edge)
-        return RowSlice(columns, first, edge if begin == first and alone else begin)
+        return first, edge if begin == first and alone else begin
     edge = last - left
     end = bisect_right(ts, ts[edge - 1], edge, last)
-    return RowSlice(columns, edge if end == last and alone else end, last)
+    return edge if end == last and alone else end, last
 
 
 def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:

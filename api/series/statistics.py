@@ -14,7 +14,6 @@ from api.http import parameters, responses
 from api.http.messages import Request, Response
 from api.http.problems import ParameterFault
 from api.series.page import whole_window
-from api.series.paging import RowSlice
 from api.series.query import SAMPLE_ROWS, SeriesRequest
 from api.series.stored_rows import sources_of_rows
 from api.service import Service
@@ -64,7 +63,7 @@ def answer(
             first = int(np.searchsorted(rows.ts, rows.ts[first], side="right"))
         rows = rows.take(slice(first, None))
         start = int(rows.ts[0])
-        sources = sources_of_rows(catalogue, [RowSlice.of(rows)])
+        sources = sources_of_rows(catalogue, [rows])
     terms = catalogue.terms(zone, stored, frozenset(sources))
     fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
     body: dict[str, Any] = {

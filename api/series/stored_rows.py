@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from api.documents.catalogue import Catalogue
-from api.series.paging import Order, RowSlice
+from api.series.paging import Order
 from api.series.query import SeriesRequest, ZonePlan
 from warehouse import clock
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
@@ -135,11 +135,11 @@ def _with_last_mean(window: Window, interval: Interval, tz: str) -> Window:
     return Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
 
 
-def sources_of_rows(catalogue: Catalogue, slices: Iterable[RowSlice]) -> tuple[str, ...]:
+def sources_of_rows(catalogue: Catalogue, parts: Iterable[RowColumns]) -> tuple[str, ...]:
     """The sources of these rows alone."""
     codes: set[str] = set()
-    for piece in slices:
-        codes |= _sources(piece.columns, piece.first, piece.last)
+    for rows in parts:
+        codes |= _sources(rows, 0, len(rows))
     return _served(codes, catalogue)
 
 

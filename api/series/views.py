@@ -14,7 +14,6 @@ from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import to_unix
 from api.http.problems import ParameterFault
-from api.http.ranges import ranged
 from api.http.responses import Validator
 from api.series import formats, statistics
 from api.series import query as queries
@@ -143,7 +142,7 @@ def _rows(service: Service, request: Request, price: str, asked: SeriesRequest, 
         response = etag.response(cached.body, formats.content_type(format_), headers)
         # A part of what is paid for would be charged as a whole, so a payment buys the whole.
         if format_ != "json" and entry.method != "payment":
-            response = ranged(request, response)
+            response = responses.ranged(request, response)
         return entry.settle(response, cached.rows)
 
 

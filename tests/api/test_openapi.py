@@ -19,7 +19,7 @@ import pytest
 from api.access.prices import PRICES
 from api.endpoints import ENDPOINTS
 from api.endpoints.table import DOC_PAGES
-from api.http.problem_kinds import KINDS
+from api.http.problems import KINDS
 from api.openapi.schemas import SCHEMAS
 from api.openapi.schemas.types import SHARED
 from assets.documents.publish import publish

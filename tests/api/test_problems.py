@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.http.problem_kinds import KINDS
+from api.http.problems import KINDS
 from warehouse import layout
 
 
