@@ -120,8 +120,9 @@ def envelope(page: Page) -> dict[str, Any]:
     if page.known_since:
         members["known_since"] = page.known_since if request.several else page.known_since[request.zones[0]]
     members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
-    attribution = {zone: terms.attribution for zone, terms in page.terms.items()}
-    licences = {zone: terms.license for zone, terms in page.terms.items()}
+    by_zone = page.terms
+    attribution = {zone: terms.attribution for zone, terms in by_zone.items()}
+    licences = {zone: terms.license for zone, terms in by_zone.items()}
     one = None if request.several else request.zones[0]
     members |= {
         "attribution": attribution if one is None else attribution[one],

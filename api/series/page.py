@@ -31,6 +31,7 @@ class Page:
     """The rows of an answer and what its envelope says of them; `start` and `end` are the effective ones."""
 
     plan: Plan
+    request: SeriesRequest
     rows: RowColumns
     """In the request's order."""
     place: Any
@@ -45,10 +46,6 @@ class Page:
     """Zone and span of each hole of the page's own window: no row where one was due."""
     known_since: Mapping[str, int]
     """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
-
-    @property
-    def request(self) -> SeriesRequest:
-        return self.plan.request
 
     @property
     def count(self) -> int:
@@ -100,7 +97,7 @@ def page(reader: Reader, plan: Plan) -> Page:
     sources = _sources(reader, plan, parts, sample, following)
     since = {zone.zone: at for zone in plan.zones if (at := known_since(reader, zone)) is not None}
     holes = tuple(_holes(reader, plan, parts, merged, Window(start, max(start, end)), since))
-    return Page(plan, merged.rows, merged.place, start, end, truncated, following, sources, holes, since)
+    return Page(plan, request, merged.rows, merged.place, start, end, truncated, following, sources, holes, since)
 
 
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:

@@ -52,14 +52,14 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
         return statistics.respond(service, request, name, asked, query["above"], query["below"])
     if faults := [word for word in ("above", "below") if query.get(word) is not None]:
         raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
-    return _rows(service, request, name, asked, query["format"])
+    return _rows(service, catalogue, request, name, asked, query["format"])
 
 
 def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
-    metric, day_ahead = SERIES[name], query.get("market") is not None
-    stored = _stored_metrics(service.catalogue, query["zones"], metric, day_ahead)
+    metric, catalogue = SERIES[name], service.catalogue
+    stored = _stored_metrics(catalogue, query["zones"], metric, query.get("market") is not None)
     asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
-    return _rows(service, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
+    return _rows(service, catalogue, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
 
 
 def _stored_metrics(
@@ -85,15 +85,14 @@ def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
 ) -> SeriesRequest:
     """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
-    start, end, as_of = (_instant(name, query[name], zones) for name in ("start", "end", "as_of"))
+    start, end, as_of = [_instant(name, query[name], zones) for name in ("start", "end", "as_of")]
+    name, now = "start", clock.now()
     try:
-        start, end = queries.window_of(start, end, clock.now())
+        start, end = queries.window_of(start, end, now)
+        name = "as_of"
+        as_of = queries.settled(as_of, now)
     except BadWindow as fault:
-        raise parameters.invalid([ParameterFault("start", "out-of-range", str(fault))]) from None
-    try:
-        as_of = queries.settled(as_of, clock.now())
-    except BadWindow as fault:
-        raise parameters.invalid([ParameterFault("as_of", "out-of-range", str(fault))]) from None
+        raise parameters.invalid([ParameterFault(name, "out-of-range", str(fault))]) from None
     request = SeriesRequest(
         metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
         query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
@@ -104,7 +103,9 @@ def series_request(
 
 
 def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]) -> int | None:
-    if isinstance(moment, date) and len(zones) > 1:
+    if not isinstance(moment, date):
+        return moment
+    if len(zones) > 1:
         fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
         raise parameters.invalid([fault])
     return to_unix(moment, zones[0])
@@ -123,14 +124,16 @@ def _check_cursor(request: SeriesRequest) -> None:
         raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])
 
 
-def _rows(service: Service, request: Request, price: str, asked: SeriesRequest, wanted: str | None) -> Response:
+def _rows(
+    service: Service, catalogue: Catalogue, request: Request, price: str, asked: SeriesRequest, wanted: str | None
+) -> Response:
     """The rows of a request: 304, the body cached under its ETag, or a new one."""
     format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
     with service.enter(request, price, format_) as entry:
         while True:
-            plan = queries.plan(service.reader, service.catalogue, asked)
+            plan = queries.plan(service.reader, catalogue, asked)
             etag = _etag(service.reader, request, plan, format_)
-            headers = [*responses.caching(entry.method), *responses.marks(plan.catalogue.simulated)]
+            headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
             if responses.matches(request, etag.tag):
                 return entry.settle(etag.unchanged(headers), 0)
             try:

@@ -58,7 +58,7 @@ def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], 
     part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
     zones = zip(request.zones, request.stored, strict=True)
     plans = tuple(ZonePlan(request, zone, stored, (), CATALOGUE, DueSpan(0, 0, 300)) for zone, stored in zones)
-    return Page(Plan(request, CATALOGUE, plans), part, place, 0, DAY, False, None, sources, (), {})
+    return Page(Plan(request, CATALOGUE, plans), request, part, place, 0, DAY, False, None, sources, (), {})
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
