@@ -307,7 +307,7 @@ SOURCE = Source(
         ),
         Feed(
             id="eia.interchange",
-            version="2",
+            version="3",
             title="Hourly interchange by balancing authority and border",
             zones=tuple(RESPONDENTS.values()),
             metrics=(Metric.INTERCHANGE,),

@@ -248,7 +248,7 @@ SOURCE = Source(
         ),
         Feed(
             id="elexon.interconnectors",
-            version="2",
+            version="3",
             title="GB interconnector flows (INTOUTHH)",
             zones=("GB",),
             metrics=(Metric.INTERCHANGE,),

@@ -186,7 +186,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="aemo.dispatch",
-            version="2",
+            version="3",
             title="NEM dispatch: regional price, demand, net interchange and interconnector flows",
             zones=ZONES,
             metrics=(Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE),
@@ -211,7 +211,7 @@ SOURCE = Source(
             metrics=(Metric.PRICE,),
             optional_metrics=(Metric.DEMAND, Metric.INTERCHANGE),
             other_resolutions=("30m",),
-            version="2",
+            version="3",
             rank=2,
             resolution="5m",
             stamps="end",

@@ -263,6 +263,7 @@ SOURCE = Source(
         ),
         Feed(
             id="isone.flows",
+            version="2",
             title="Metered flows over the external ties",
             zones=(ZONE,),
             metrics=(Metric.INTERCHANGE,),

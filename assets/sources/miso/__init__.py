@@ -122,7 +122,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.nsi",
-            version="2",
+            version="3",
             title="MISO net scheduled interchange, five minutes, today",
             zones=(ZONE,),
             metrics=(Metric.INTERCHANGE,),
