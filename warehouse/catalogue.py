@@ -220,6 +220,8 @@ def _entry(
     every = (f for s in sources.values() for f in s.feeds)
     carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
     open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
+    # Simulated rows are not withheld, but show what would be passed on of real ones.
+    by_terms = withheld(sources, (), "live") if mode == "simulated" else kept_out
     rows, first, last = extent
     zone = ZONES[zone_id]
     price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
@@ -229,9 +231,17 @@ def _entry(
         "market": price,
         "hub": next((f.hub for f in carrying if f.hub), ""),
         "feeds": [
-            {"id": f.id, "source": f.source, "rank": f.rank, "resolution": f.resolution, "withheld": f.id in kept_out}
+            {
+                "id": f.id,
+                "source": f.source,
+                "origin": f.first_source,
+                "rank": f.rank,
+                "resolution": f.resolution,
+                "withheld": f.id in kept_out,
+            }
             for f in carrying
         ],
+        "independent_origins": len({f.first_source for f in carrying if f.id not in by_terms}),
         "source": ", ".join(s.name for s in open_sources),
         "license": _licence(open_sources, mode),
         "attribution": _attribution(open_sources, mode),

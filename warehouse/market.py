@@ -77,8 +77,8 @@ class Zone:
 class Secret:
     """One credential that the live transport puts into a request as it leaves; it is never part of a kept address."""
 
-    where: Literal["query", "header", "basic", "ercot"]
-    """`basic`: HTTP Basic of two variables; `ercot`: bearer token had from B2C with user and password."""
+    where: Literal["query", "header", "basic", "ercot", "entsoe_files"]
+    """`basic`: HTTP Basic of two variables; `ercot`, `entsoe_files`: a bearer token bought with user and password."""
     name: str
     """The parameter or header, as in `securityToken`; empty for `basic` and `ercot`."""
     env: tuple[str, ...]
@@ -191,12 +191,21 @@ class Feed:
     """A longer answer is refused."""
     withheld: bool = False
     """Whether its rows stay out of every answer, though not its source's others, until EMDS_RIGHTS names the source."""
+    origin: str = ""
+    """Whose figures they are in the first place, where that is not its source: feeds of one origin fail together."""
+    stands_in_for: str = ""
+    """The feed that it replaces during an outage: asked once a day, and each hour while that feed is late."""
     version: str = "1"
     """The parser's version: raised when its rows change, so that Dagster shows old partitions as stale."""
 
     @property
     def source(self) -> str:
         return self.id.split(".", 1)[0]
+
+    @property
+    def first_source(self) -> str:
+        """Where its figures come from in the first place: `origin`, else its source."""
+        return self.origin or self.source
 
     def carries(self, metric: str) -> bool:
         """Whether its rows may hold a metric, owed or not."""

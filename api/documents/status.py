@@ -68,10 +68,11 @@ def _computed(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[
     for feed in catalogue.feeds.values():
         for zone in feed["zones"]:
             carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
+    serving = _serving(carriers)
     return {
         "now": now,
         "sources": [
-            _entry(source, zone, feeds, now) | ({"last_error": _UNREADABLE} if source in unreadable else {})
+            _entry(source, zone, feeds, now, serving) | ({"last_error": _UNREADABLE} if source in unreadable else {})
             for (source, zone), feeds in sorted(carriers.items())
         ],
     }
@@ -100,9 +101,26 @@ def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:
     return health.standing(metric, known, now)
 
 
-def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> dict[str, Any]:
+def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tuple[str, str], str]:
+    """Zone and metric -> the feed of the newest row; of feeds that reach as far, the best ranked."""
+    best: dict[tuple[str, str], tuple[int, int, str]] = {}
+    for (_, zone), feeds in carriers.items():
+        for feed, known in feeds:
+            if known is None or feed["withheld"]:
+                continue
+            for metric in feed["metrics"]:
+                if until := known.until(metric):
+                    place = -until, feed["rank"], feed["id"]
+                    best[zone, metric] = min(best.get((zone, metric), place), place)
+    return {pair: feed for pair, (_, _, feed) in best.items()}
+
+
+def _entry(
+    source: str, zone: str, carriers: Sequence[_Carrier], now: int, serving: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
     """One source's standing in one zone: the worst of its metrics decides."""
-    standing = [_standing(metric, feeds, now) for metric, feeds in _by_metric(carriers).items()]
+    by_metric = _by_metric(carriers)
+    standing = [_standing(metric, feeds, now) for metric, feeds in by_metric.items()]
     healths = [c.health for c in carriers if c.health is not None]
     failed = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     return {
@@ -112,6 +130,7 @@ def _entry(source: str, zone: str, carriers: Sequence[_Carrier], now: int) -> di
         "last_error": f"{failed.feed}: {failed.last_error}" if failed else "",
         "state": health.worst(s.state for s in standing),
         "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
+        "serving": {metric: serving[zone, metric] for metric in sorted(by_metric) if (zone, metric) in serving},
     }
 
 

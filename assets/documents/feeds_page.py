@@ -65,7 +65,9 @@ def _section(source: Source) -> str:
 
 def _cells(feed: Feed) -> list[str]:
     return [
-        f"`{feed.id}`: {feed.title}" + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else ""),
+        f"`{feed.id}`: {feed.title}"
+        + (f" (origin: {feed.origin})" if feed.origin else "")
+        + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else ""),
         ", ".join(feed.zones),
         _metrics(feed),
         str(feed.rank),

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlsplit
 
 from assets.parsing.body import json_of, member
 from warehouse.errors import CredentialsMissing, FeedChanged
@@ -45,7 +45,7 @@ def names_of(secrets: Sequence[Secret]) -> tuple[str, ...]:
 
 
 def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
-    """The request's secrets from the environment, without ERCOT's bearer token (see `ercot_token_request`).
+    """The request's secrets from the environment, without bearer tokens (see `token_request`).
 
     Raises CredentialsMissing with every variable that is unset, blank, or not a valid header value.
     """
@@ -67,32 +67,53 @@ def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
     return Credentials(tuple(query), tuple(headers))
 
 
-ERCOT_TOKEN_URL = "https://ercotb2c.b2clogin.com/ercotb2c.onmicrosoft.com/B2C_1_PUBAPI-ROPC-FLOW/oauth2/v2.0/token"  # noqa: S105
-ERCOT_TOKEN_SECONDS = 3300.0
-"""How long a token is used; it lives for an hour."""
+@dataclass(frozen=True, slots=True)
+class TokenService:
+    """Where a user and a password buy a bearer token (OAuth 2.0, password grant)."""
+
+    url: str
+    form: tuple[tuple[str, str], ...]
+    """The fields besides user and password. Client ids are public: the publishers print them in their guides."""
+    member: str
+    """The answer's member that holds the token."""
+    seconds: float
+    """How long a token is used, somewhat less than it lives."""
+
+
 _ERCOT_CLIENT = "fec253ea-0d06-4272-a5e6-b478baeecd70"
-"""The client id that ERCOT prints in its own guide: public, no secret."""
+TOKEN_SERVICES = {
+    "ercot": TokenService(
+        "https://ercotb2c.b2clogin.com/ercotb2c.onmicrosoft.com/B2C_1_PUBAPI-ROPC-FLOW/oauth2/v2.0/token",
+        (
+            ("grant_type", "password"),
+            ("scope", f"openid {_ERCOT_CLIENT} offline_access"),
+            ("client_id", _ERCOT_CLIENT),
+            ("response_type", "id_token"),
+        ),
+        "id_token",
+        3300.0,
+    ),
+    "entsoe_files": TokenService(
+        "https://keycloak.tp.entsoe.eu/realms/tp/protocol/openid-connect/token",
+        (("grant_type", "password"), ("client_id", "tp-fms-public")),
+        "access_token",
+        800.0,
+    ),
+}
+"""By the kind of secret that needs them."""
 
 
-def ercot_token_request(request: Request, user: str, password: str) -> tuple[Request, Credentials]:
+def token_request(service: TokenService, request: Request, user: str, password: str) -> tuple[Request, Credentials]:
     """The form post that obtains a bearer token for this request."""
-    token_request = replace(request, url=ERCOT_TOKEN_URL, params=(), kind="listing", method="POST", headers=(), body="")
-    form = (
-        ("grant_type", "password"),
-        ("scope", f"openid {_ERCOT_CLIENT} offline_access"),
-        ("client_id", _ERCOT_CLIENT),
-        ("response_type", "id_token"),
-        ("username", user),
-        ("password", password),
-    )
-    return token_request, Credentials(form=form)
+    asked = replace(request, url=service.url, params=(), kind="listing", method="POST", headers=(), body="")
+    return asked, Credentials(form=(*service.form, ("username", user), ("password", password)))
 
 
-def ercot_token(body: bytes) -> str:
-    """The token in B2C's answer. Raises FeedChanged where there is none."""
-    token = member(json_of(body), "id_token", str)
+def token_in(service: TokenService, body: bytes) -> str:
+    """The token in a service's answer. Raises FeedChanged where there is none."""
+    token = member(json_of(body), service.member, str)
     if not token or not token.isascii() or not token.isprintable():
-        raise FeedChanged("ercotb2c.b2clogin.com gave no id_token")
+        raise FeedChanged(f"{urlsplit(service.url).hostname} gave no {service.member}")
     return str(token)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from assets.fetch.credentials import ERCOT_TOKEN_URL, Credentials, names_of, scrub
+from assets.fetch.credentials import TOKEN_SERVICES, Credentials, names_of, scrub
 from assets.fetch.session import Reply, Transport
 from warehouse.errors import FeedError
 from warehouse.market import Request
@@ -54,7 +54,7 @@ class Observed:
         except FeedError:
             self._tell(Exchange(request, None, {}, b"", time.monotonic() - begun))
             raise
-        if request.url != ERCOT_TOKEN_URL:
+        if request.url not in {service.url for service in TOKEN_SERVICES.values()}:
             body = scrub(reply.body, self._secrets(request, credentials))
             seconds = time.monotonic() - begun
             self._tell(Exchange(request, reply.status, reply.headers, body, seconds, body != reply.body))

@@ -17,14 +17,15 @@ from urllib3 import Retry
 from urllib3.exceptions import InvalidHeader
 
 from assets.fetch.credentials import (
-    ERCOT_TOKEN_SECONDS,
     NONE,
+    TOKEN_SERVICES,
     Credentials,
-    ercot_token,
-    ercot_token_request,
+    TokenService,
     names_of,
     resolve,
     scrub,
+    token_in,
+    token_request,
 )
 from assets.fetch.rate_limit import HostStates, OwnStates, RateLimiter
 from assets.sources import source
@@ -104,7 +105,7 @@ class Session:
         self._transport, self._environ = transport, environ
         self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
         self._gate = RateLimiter(states or OwnStates(tick), sleep)
-        self._tokens: dict[str, tuple[str, float]] = {}
+        self._tokens: dict[tuple[str, str], tuple[str, float]] = {}
         self._token_lock = threading.Lock()
 
     def ask(self, request: Request) -> Fetched:
@@ -161,23 +162,24 @@ class Session:
             return NONE
         credentials = resolve(request, self._environ)
         for secret in request.secrets:
-            if secret.where == "ercot":
+            if service := TOKEN_SERVICES.get(secret.where):
                 user, password = (self._environ[name].strip() for name in secret.env)
-                credentials = credentials.and_header("Authorization", "Bearer " + self._token(request, user, password))
+                token = self._token(service, request, user, password)
+                credentials = credentials.and_header("Authorization", "Bearer " + token)
         return credentials
 
-    def _token(self, request: Request, user: str, password: str) -> str:
-        """ERCOT's bearer token, obtained once and used until shortly before it expires."""
+    def _token(self, service: TokenService, request: Request, user: str, password: str) -> str:
+        """A bearer token, obtained once and used until shortly before it expires."""
         with self._token_lock:
-            token, until = self._tokens.get(user, ("", 0.0))
+            token, until = self._tokens.get((service.url, user), ("", 0.0))
             if self._tick() < until:
                 return token
             try:
-                reply = self._reply(*ercot_token_request(request, user, password))
-            except FeedChanged:  # B2C answers 400 to a wrong password
+                reply = self._reply(*token_request(service, request, user, password))
+            except FeedChanged:  # a wrong password is answered with 400
                 raise CredentialsMissing(names_of(request.secrets), refused=True) from None
-            token = ercot_token(reply.body)
-            self._tokens[user] = token, self._tick() + ERCOT_TOKEN_SECONDS
+            token = token_in(service, reply.body)
+            self._tokens[service.url, user] = token, self._tick() + service.seconds
             return token
 
 

@@ -13,7 +13,8 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import ExitStack
+from typing import IO, Any
 
 import orjson
 from lxml import etree
@@ -21,6 +22,18 @@ from lxml import etree
 from warehouse.errors import FeedChanged, NotPublished
 
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+BROKEN_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    struct.error,
+    lzma.LZMAError,
+)
+"""What Python's zipfile raises for one or another broken zip."""
 ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
@@ -184,6 +197,29 @@ def unzipped(body: bytes, depth: int = ZIP_DEPTH) -> Iterator[tuple[str, bytes]]
     yield from _unzipped(body, depth, _Budget(ZIP_MEMBERS, ZIP_BYTES))
 
 
+def lines_of(body: bytes) -> Iterator[str]:
+    """The lines of a text, or of the one file in a zip, one by one: a long file is never whole in memory.
+
+    Raises FeedChanged for a broken zip and for bytes that are no UTF-8 text, NotPublished for an empty body.
+    """
+    if not body.strip():
+        raise NotPublished("empty body")
+    try:
+        with ExitStack() as opened:
+            stream: IO[bytes] = io.BytesIO(body)
+            if is_zip(body):
+                archive = opened.enter_context(zipfile.ZipFile(stream))
+                names = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
+                if len(names) != 1 or names[0].file_size > ZIP_BYTES:
+                    raise FeedChanged(f"a zip of {len(names)} files, or larger than {ZIP_BYTES} bytes")
+                stream = opened.enter_context(archive.open(names[0]))
+            yield from io.TextIOWrapper(stream, encoding="utf-8-sig", newline=None)
+    except UnicodeDecodeError as error:
+        raise FeedChanged(f"not UTF-8 text: {error.reason}") from None
+    except BROKEN_ZIP as error:
+        raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None
+
+
 class _Budget:
     """How many members and bytes one body may still unfold into."""
 
@@ -235,15 +271,5 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
                     yield from _unzipped(content, depth - 1, budget)
                 else:
                     yield entry.filename, content
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        OSError,
-        ValueError,
-        struct.error,
-        lzma.LZMAError,
-    ) as error:
+    except BROKEN_ZIP as error:
         raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None

@@ -170,6 +170,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="energinet.price",
+            origin="nord-pool",
             title="Day-ahead prices of western Denmark, Germany, southern Norway and central Sweden",
             zones=("DE-LU", "DK-1", "NO-2", "SE-3"),
             metrics=(Metric.PRICE,),

@@ -38,7 +38,8 @@ def test_status_names_every_source_and_zone(market: Any) -> None:
     assert status["now"] == market.now
     pairs = [(member["source"], member["zone"]) for member in status["sources"]]
     assert pairs == sorted({(f.source, z) for s in market.sources.values() for f in s.feeds for z in f.zones})
-    assert all(set(m) == {"source", "zone", "last_ok", "last_error", "state", "expected_by"} for m in status["sources"])
+    members = {"source", "zone", "last_ok", "last_error", "state", "expected_by", "serving"}
+    assert all(set(m) == members for m in status["sources"])
 
 
 def test_a_feed_that_never_ran_is_unknown(market: Any) -> None:

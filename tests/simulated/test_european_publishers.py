@@ -73,3 +73,23 @@ def test_flows_of_western_denmark_have_a_row_a_border_and_their_sum(ask) -> None
     assert nets == pytest.approx(sums, abs=1e-5)
     assert {row.counterparty for row in rows} == {None, "DE-LU", "NL", "GB", "NO-2", "SE-3", "Denmark DK2"}
     assert local_date(max(nets), "Europe/Copenhagen") == date(2026, 11, 18)
+
+
+@pytest.mark.parametrize(
+    ("files", "api"),
+    [
+        ("entsoe_files.price", "entsoe.price"),
+        ("entsoe_files.load", "entsoe.demand"),
+        ("entsoe_files.flows", "entsoe.flows"),
+    ],
+)
+@pytest.mark.parametrize("day", [date(2026, 11, 18), date(2026, 11, 1), date(2026, 10, 25)])
+def test_the_file_library_states_what_the_web_api_states(ask, files: str, api: str, day: date) -> None:
+    """On a plain day, on one that lies in two monthly files, and in autumn."""
+    window = MarketDay(day, feed(files).tz).window
+    by_files, by_api = (
+        {row for row in ask(feed_id, [MarketDay(day, feed(feed_id).tz)], "2026-11-19T12:00:00Z")[0] if row.ts in window}
+        for feed_id in (files, api)
+    )
+    assert by_files == by_api
+    assert by_files

@@ -21,6 +21,7 @@ KNOWN_AHEAD = {
     "energy_charts.price",
     "entsoe.capacity",
     "entsoe.price",
+    "entsoe_files.price",
     "ercot.spp_da",
     "isone.lmp_da",
     "miso.lmp_da",

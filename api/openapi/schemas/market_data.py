@@ -59,7 +59,9 @@ MARKET_DATA: dict[str, Schema] = {
         ("last_error", TEXT, "What went wrong last, with the feed's id; empty for nothing. Never a secret."),
         ("state", STATE, "`ok`, `late`, `down` or `unknown`, against the feeds' own schedules."),
         ("expected_by", or_null(INSTANT),
-         "Unix seconds by which the next figures are due; null where that is not known.")),
+         "Unix seconds by which the next figures are due; null where that is not known."),
+        ("serving", keyed(TEXT),
+         "By metric of this source: the feed, of whatever source, that the zone's newest row comes from.")),
     "Status": record(
         ("now", INSTANT, "Unix seconds of the answer."),
         ("sources", listed(ref("SourceFreshness")), "One entry a source and zone."),

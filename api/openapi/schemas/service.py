@@ -230,7 +230,8 @@ SERVICE: dict[str, Schema] = {
         ("zones", keyed(record(
             ("id", ZONE, "Zone id, or the operationId of a path."),
             ("metrics", keyed(OBJECT),
-             "By metric: unit, resolution, market, hub, feeds in rank order, licence, first and last `ts`, rows.")),
+             "By metric: unit, resolution, market, hub, feeds in rank order, each with its `origin`, how many "
+             "`independent_origins` may be passed on, licence, first and last `ts`, rows.")),
             ZONE),
          "What is held, by zone."),
         ("sources", keyed(OBJECT), "The publishers, by code: names, licences, whether their data may be passed on."),

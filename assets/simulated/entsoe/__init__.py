@@ -201,29 +201,45 @@ def _load(query: _Question) -> bytes | None:
     zone = _ZONES.get(query.params.get("outBiddingZone_Domain", ""))
     if zone is None or query.params.get("processType") != "A16":
         return None
-    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
-    ts = _published_steps(query, STEPS[resolution])
+    resolution, ts, values = load_of(zone, query.start, query.end, query.now)
     if not len(ts):
         return None
-    demand = grid.demand(zone, ts, STEPS[resolution])
-    period = _as_period(ts, resolution, grid.as_published(demand, ts, query.now, f"entsoe.demand/{zone}"))
+    period = _as_period(ts, resolution, values)
     return render_load(query.envelope(query.start, query.end), EIC[zone], period, query.curve)
+
+
+def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
+    """What is published of a zone's load at `now`: resolution, interval starts, MW."""
+    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
+    ts = _published_steps(start, end, now, STEPS[resolution])
+    demand = grid.demand(zone, ts, STEPS[resolution])
+    return resolution, ts, grid.as_published(demand, ts, now, f"entsoe.demand/{zone}")
 
 
 def _flow(query: _Question) -> bytes | None:
     into, out_of = query.params.get("in_Domain", ""), query.params.get("out_Domain", "")
     if (into, out_of) not in _WAYS:
         return None
+    resolution, ts, values = flow_of(into, out_of, query.start, query.end, query.now)
+    if not len(ts):
+        return None
+    period = _as_period(ts, resolution, values)
+    return render_flow(query.envelope(query.start, query.end), into, out_of, period, query.curve)
+
+
+def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
+    """What is published at `now` of the flow from one area to another (EIC): resolution, interval starts, MW."""
     border, inwards = _WAYS[into, out_of]
     resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
-    ts = _published_steps(query, STEPS[resolution], border.since)
+    ts = _published_steps(start, end, now, STEPS[resolution], border.since)
     if (border.zone, border.neighbour) == REPAIRED:
         ts = ts[~_under_repair(ts)]
     if not len(ts):
-        return None
+        return resolution, ts, np.empty(0)
     flow = one_way(border.zone, border.neighbour, inwards, int(ts[0]), int(ts[-1]), STEPS[resolution])
-    period = _as_period(ts, resolution, grid.as_published(flow, ts, query.now, f"entsoe.flows/{into}/{out_of}"))
-    return render_flow(query.envelope(query.start, query.end), into, out_of, period, query.curve)
+    if len(flow) != len(ts):  # the repair lies inside
+        flow = flow[(ts - ts[0]) // STEPS[resolution]]
+    return resolution, ts, grid.as_published(flow, ts, now, f"entsoe.flows/{into}/{out_of}")
 
 
 def _under_repair(ts: Ints) -> NDArray[np.bool_]:
@@ -275,10 +291,10 @@ def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
     return capacities
 
 
-def _published_steps(query: _Question, step: int, since: int = 0) -> Ints:
-    """Starts of the window's intervals that are published at the query's instant."""
-    until = (query.now - LAG) // HOUR * HOUR
-    return _steps(-(-max(query.start, since) // step) * step, min(query.end, until), step)
+def _published_steps(start: int, end: int, now: int, step: int, since: int = 0) -> Ints:
+    """Starts of a window's intervals that are published at `now`."""
+    until = (now - LAG) // HOUR * HOUR
+    return _steps(-(-max(start, since) // step) * step, min(end, until), step)
 
 
 def _steps(start: int, end: int, step: int) -> Ints:

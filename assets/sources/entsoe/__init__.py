@@ -157,14 +157,15 @@ def parse_flows(body: bytes, request: Request) -> Rows:
             interval = interval_of(period)
             ts, values = column(period, interval, "quantity", series.texts.get("curveType"))
             if values:
-                _put_both_sides(rows, pair, RESOLUTIONS[interval.resolution], ts, values)
+                put_both_sides(rows, pair, RESOLUTIONS[interval.resolution], ts, values)
     require_known(rows)
     return _something(rows)
 
 
-def _put_both_sides(
+def put_both_sides(
     rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]
 ) -> None:
+    """Adds what flows from the first area of a pair to the second, for each of our zones among them."""
     for (zone, other), way in ((pair[::-1], INTO), (pair, OUT_OF)):
         if zone in EIC and FRONTIERS.find(rows, f"{zone}-{other}", ts, zone):
             key = SeriesKey(zone, Metric.INTERCHANGE, "MW", resolution, counterparty=other, link=way)
@@ -227,6 +228,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="entsoe.price",
+            origin="entsoe-db",
             other_resolutions=("1h", "30m"),
             title="Day-ahead prices of European bidding zones (SDAC)",
             zones=ZONES,
@@ -247,6 +249,7 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.demand",
+            origin="entsoe-db",
             other_resolutions=("1h", "30m"),
             title="Actual total load of European bidding zones",
             zones=ZONES,
@@ -266,6 +269,7 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.flows",
+            origin="entsoe-db",
             version="2",
             other_resolutions=("15m", "30m"),
             title="Physical flows over every border of European bidding zones, and their net",
@@ -287,6 +291,7 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.capacity",
+            origin="entsoe-db",
             title="Installed capacity by production type, yearly",
             zones=CAPACITY_ZONES,
             metrics=(Metric.CAPACITY,),

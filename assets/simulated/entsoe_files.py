@@ -1,0 +1,127 @@
+"""Simulated File Library of ENTSO-E: the export log, and each month's prices, load and flows as one zipped file.
+
+The figures are those of the simulated Web API, exported on the hour. A few rows of other areas stand among them. The
+original: https://transparency.entsoe.eu.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, time
+
+from assets.simulated.answer import Answer
+from assets.simulated.day_ahead import auction, is_out, step_of
+from assets.simulated.entsoe import flow_of, load_of
+from assets.simulated.format import short, shorts
+from assets.sources.entsoe.areas import EIC, borders
+from assets.sources.entsoe_files import HOST, LOG, PRODUCTS, TOP, TZ
+from warehouse.clock import HOUR, local_date, market_days, utc
+from warehouse.market import Request
+
+OUT_AT = time(13, 40)
+VERSIONS = {"EnergyPrices_12.1.D": "r3.1", "ActualTotalLoad_6.1.A": "r3", "PhysicalFlows_12.1.G": "r3"}
+MONTHS = 24
+"""How many months the log names; files of any month are answered."""
+_CODES = {900: "PT15M", 3600: "PT60M"}
+_WHEN = ("DateTime(UTC)", "ResolutionCode")
+HEADERS = {
+    "EnergyPrices_12.1.D": (
+        *("InstanceCode", *_WHEN, "AreaCode", "AreaDisplayName", "AreaTypeCode", "AreaMapCode"),
+        *("ContractType", "Sequence", "Price[Currency/MWh]", "Currency", "UpdateTime(UTC)"),
+    ),
+    "ActualTotalLoad_6.1.A": (
+        *(*_WHEN, "AreaCode", "AreaDisplayName", "AreaTypeCode", "AreaMapCode"),
+        *("TotalLoad[MW]", "UpdateTime(UTC)"),
+    ),
+    "PhysicalFlows_12.1.G": (
+        *(*_WHEN, "OutAreaCode", "OutAreaDisplayName", "OutAreaTypeCode", "OutAreaMapCode"),
+        *("InAreaCode", "InAreaDisplayName", "InAreaTypeCode", "InAreaMapCode", "Flow[MW]", "UpdateTime(UTC)"),
+    ),
+}
+
+
+def answer(request: Request, now: int) -> Answer:
+    """`POST /downloadFileContent`: the log, or a month's file."""
+    wanted = json.loads(request.body or "{}")
+    name, folder = str(wanted.get("filename", "")), str(wanted.get("folder", "")).removeprefix(f"/{TOP}/").strip("/")
+    if request.url.partition("#")[0] != f"https://{HOST}/downloadFileContent" or request.method != "POST":
+        return Answer(404, b"Not Found")
+    if name == LOG and not folder:
+        return Answer(200, _zipped(name, _log(now)))
+    product = folder.rpartition("_")[0]
+    if VERSIONS.get(product) != folder.rpartition("_")[2] or not name.endswith(f"_{folder}.csv"):
+        return Answer(400, b"Bad Request")
+    start = datetime(int(name[:4]), int(name[5:7]), 1, tzinfo=UTC)
+    end = datetime(start.year + start.month // 12, start.month % 12 + 1, 1, tzinfo=UTC)
+    write = {
+        "EnergyPrices_12.1.D": _prices,
+        "ActualTotalLoad_6.1.A": _loads,
+        "PhysicalFlows_12.1.G": _flows,
+    }[product]
+    text = _table(HEADERS[product], write, int(start.timestamp()), int(end.timestamp()), now)
+    return Answer(200, _zipped(name, text))
+
+
+def _log(now: int) -> str:
+    """One line a file; each was exported on the last hour."""
+    exported = f"{utc(now // HOUR * HOUR):%Y-%m-%d %H:%M:%S}"
+    last = utc(now).year * 12 + utc(now + 24 * HOUR).month - 1
+    lines = ["folder_name\tfile_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
+    for product in PRODUCTS.values():
+        folder = f"{product}_{VERSIONS[product]}"
+        for number in range(last - MONTHS + 1, last + 1):
+            year, month = number // 12, number % 12 + 1
+            lines.append(f"{folder}\t{year}_{month:02}_{folder}.csv\t{year}\t{month}\t{exported}\t{exported}")
+    return "".join(f"{line}\r\n" for line in lines)
+
+
+Write = Callable[[int, int, int, str], Iterator[str]]
+"""Start, end and now (Unix seconds), the time of the update -> lines."""
+
+
+def _table(header: tuple[str, ...], write: Write, start: int, end: int, now: int) -> str:
+    update = f"{utc(now // HOUR * HOUR):%Y-%m-%d %H:%M:%S}"
+    return "\ufeff" + "".join(f"{line}\r\n" for line in ("\t".join(header), *write(start, end, now, update)))
+
+
+def _prices(start: int, end: int, now: int, update: str) -> Iterator[str]:
+    days = [d for d in market_days(local_date(start, TZ), local_date(end - 1, TZ), TZ) if is_out(d, now, OUT_AT)]
+    for zone, code in EIC.items():
+        for day in days:
+            resolution = _CODES[step_of(zone, day.day)]
+            for ts, price in zip(*auction(zone, day), strict=True):
+                if start <= ts < end:
+                    cells = (f"{zone}{ts}", _stamp(ts), resolution, code, zone, "BZN", zone, "Day-ahead", "1")
+                    yield "\t".join((*cells, short(price, 2), "EUR", update))
+    abroad = ("x", _stamp(start), "PT60M", "10YFI-1--------U", "Finland", "BZN", "FI", "Day-ahead", "1", "1.5", "EUR")
+    yield "\t".join((*abroad, update))
+
+
+def _loads(start: int, end: int, now: int, update: str) -> Iterator[str]:
+    for zone, code in EIC.items():
+        resolution, ts, values = load_of(zone, start, end, now)
+        for at, value in zip(ts.tolist(), shorts(values, 2), strict=True):
+            yield "\t".join((_stamp(at), resolution, code, zone, "BZN/CTA", zone, value, update))
+    yield "\t".join((_stamp(start), "PT15M", "10YAL-KESH-----5", "Albania (AL)", "BZN/CTA/CTY", "AL", "470.0", update))
+
+
+def _flows(start: int, end: int, now: int, update: str) -> Iterator[str]:
+    for into, out_of in sorted({way for border in borders() for way in (border.eics(start), border.eics(start)[::-1])}):
+        resolution, ts, values = flow_of(into, out_of, start, end, now)
+        areas = "\t".join(f"{code}\tname\tBZN/CTA\tmap" for code in (out_of, into))
+        for at, value in zip(ts.tolist(), shorts(values, 2), strict=True):
+            yield f"{_stamp(at)}\t{resolution}\t{areas}\t{value}\t{update}"
+
+
+def _stamp(ts: int) -> str:
+    return f"{utc(ts):%Y-%m-%d %H:%M:%S}"
+
+
+def _zipped(name: str, text: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, 1)
+    return packed.getvalue()

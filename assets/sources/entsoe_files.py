@@ -1,0 +1,288 @@
+"""ENTSO-E's File Library: monthly files of prices, load and flows of all Europe, a way around the Web API.
+
+The figures are those of the Web API, from the same data base. Traps:
+- Folder names carry a version that rises (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, asked first,
+  names the folders of today, the files of each month, and when each was exported: a file that did not change is not
+  asked again.
+- Files are tab-separated, with a BOM, and hold all Europe: read line by line, never whole.
+- `DateTime(UTC)` is the interval's start. Every interval is there; no curve is to be expanded.
+- An area may come twice, as zone and as country: only rows whose AreaTypeCode has BZN count.
+- A key may come more than once: the newest UpdateTime counts.
+- Of prices only the day-ahead auction (Sequence blank or 1) counts.
+- The account's password expires every 183 days.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, time
+
+from assets.parsing.body import columns, lines_of, number
+from assets.parsing.members import require_known
+from assets.parsing.stamps import wall_stamp
+from assets.sources.entsoe import CURRENCIES, put_both_sides
+from assets.sources.entsoe.areas import EIC, ZONES, names_of, zone_of
+from assets.sources.entsoe.net import combine
+from assets.sources.entsoe.xml import RESOLUTIONS
+from warehouse.clock import MarketDay, utc
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.schema import Rows
+
+HOST = "fms.tp.entsoe.eu"
+TOP = "TP_export"
+LOG = "Export_log_r3.csv"
+TZ = "Europe/Brussels"
+PRODUCTS = {
+    "entsoe_files.price": "EnergyPrices_12.1.D",
+    "entsoe_files.load": "ActualTotalLoad_6.1.A",
+    "entsoe_files.flows": "PhysicalFlows_12.1.G",
+}
+"""Feed -> how its folders and files are called, but for the version."""
+SECRETS = (Secret("entsoe_files", "", ("ENTSOE_USERNAME", "ENTSOE_PASSWORD")),)
+_STAMP, _RESOLUTION, _UPDATE = "DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)"
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows of the day-ahead auction in our zones."""
+    newest = _Newest()
+    names = (
+        *("AreaCode", "AreaTypeCode", "ContractType", "Sequence"),
+        *("Price[Currency/MWh]", "Currency", _STAMP, _RESOLUTION, _UPDATE),
+    )
+    for area, kinds, contract, sequence, price, currency, *when in _cells(body, *names):
+        zone = zone_of(area)
+        if zone is None or "BZN" not in kinds or contract != "Day-ahead" or sequence not in ("", "1"):
+            continue
+        if currency not in CURRENCIES.get(zone, ("EUR",)):
+            raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
+        newest.add((zone, f"{currency}/MWh"), price, *when)
+    rows = Rows()
+    for (zone, unit), ts, value, resolution in newest:
+        rows.add(zone, Metric.PRICE, ts, value, unit, resolution)
+    return rows
+
+
+def parse_load(body: bytes, request: Request) -> Rows:
+    """`demand` rows of our zones, MW."""
+    newest = _Newest()
+    names = ("AreaCode", "AreaTypeCode", "TotalLoad[MW]", _STAMP, _RESOLUTION, _UPDATE)
+    for area, kinds, load, *when in _cells(body, *names):
+        zone = zone_of(area)
+        if zone is not None and "BZN" in kinds:
+            newest.add((zone, "MW"), load, *when)
+    rows = Rows()
+    for (zone, unit), ts, value, resolution in newest:
+        rows.add(zone, Metric.DEMAND, ts, value, unit, resolution)
+    return rows
+
+
+def parse_flows(body: bytes, request: Request) -> Rows:
+    """One-way `interchange` rows of our zones' borders, MW; `link` is the way until `combine`."""
+    newest = _Newest()
+    names = (
+        *("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]"),
+        *(_STAMP, _RESOLUTION, _UPDATE),
+    )
+    for out, out_kinds, into, into_kinds, flow, *when in _cells(body, *names):
+        if "BZN" in out_kinds and "BZN" in into_kinds:
+            pair = names_of(out, into)
+            if set(pair) & EIC.keys() and pair[0] != pair[1]:
+                newest.add(pair, flow, *when)
+    series: dict[tuple[tuple[str, str], str], tuple[list[int], list[float]]] = {}
+    for pair, ts, value, resolution in newest:
+        stamps, values = series.setdefault((pair, resolution), ([], []))
+        stamps.append(ts)
+        values.append(value)
+    rows = Rows()
+    for (pair, resolution), (stamps, values) in series.items():
+        put_both_sides(rows, pair, resolution, stamps, values)
+    require_known(rows)
+    return rows
+
+
+class _Newest:
+    """The reading of the newest update for each series, instant and resolution; a blank one is none."""
+
+    def __init__(self) -> None:
+        self._readings: dict[tuple[tuple[str, str], int, str], tuple[str, str]] = {}
+
+    def add(self, series: tuple[str, str], value: str, stamp: str, resolution: str, update: str) -> None:
+        if resolution not in RESOLUTIONS:
+            raise FeedChanged(f"unknown resolution {resolution[:10]!r}")
+        key = series, wall_stamp(stamp), RESOLUTIONS[resolution]
+        if update >= self._readings.get(key, ("", ""))[0]:
+            self._readings[key] = update, value
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, str], int, float, str]]:
+        for (series, ts, resolution), (_, value) in self._readings.items():
+            if value:
+                yield series, ts, number(value, "value"), resolution
+
+
+def _cells(body: bytes, *names: str) -> Iterator[list[str]]:
+    """The named cells of every line that holds one of our areas. Raises FeedChanged for a new header and a cut body."""
+    lines = lines_of(body)
+    header = next(lines, "").rstrip("\n").split("\t")
+    places = columns(header, *names)
+    codes = tuple(EIC.values())
+    line = ""
+    for line in lines:
+        if any(code in line for code in codes):
+            cells = line.rstrip("\n").split("\t")
+            if len(cells) != len(header):
+                raise FeedChanged(f"{len(cells)} cells under {len(header)} columns")
+            yield [cells[place] for place in places]
+    if line and not line.endswith("\n"):
+        raise FeedChanged("cut: the last line does not end")
+
+
+def follow(log: bytes, request: Request) -> list[Request]:
+    """The files of the months that the days lie in, by the export log."""
+    if request.kind != "listing":
+        return []
+    product = PRODUCTS[request.feed]
+    lines = lines_of(log)
+    header = next(lines, "").rstrip("\n").split("\t")
+    places = columns(header, "folder_name", "file_name", "year", "month", "export_time(UTC)")
+    files: dict[tuple[int, int], tuple[str, str, str]] = {}
+    for line in lines:
+        cells = line.rstrip("\n").split("\t")
+        if len(cells) != len(header):
+            raise FeedChanged(f"{len(cells)} cells under {len(header)} columns of the export log")
+        folder, name, year, month, exported = (cells[place] for place in places)
+        if folder.startswith(f"{product}_r") and year.isdigit() and month.isdigit():
+            key = int(year), int(month)
+            files[key] = max(files.get(key, ("", "", "")), (folder, name, exported), key=lambda file: _version(file[0]))
+    if not files:
+        raise FeedChanged(f"the export log names no folder {product}_r...")
+    asked = [MarketDay(day, TZ) for day in request.days]
+    wanted = sorted({(utc(ts).year, utc(ts).month) for day in asked for ts in (day.start, day.end - 1)} & files.keys())
+    if not wanted:
+        raise NotPublished("no file of these months yet")
+    return [_file(request, *files[month], [day for day in asked if _overlaps(day, month)]) for month in wanted]
+
+
+def _version(folder: str) -> list[int]:
+    """`..._r3.1` -> 3, 1."""
+    return [int(part) for part in folder.rpartition("_r")[2].split(".") if part.isdigit()]
+
+
+def _overlaps(day: MarketDay, month: tuple[int, int]) -> bool:
+    return month in {(utc(ts).year, utc(ts).month) for ts in (day.start, day.end - 1)}
+
+
+def _file(request: Request, folder: str, name: str, exported: str, days: Sequence[MarketDay]) -> Request:
+    # The fragment is never sent: it tells one export from the next, and an export never changes.
+    return _download(request.feed, f"/{TOP}/{folder}/", name, days, "rows", f"#{name}@{exported.replace(' ', 'T')}")
+
+
+def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], kind: str, fragment: str = "") -> Request:
+    body = {"folder": folder, "filename": name, "topLevelFolder": TOP, "downloadAsZip": True}
+    return Request(
+        feed,
+        f"https://{HOST}/downloadFileContent{fragment}",
+        days=tuple(day.day for day in days),
+        part=name,
+        kind="rows" if kind == "rows" else "listing",
+        method="POST",
+        body=json.dumps(body),
+        headers=(("Content-Type", "application/json"),),
+        secrets=SECRETS,
+        ext="zip",
+        once=kind == "rows",
+    )
+
+
+def _requests(feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
+    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+        """The export log, which leads to the files."""
+        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)), "listing")]
+
+    return requests
+
+
+SOURCE = Source(
+    code="entsoe_files",
+    name="ENTSO-E Transparency Platform, File Library",
+    homepage="https://transparency.entsoe.eu",
+    hosts=(HOST,),
+    requests_per_minute=60,
+    licence="ENTSO-E Transparency Platform terms; its list of data for free re-use (CC BY 4.0)",
+    licence_url="https://transparency.entsoe.eu",
+    attribution="Source: ENTSO-E Transparency Platform (transparency.entsoe.eu)",
+    redistributable="unclear",
+    required_env=SECRETS[0].env,
+    feeds=(
+        Feed(
+            id="entsoe_files.price",
+            origin="entsoe-db",
+            other_resolutions=("1h", "30m"),
+            title="Day-ahead prices of European bidding zones (SDAC), monthly files",
+            zones=ZONES,
+            metrics=(Metric.PRICE,),
+            rank=2,
+            resolution="15m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 5),
+            publication=Publication(daily_at=time(15, 0), day_offset=-1, grace_minutes=240),
+            requests=_requests("entsoe_files.price"),
+            parse=parse_price,
+            follow=follow,
+            every_minutes=24 * 60,
+            ahead_days=1,
+            hub="day-ahead auction (SDAC)",
+            secrets=SECRETS,
+            stands_in_for="entsoe.price",
+        ),
+        Feed(
+            id="entsoe_files.load",
+            origin="entsoe-db",
+            other_resolutions=("1h", "30m"),
+            title="Actual total load of European bidding zones, monthly files",
+            zones=ZONES,
+            metrics=(Metric.DEMAND,),
+            rank=2,
+            resolution="15m",
+            stamps="start",
+            tz=TZ,
+            since=date(2015, 1, 5),
+            publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
+            requests=_requests("entsoe_files.load"),
+            parse=parse_load,
+            follow=follow,
+            every_minutes=24 * 60,
+            revised_days=3,
+            secrets=SECRETS,
+            stands_in_for="entsoe.demand",
+        ),
+        Feed(
+            id="entsoe_files.flows",
+            origin="entsoe-db",
+            other_resolutions=("15m", "30m"),
+            title="Physical flows over every border of European bidding zones, monthly files",
+            zones=ZONES,
+            metrics=(Metric.INTERCHANGE,),
+            rank=2,
+            resolution="1h",
+            stamps="start",
+            tz=TZ,
+            since=date(2018, 10, 1),
+            publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
+            requests=_requests("entsoe_files.flows"),
+            parse=parse_flows,
+            follow=follow,
+            combine=combine,
+            every_minutes=24 * 60,
+            revised_days=3,
+            secrets=SECRETS,
+            stands_in_for="entsoe.flows",
+        ),
+    ),
+    notes=(
+        "The same figures as the Web API's, from the same data base: a second way, not a second opinion.",
+        "Asked once a day, and each hour while the Web API's feed is late.",
+    ),
+)
