@@ -52,12 +52,16 @@ Feature = dict[str, Any]
 
 
 def zone_features() -> dict[str, list[Feature]]:
-    """The footprints at `low` and `high` detail, each in the order of `ZONES`."""
+    """The footprints at `low` and `high` detail, each in the order of `ZONES`; without the zones that lack a record."""
     facts = {record.id: record for record in records.zones()}
     geometries = {detail: records.geometries(detail) for detail in ("low", "high")}
     areas = _areas_km2(geometries["high"])
     return {
-        detail: [_feature(_zone_properties(facts[zone], areas[zone]), own[zone]) for zone in ZONES]
+        detail: [
+            _feature(_zone_properties(facts[zone], areas[zone]), own[zone])
+            for zone in ZONES
+            if zone in facts and zone in own
+        ]
         for detail, own in geometries.items()
     }
 

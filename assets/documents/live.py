@@ -90,11 +90,12 @@ def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[B
 
 @cache
 def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
-    """Bounding box and encoded geometry of each zone at low detail."""
+    """Bounding box and encoded geometry of each zone at low detail; one without a record or footprint is not drawn."""
     geometries = records.geometries("low")
     return {
         zone: (geo_layers.bbox(geometries[zone]["coordinates"]), orjson.Fragment(orjson.dumps(geometries[zone])))
         for zone in ZONES
+        if zone in geometries and zone in _facts()
     }
 
 
@@ -148,7 +149,9 @@ def _put_collection(
     before = artefact.load(storage, layout.LIVE) or {"features": [], "flows": []}
     bands = {f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]}
     own_bands = {zone: dict(own.bands) for zone, own in zones.items()}
-    bodies = {z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {})) for z in ZONES}
+    bodies = {
+        z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {})) for z in _shapes()
+    }
     flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
     flows += [flow for own in zones.values() for flow in own.flows]
     artefact.put(storage, layout.LIVE, collection(head, bodies, flows), version)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.documents import geo_layers
+from assets.documents import geo_layers, live
 from geo_data import records
 from tests.stand_ins.layers import made_anew
 from warehouse import artefact
@@ -75,6 +75,20 @@ def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> No
     assert [f["properties"] for f in fine] == [f["properties"] for f in features]
     belgium = next(f for f in features if f["id"] == "BE")
     assert belgium["properties"]["area_km2"] == pytest.approx(30_689, rel=0.001), "Statbel: 30,689 km2"
+
+
+def test_a_zone_without_a_map_record_costs_only_its_own_footprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [record for record in records.zones() if record.id != "AT"]
+    monkeypatch.setattr(records, "zones", lambda: kept)
+    live._facts.cache_clear()
+    live._shapes.cache_clear()
+    try:
+        drawn = [zone for zone in ZONES if zone != "AT"]
+        assert {tuple(f["id"] for f in features) for features in geo_layers.zone_features().values()} == {tuple(drawn)}
+        assert list(live._shapes()) == drawn
+    finally:
+        live._facts.cache_clear()
+        live._shapes.cache_clear()
 
 
 def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, bytes]) -> None:
