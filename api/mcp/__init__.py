@@ -1,1 +1,1 @@
-"""The MCP server at /mcp: stateless streamable HTTP, six tools."""
+"""The MCP server at /mcp: stateless streamable HTTP; eight tools, resources, prompts."""

@@ -1,53 +1,160 @@
-"""What a tool's work gives, and how its structure spells instants. Values and pure functions."""
+"""What each tool reads but `get_history`: its price, the REST path that gives the same, and its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+import orjson
+
+from api.documents import published
+from api.documents.cache import Document
+from api.documents.catalogue import SERIES, Catalogue, LicenceTerms, zone_list
+from api.documents.status import status
+from api.mcp import text
+from api.mcp.arguments import BadArguments
+from api.mcp.calls import ToolAnswer, ToolRequest
+from api.mcp.history import request_of
+from api.series import statistics, windows
+from api.series.query import SAMPLE_ROWS
+from api.series.windows import WindowQuestion
+from api.service import Service
+from warehouse import clock, layout
 from warehouse.clock import iso
+from warehouse.market import Metric
+from warehouse.zones import ZONES
 
-INSTANTS = frozenset({"start", "end", "from", "until", "valid_until", "next_auction_by", "min_ts", "max_ts"})
-"""Members of windows and statistics that are Unix seconds, besides `ts`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """A tool's answer: its text, its structured content, its rows, and since when it is overdue."""
-
-    text: str
-    structured: bytes
-    """A JSON object."""
-    rows: int = 1
-    stale_since: int | None = None
+Given = Mapping[str, Any]
+"""A tool's checked arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolQuery:
-    """A call that can be answered: what it costs, and the work."""
-
-    price: str
-    """A key of `api.access.prices.PRICES`; empty for what is free."""
-    path: str
-    """The REST path that gives the same."""
-    work: Callable[[bool], ToolAnswer]
-    """Takes whether a sample is wanted."""
-    kept: str = ""
-    """What a sample holds."""
+def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
+    """Return the zone list with each zone's metrics, which the REST list leaves to the catalogue."""
+    body = zone_list(catalogue)
+    for zone in body["zones"]:
+        zone["metrics"] = [metric.value for metric in SERIES.values() if metric in ZONES[zone["id"]].metrics]
+    return body
 
 
-def with_times(stated: Any, instants: frozenset[str] = frozenset()) -> Any:
-    """The same JSON value with ISO 8601 in UTC beside every instant: models misread Unix seconds.
+def list_zones(service: Service, _given: Given) -> ToolRequest:
+    body = zones_with_metrics(service.catalogue)
+    return ToolRequest("", "/v1/zones", lambda _sample: ToolAnswer(text.zones(body), orjson.dumps(body)))
 
-    `time` stands beside `ts`, `start_time` beside `start` where `instants` names it.
-    """
-    if isinstance(stated, list):
-        return [with_times(part, instants) for part in stated]
-    if not isinstance(stated, dict):
-        return stated
-    timed = {name: with_times(part, instants) for name, part in stated.items()}
-    for name in stated:
-        if name in instants and isinstance(stated[name], int):
-            timed[f"{name.removesuffix('_ts')}_time"] = iso(stated[name])
-    return timed | {"time": iso(stated["ts"])} if isinstance(stated.get("ts"), int) else timed
+
+def get_status(service: Service, _given: Given) -> ToolRequest:
+    def answer(_sample: bool) -> ToolAnswer:
+        body = status(service.documents, service.catalogue, clock.now())
+        return ToolAnswer(text.status(body), orjson.dumps(body | {"time": iso(body["now"])}))
+
+    return ToolRequest("", "/v1/status", answer)
+
+
+def get_latest(service: Service, given: Given) -> ToolRequest:
+    zone = given["zone"]
+    document = published.document(service.documents, layout.latest(zone))
+    answer = partial(_published, document, published.sample_latest, text.latest)
+    return ToolRequest("latest", f"/v1/latest/{zone}", answer, "the price")
+
+
+def get_zone_brief(service: Service, given: Given) -> ToolRequest:
+    zone = given["zone"]
+    document = published.document(service.documents, layout.brief(zone))
+    answer = partial(_published, document, published.sample_brief, text.brief)
+    return ToolRequest("brief", f"/v1/brief/{zone}", answer, "context and trend of one metric")
+
+
+def get_map_snapshot(service: Service, given: Given) -> ToolRequest:
+    document = published.document(service.documents, layout.SNAPSHOT)
+    if given["metric"] is None and given["zones"] is None:
+        answer = partial(_published, document, published.sample_snapshot, text.snapshot)
+    else:
+        answer = partial(_filtered, service.catalogue, document, given["metric"], given["zones"])
+    return ToolRequest("snapshot", "/v1/map/snapshot", answer, "the price of each zone")
+
+
+def _published(
+    document: Document,
+    sampled: Callable[[dict[str, Any]], dict[str, Any]],
+    words: Callable[[Mapping[str, Any]], str],
+    sample: bool,
+) -> ToolAnswer:
+    """A published document or its sample, worded once a publication."""
+    due = document.derive("stale_after", published.stale_after)
+    form = published.sampled(document, "sample", sampled) if sample else document
+    sentences = form.derive("words", lambda shown: words(shown.json))
+    structured = form.derive("with times", lambda shown: orjson.dumps(text.with_times(shown.json)))
+    return ToolAnswer(sentences, structured, 1, due if clock.now() > due else None)
+
+
+def _filtered(
+    catalogue: Catalogue,
+    document: Document,
+    metrics: tuple[str, ...] | None,
+    zones: tuple[str, ...] | None,
+    sample: bool,
+) -> ToolAnswer:
+    """The snapshot of some metrics or zones."""
+    whole = published.sample_snapshot(document.json) if sample else document.json
+    body = published.filtered_snapshot(whole, None if sample else metrics, zones)
+    due = published.overdue_after(body)
+    stale_since = due if clock.now() > due else None
+    if metrics is None:
+        return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
+    grouped = _by_instant(catalogue, body)
+    return ToolAnswer(text.snapshot_of_metrics(grouped), orjson.dumps(grouped), 1, stale_since)
+
+
+def _by_instant(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot's values by metric, instant and unit, under the terms of their sources alone."""
+    zones = body["zones"]
+    values = [value for member in zones.values() for value in member["metrics"].values()]
+    terms = catalogue.terms("", "", frozenset(value["source"] for value in values))
+    if catalogue.simulated or not values:
+        license, attribution = (
+            "; ".join(dict.fromkeys(member[name] for member in zones.values())) for name in ("license", "attribution")
+        )
+        terms = LicenceTerms(license, attribution)
+    return {
+        **{name: part for name, part in body.items() if name != "zones"},
+        "generated_time": iso(body["generated"]),
+        "values": text.by_instant(zones),
+        "silent": [zone for zone, member in zones.items() if not member["metrics"]],
+        "attribution": terms.attribution,
+        "license": terms.license,
+    }
+
+
+def find_window(service: Service, given: Given) -> ToolRequest:
+    """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
+    zone = given["zone"]
+    question = WindowQuestion(zone, Metric(given["metric"]), given["hours"], given["within"], given["kind"])
+    windows.check(service.catalogue, question)
+
+    def answer(sample: bool) -> ToolAnswer:
+        found = windows.answer(service.reader, service.catalogue, question, clock.now())
+        body = windows.sample(found.body) if sample else found.body
+        return ToolAnswer(text.window(body, zone), orjson.dumps(text.with_all_times(body)), int(found.available))
+
+    return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
+
+
+def get_statistics(service: Service, given: Given) -> ToolRequest:
+    """The call of a series path with `stats=true`."""
+    zone, name, metric = given["zone"], given["metric"], SERIES[given["metric"]]
+    if metric is Metric.CAPACITY:
+        raise BadArguments("metric: not capacity, whose rows are yearly")
+    if given["market"] is not None and metric is not Metric.PRICE:
+        raise BadArguments("market: only for price")
+    request = request_of(service, metric, (zone,), given)
+    if request.end - request.start > statistics.LONGEST:
+        raise BadArguments("start: statistics take at most ten years")
+
+    def answer(sample: bool) -> ToolAnswer:
+        sampled = request._replace(sample=sample)
+        found = statistics.answer(service.reader, service.catalogue, sampled, given["above"], given["below"])
+        body = {**found.body, "sample": True} if sample else found.body
+        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_all_times(body)), found.rows)
+
+    holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
+    return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)

@@ -1,24 +1,31 @@
-"""What the MCP tools do: the same reads as the REST paths, through the same gate, at the same prices."""
+"""The life of a tool call at the gate, and its outcome in the words of tools: refusals, samples, receipts."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from api.access.values import Answer, Call, Refusal
+from api.access.values import Answer, Call, Headers, Refusal
 from api.http import problems
 from api.http.problems import Problem
-from api.mcp import results, text
-from api.mcp.answers import ToolAnswer, ToolQuery
-from api.mcp.queries import QUERIES
-from api.mcp.results import Outcome
+from api.mcp import text
+from api.mcp.arguments import BadArguments
 from api.service import Service
 from warehouse.errors import CallerError, StorageError
+
+_OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
+_RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+_WORDS_OF_TOOLS = (
+    ("or add sample=true", "or call the tool without both for a sample"),
+    ("sample=true needs none", "a call without a key gives a sample"),
+    ("sample=true needs no key", "A call without a key gives a sample"),
+    ("sample=true works", "a call without a key gives a sample"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,51 @@ class Caller:
     """An x402 payment as its header would carry it."""
 
 
-def called(service: Service, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
-    """What came of a call with checked arguments. Raises BadArguments."""
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool's answer: its text, its structured content (a JSON object), its rows, and since when it is overdue."""
+
+    text: str
+    structured: bytes
+    rows: int = 1
+    stale_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A checked call: what it costs, the REST path that gives the same, and the work."""
+
+    price: str
+    """A key of `api.access.prices.PRICES`; empty for what is free."""
+    path: str
+    answer: Callable[[bool], ToolAnswer]
+    """Takes whether a sample is wanted."""
+    sample_holds: str = ""
+
+
+Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
+"""Turns checked arguments into a request; raises BadArguments, Problem, CallerError or StorageError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a tool call, before any protocol version. An error has texts alone."""
+
+    texts: tuple[str, ...]
+    structured: bytes = b""
+    """A JSON object; empty for an error."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    headers: Headers = ()
+    """The gate's count, for the HTTP answer."""
+
+
+def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
+    """Answer a call with checked arguments. Raises BadArguments."""
     try:
-        return _passed(service, QUERIES[tool](service, given), tool, given, caller)
+        return _admit(service, prepare(service, arguments), tool, arguments, caller)
     except Problem as problem:
+        if problem.kind.name == "invalid-parameters":
+            raise BadArguments("; ".join(f"{fault.parameter}: {fault.detail}" for fault in problem.faults)) from None
         return _failed(problem)
     except (CallerError, StorageError) as error:
         return _failed(problems.of_error(error))
@@ -48,81 +95,115 @@ def _failed(problem: Problem) -> Outcome:
     return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
 
 
-def _passed(service: Service, query: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller) -> Outcome:
-    """The life of a call at the gate (`api.access.values`)."""
-    call = _shown(query, tool, given, caller)
+def _admit(service: Service, request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
+    """Admit the call, answer it, settle it (`api.access.values`)."""
+    call = _gate_call(request, tool, arguments, caller)
     entry = service.gate.admit(call)
     if isinstance(entry, Refusal):
         return _refused(service, entry, call)
     if isinstance(entry, Answer):
-        return results.given_again(entry)
-    ended = False
+        return _replayed(entry)
+    sample, settling = entry.method == "sample", False
     try:
-        answer = query.work(entry.method == "sample")
-        made = _said(service, query, answer, entry.method == "sample")
-        ended = True
+        answer = request.answer(sample)
+        outcome = _worded(service, request, answer, sample)
+        settling = True
     finally:
-        if not ended:
+        if not settling:
             entry.release()
     due = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
-    settled = entry.settle(results.kept(made, due) if entry.method == "payment" else Answer(200, due))
+    settled = entry.settle(_stored(outcome, due) if entry.method == "payment" else Answer(200, due))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
-    if entry.method == "sample" and query.price and service.gate.x402.open:
-        made = results.with_offer(made, service.gate.x402.offer(call))
-    return results.with_receipt(made, settled.headers)
+    meta = _receipt(settled.headers)
+    if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
+        meta[_OFFER] = orjson.Fragment(offer)
+    return replace(outcome, meta=meta, headers=settled.headers)
 
 
-def _shown(query: ToolQuery, tool: str, given: Mapping[str, Any], caller: Caller) -> Call:
-    """What the gate sees of a call: without key and payment it is a sample, unless the caller wants none.
+def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Call:
+    """Build the gate's call: without key and payment it is a sample, unless the caller wants none.
 
     The key of the connection goes before the argument: a model may repeat an old one.
     """
-    key = "" if caller.authorization else given.get("api_key", "")
-    if not query.price:
-        return Call(query.path, "", caller.client)
+    if not request.price:
+        return Call(request.path, "", caller.client)
+    key = "" if caller.authorization else arguments.get("api_key", "")
     return Call(
-        query.path,
-        query.price,
+        request.path,
+        request.price,
         caller.client,
-        sample=given.get("sample", True) and not (key or caller.authorization or caller.payment),
+        sample=arguments.get("sample", True) and not (key or caller.authorization or caller.payment),
         authorization=caller.authorization,
         api_key=key,
         payment=caller.payment,
-        fingerprint=_fingerprint(tool, given) if caller.payment else "",
+        fingerprint=_fingerprint(tool, arguments) if caller.payment else "",
     )
 
 
-def _fingerprint(tool: str, given: Mapping[str, Any]) -> str:
-    """What a payment is for: the tool and its arguments, whoever calls."""
-    arguments = {name: value for name, value in given.items() if name != "api_key"}
-    return hashlib.sha256(orjson.dumps(["mcp", tool, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest()
+def _fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Hash what a payment is for: the tool and its arguments, whoever calls."""
+    paid_for = {name: value for name, value in arguments.items() if name != "api_key"}
+    return hashlib.sha256(orjson.dumps(["mcp", tool, paid_for], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> Outcome:
+    """Put what must not be missed first in the text, and as `notes` into the structure."""
+    notes = []
+    if sample and request.price:
+        notes.append(text.sample_note(service.settings.base_url, request.sample_holds))
+    if service.catalogue.simulated:
+        notes.append(text.SIMULATED)
+    if answer.stale_since is not None:
+        notes.append(text.stale_note(answer.stale_since))
+    member = b',"notes":%b}' % orjson.dumps(notes) if notes else b"}"
+    return Outcome(("\n".join([*notes, answer.text]),), answer.structured[:-1] + member)
+
+
+def _stored(outcome: Outcome, rows: int) -> Answer:
+    """The outcome as the gate stores it, to replay it to the payment that bought it."""
+    return Answer(200, rows, orjson.dumps({"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}))
+
+
+def _replayed(stored: Answer) -> Outcome:
+    outcome = orjson.loads(stored.body)
+    return Outcome(tuple(outcome["texts"]), orjson.dumps(outcome["structured"]), _receipt(stored.headers))
 
 
 def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
-    """A refusal. What lacks calls can be bought; a wrong key gets no offer, since its owner must learn of it."""
+    """Word a refusal. A call too many can be bought; a wrong key gets no offer, since its owner must learn of it.
+
+    The offer comes before the words, since x402 clients read `content[0].text`.
+    """
+    words = f"{refusal.title}: {_in_words_of_tools(refusal.detail)}"
     if refusal.kind == "invalid-key":
         sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
-        way = f"Leave it out for a sample, or get a free one: {sign_up}."
-        return Outcome((f"{refusal.title}: {results.in_words_of_tools(refusal.detail)} {way}",))
+        return Outcome((f"{words} Leave it out for a sample, or get a free one: {sign_up}.",))
     buys = refusal.status == 429 and call.price and service.gate.x402.open
-    return results.refused(refusal, service.gate.x402.offer(call) if buys else None)
+    offer = _offer(service.gate.x402.offer(call) if buys else refusal)
+    return Outcome((offer, words) if offer else (words,), b"", _receipt(refusal.headers), refusal.headers)
 
 
-def _said(service: Service, query: ToolQuery, answer: ToolAnswer, sampled: bool) -> Outcome:
-    """The words of an answer; what must not be missed comes first in the text, and as `notes` in the structure."""
-    marks = []
-    if sampled and query.price:
-        marks.append(text.sampled(service.settings.base_url, query.kept))
-    if service.catalogue.simulated:
-        marks.append(text.SIMULATED)
-    if answer.stale_since is not None:
-        marks.append(text.stale(answer.stale_since))
-    notes = b',"notes":%b}' % orjson.dumps(marks) if marks else b"}"
-    return Outcome(("\n".join([*marks, answer.text]),), answer.structured[:-1] + notes)
+def _offer(refusal: Refusal) -> str:
+    """The x402 offer of a refusal as JSON, empty for none."""
+    header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
+    return _in_words_of_tools(base64.b64decode(header).decode())
 
 
-def encoded(payment: Any) -> str:
+def _in_words_of_tools(words: str) -> str:
+    """A sample comes without credentials here, not by a query parameter."""
+    for rest, tools in _WORDS_OF_TOOLS:
+        words = words.replace(rest, tools)
+    return words
+
+
+def _receipt(headers: Headers) -> dict[str, Any]:
+    """The receipt of a payment, out of the header of either x402 version."""
+    header = next((value for name, value in headers if name in _RECEIPT_HEADERS), None)
+    return {_RECEIPT: orjson.Fragment(base64.b64decode(header))} if header else {}
+
+
+def encoded_payment(payment: Any) -> str:
     """The payment of `_meta["x402/payment"]` as its HTTP header carries it; empty for none."""
     if payment is None:
         return ""

@@ -1,7 +1,7 @@
 """The MCP endpoint, `POST /mcp` over streamable HTTP: stateless, answers as JSON. HTTP's own checks are here.
 
-The protocol is in `api.mcp.protocol`, the tools in `api.mcp.tools`, what they do in `api.mcp.calls`. The order of
-the checks: Host and Origin, method, Content-Type, Accept, size, and then the message.
+The protocol is in `api.mcp.protocol`, the methods in `api.mcp.server`, the tools in `api.mcp.tools`. The order of the
+checks: Host and Origin, method, Content-Type, Accept, size, and then the message.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import urlsplit
 
 from werkzeug.datastructures import MIMEAccept
@@ -22,15 +21,11 @@ from api.http import request_body
 from api.http.messages import Request, Response, View
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
-from api.mcp import arguments, calls, reading, results
-from api.mcp.arguments import BadArguments
+from api.mcp import server
 from api.mcp.calls import Caller
 from api.mcp.protocol import (
     INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
-    LISTS,
-    OLDEST,
     CheckedRequest,
     ProtocolHeaders,
     RpcError,
@@ -38,8 +33,7 @@ from api.mcp.protocol import (
     error,
     exchange,
 )
-from api.mcp.results import Outcome, StaticResults
-from api.mcp.tools import TOOLS
+from api.mcp.server import Server
 from api.service import Service
 from api.settings import Settings, is_loopback
 
@@ -47,8 +41,6 @@ PATH = "/mcp"
 MOST_BYTES = 65_536
 """A call with a payment takes 4 kB, twenty of them in a batch fit."""
 _JSON = "application/json"
-_BEFORE_ERRORS_AS_RESULTS = (OLDEST, "2025-06-18")
-"""Versions in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results, which models see)."""
 _COUNTED = ("RateLimit", "RateLimit-Policy")
 _LOG = logging.getLogger("emds.mcp")
 
@@ -68,7 +60,7 @@ _PREFLIGHT = (
 
 def view(service: Service) -> View:
     """The endpoint of one worker. It takes every method: which one is allowed is said after Origin and Host."""
-    return McpEndpoint(service, StaticResults.of(service.settings), OriginPolicy.of(service.settings)).answer
+    return McpEndpoint(Server.of_service(service), service.settings, OriginPolicy.of_settings(service.settings)).answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +71,7 @@ class OriginPolicy:
     origins: frozenset[str]
 
     @classmethod
-    def of(cls, settings: Settings) -> OriginPolicy:
+    def of_settings(cls, settings: Settings) -> OriginPolicy:
         """The service's own address and those that the owner lists; loopback is admitted anyway."""
         own = urlsplit(settings.base_url)
         origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
@@ -134,14 +126,14 @@ def _states_json(content_type: str) -> bool:
 class McpEndpoint:
     """The view."""
 
-    service: Service
-    static: StaticResults
-    origins_policy: OriginPolicy
+    server: Server
+    settings: Settings
+    origin_policy: OriginPolicy
 
     def answer(self, request: Request) -> Response:
-        """The answer to a request."""
+        """Answer a request, whatever its method."""
         host, origin = request.header("HTTP_HOST"), request.header("HTTP_ORIGIN")
-        if not self.origins_policy.admits(host, origin):
+        if not self.origin_policy.admits(host, origin):
             return _refused(
                 403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
             )
@@ -160,78 +152,24 @@ class McpEndpoint:
             body = request_body.read(request.environ, MOST_BYTES)
         except Problem as problem:
             return _refused(problem.kind.status, problem.detail, *problem.headers)
-        post = Post(self, request.environ, _caller(request, self.service.settings), [])
-        shown = ProtocolHeaders(
-            *(_header(request.environ, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
+        return self._exchanged(request, body)
+
+    def _exchanged(self, request: Request, body: bytes) -> Response:
+        environ, caller = request.environ, _caller(request, self.settings)
+        counts: list[Headers] = []
+
+        def perform(rpc: CheckedRequest) -> bytes:
+            # For the access log, the counts, and `unforeseen`.
+            environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{server.label(rpc)}"
+            result, count = self.server.perform(rpc, caller)
+            counts.append(count)
+            return result
+
+        headers = ProtocolHeaders(
+            *(_header(request, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
         )
-        return _sent(exchange(body, shown, post.perform), post.counted)
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """One POST: its sender, and the counts of its calls."""
-
-    endpoint: McpEndpoint
-    environ: dict[str, Any]
-    """The request's: told what is being answered, for the access log and for `unforeseen`."""
-    caller: Caller
-    counts: list[Headers]
-
-    @property
-    def counted(self) -> Headers:
-        """The gate's count after a single call; several in a batch have several."""
-        return self.counts[0] if len(self.counts) == 1 else ()
-
-    def perform(self, rpc: CheckedRequest) -> bytes:
-        """The result of a request. Raises RpcError."""
-        static = self.endpoint.static
-        self.environ["emds.mcp_id"] = rpc.id
-        self._named(rpc.method.replace("/", "."))
-        if rpc.method in LISTS:
-            return static.listed(rpc)
-        match rpc.method:
-            case "tools/call":
-                return results.to_result(self._called(rpc), rpc.version, static)
-            case "resources/read":
-                return reading.resource(self.endpoint.service, rpc, static, self.caller.client)
-            case "prompts/get":
-                return reading.prompt(rpc, static)
-            case "completion/complete":
-                return reading.completion(rpc, static)
-            case "initialize":
-                return static.initialized(rpc)
-            case "server/discover":
-                return static.discover
-        return b"{}"  # ping
-
-    def _named(self, asked: str) -> None:
-        """Names what is asked for as access log and counts show it."""
-        self.environ["emds.endpoint"] = f"mcp.{asked}"
-
-    def _called(self, rpc: CheckedRequest) -> Outcome:
-        name, given, meta = (
-            rpc.params.get("name"),
-            rpc.params.get("arguments"),
-            rpc.params.get("_meta"),
-        )
-        tool = TOOLS.get(name) if isinstance(name, str) else None
-        if tool is None:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
-        self._named(tool.name)
-        if not isinstance(given, dict | None):
-            raise RpcError(INVALID_PARAMS, "params.arguments is an object")
-        payment = calls.encoded(meta.get("x402/payment")) if isinstance(meta, dict) else ""
-        caller = Caller(self.caller.client, self.caller.authorization, payment)
-        try:
-            outcome = calls.called(
-                self.endpoint.service, tool.name, arguments.values(tool.arguments, given or {}), caller
-            )
-        except BadArguments as fault:
-            if rpc.version in _BEFORE_ERRORS_AS_RESULTS:
-                raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
-            return Outcome((f"Invalid arguments: {fault}",))
-        self.counts.append(outcome.headers)
-        return outcome
+        reply = exchange(body, headers, perform)
+        return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
 
 
 def _caller(request: Request, settings: Settings) -> Caller:
@@ -242,8 +180,9 @@ def _caller(request: Request, settings: Settings) -> Caller:
     return Caller(client, f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
 
 
-def _header(environ: dict[str, Any], name: str) -> str | None:
-    header = environ.get(f"HTTP_{name}")
+def _header(request: Request, name: str) -> str | None:
+    """A header, None where it was not sent."""
+    header = request.environ.get(f"HTTP_{name}")
     return None if header is None else str(header).strip()
 
 

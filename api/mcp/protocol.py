@@ -33,7 +33,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 MOST_IN_BATCH = 20
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
-_COMMON = frozenset({*LISTS, "tools/call", "resources/read", "prompts/get", "completion/complete"})
+_COMMON = frozenset({*LISTS, "tools/call", "resources/read", "prompts/get"})
 _LEGACY_METHODS = _COMMON | {"initialize", "ping"}
 _MODERN_METHODS = _COMMON | {"server/discover"}
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}

@@ -1,95 +1,172 @@
-"""Answers to `resources/read`, `prompts/get` and `completion/complete`, in the envelope of each version."""
+"""Resources and prompts: what hosts read, and what people pick, without a tool. All of it free."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from api.access.values import Answer, Call, Refusal
-from api.mcp import completions, prompts, resources
-from api.mcp.arguments import BadArguments
-from api.mcp.completions import UnknownReference
-from api.mcp.protocol import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    LIMIT_REACHED,
-    MODERN,
-    RESOURCE_NOT_FOUND,
-    CheckedRequest,
-    RpcError,
+import orjson
+
+from api.documents.catalogue import SERIES, Catalogue
+from api.endpoints.table import DOC_PAGES
+from api.mcp import arguments as takes
+from api.mcp.answers import zones_with_metrics
+from api.mcp.arguments import Argument, metric_name, read, zone_id
+from api.mcp.text import with_times
+from warehouse.clock import HOUR
+from warehouse.zones import ZONES
+
+_DOCS = Path(__file__).parents[2] / "docs"
+_JSON, _MARKDOWN = "application/json", "text/markdown"
+_ZONES, _CATALOGUE, _PAGE = "emds://zones", "emds://catalogue", "emds://docs/"
+
+
+class UnknownResource(Exception):
+    """No resource has that address."""
+
+
+def _entry(name: str, title: str, description: str, media: str = _JSON, **address: str) -> Mapping[str, str]:
+    return {**address, "name": name, "title": title, "description": description, "mimeType": media}
+
+
+# fmt: off
+RESOURCES = (
+    _entry("zones", "Grid zones", "The 25 zones with name, clocks, currency, licence, attribution and metrics.",
+           uri=_ZONES),
+    _entry("catalogue", "Catalogue",
+           "Every zone's metrics in short: unit, resolution, sources, first and last interval held, rows.",
+           uri=_CATALOGUE),
+    *(_entry(f"docs-{page}", title, f"{title}: the page /docs/{page} of the service.", _MARKDOWN, uri=_PAGE + page)
+      for page, title in DOC_PAGES.items()),
 )
-from api.mcp.resources import UnknownResource
-from api.mcp.results import StaticResults
-from api.service import Service
-from warehouse.errors import StorageError
+"""In the order in which resources/list gives them."""
+TEMPLATES = (
+    _entry("series", "One series in the catalogue",
+           "What is held of one metric of one zone: unit, resolution, hub or market, feeds, licence, first and last "
+           "interval, rows.", uriTemplate=_CATALOGUE + "/{zone}/{metric}"),
+)
+# fmt: on
 
-_LONGEST = 200
-"""Characters of an address or of what was typed so far."""
+
+def resource(catalogue: Catalogue, uri: str) -> dict[str, str]:
+    """Return the contents of a resource. Raises UnknownResource, StorageError."""
+    page = uri.removeprefix(_PAGE)
+    if page != uri and page in DOC_PAGES:
+        return {"uri": uri, "mimeType": _MARKDOWN, "text": (_DOCS / f"{page}.md").read_text()}
+    if uri == _ZONES:
+        body: Mapping[str, Any] = zones_with_metrics(catalogue)
+    elif uri == _CATALOGUE:
+        body = {zone: _series_of(catalogue, zone) for zone in ZONES}
+    else:
+        body = _series(catalogue, uri.removeprefix(f"{_CATALOGUE}/").split("/"))
+    timed = with_times(dict(body), frozenset({"first", "last"}))
+    return {"uri": uri, "mimeType": _JSON, "text": orjson.dumps(timed).decode()}
 
 
-def resource(service: Service, rpc: CheckedRequest, static: StaticResults, client: str) -> bytes:
-    """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
-    uri = _text(rpc.params, "uri")
-    entry = service.gate.admit(Call("/mcp", "", client))
-    if isinstance(entry, Refusal):
-        raise RpcError(LIMIT_REACHED, f"{entry.title}: {entry.detail}")
-    if isinstance(entry, Answer):  # only what is paid for is given again
-        raise RpcError(INTERNAL_ERROR, "A free call was answered as a paid one")
+def _series_of(catalogue: Catalogue, zone: str) -> dict[str, Any]:
+    """A zone's metrics in short; the whole entries are as long as a book."""
+    members = ("unit", "resolution", "first", "last", "rows")
+    return {
+        name: {
+            **{member: entry[member] for member in members if member in entry},
+            "sources": list(dict.fromkeys(feed["source"] for feed in entry["feeds"])),
+        }
+        for name, entry in catalogue.zones[zone]["metrics"].items()
+    }
+
+
+def _series(catalogue: Catalogue, parts: list[str]) -> Mapping[str, Any]:
+    """A whole entry of the catalogue. Raises UnknownResource."""
     try:
-        contents = resources.read(service.catalogue, uri)
-    except UnknownResource:
-        entry.release()
-        code = INVALID_PARAMS if rpc.version == MODERN else RESOURCE_NOT_FOUND
-        raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri}) from None
-    except StorageError as error:
-        entry.release()
-        raise RpcError(INTERNAL_ERROR, str(error)) from None
-    entry.settle(Answer(200, 1))
-    return static.enveloped({"contents": [contents]}, rpc.version, stable=True)
+        zone, name = parts
+        zone, metric = zone_id(zone), SERIES[metric_name(name)]
+    except ValueError:
+        raise UnknownResource from None
+    entry = catalogue.entry(zone, metric.value)
+    if not entry:
+        raise UnknownResource
+    return {"zone": zone, "metric": metric.value, **entry}
 
 
-def prompt(rpc: CheckedRequest, static: StaticResults) -> bytes:
-    """The messages of a prompt. Raises RpcError."""
-    known = prompts.PROMPTS.get(_text(rpc.params, "name"))
-    if known is None:
-        raise RpcError(INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(prompts.PROMPTS)}")
-    try:
-        filled = prompts.filled(known, _texts(rpc.params, "arguments"))
-    except BadArguments as fault:
-        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
-    return static.enveloped(filled, rpc.version)
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt. `text` holds `{argument}` where the argument goes."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    text: str
 
 
-def completion(rpc: CheckedRequest, static: StaticResults) -> bytes:
-    """Words for an argument. Raises RpcError."""
-    reference, argument = (_object(rpc.params, name) for name in ("ref", "argument"))
-    name, typed = (_text(argument, member) for member in ("name", "value"))
-    context = _texts(_object(rpc.params, "context", optional=True), "arguments")
-    try:
-        words = completions.completed(reference, name, typed, context)
-    except UnknownReference as fault:
-        raise RpcError(INVALID_PARAMS, f"Cannot complete: {fault}") from None
-    return static.enveloped({"completion": words}, rpc.version)
+def _argument(argument: Argument, words: str, default: str = "") -> Argument:
+    """An argument of a prompt: always text, as the protocol wants it."""
+    return Argument(argument.parameter, {"description": words, "default": default}, not default)
 
 
-def _text(params: dict[str, Any], name: str) -> str:
-    text = params.get(name)
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise RpcError(INVALID_PARAMS, f"params.{name} is a text of at most {_LONGEST} characters")
-    return text
+_ZONE = _argument(takes.ZONE, "Zone id, such as GB or DE-LU.")
+_HOURS = _argument(takes.HOURS, "Hours that the load needs, in quarters: 3, 1.5.", "3")
+_ZONE_LIST = _argument(takes.ZONES_WANTED, "Zone ids with commas, such as FR,DE-LU,ES.")
+_METRIC = _argument(takes.METRIC, "price, demand, interchange or carbon_intensity.", "price")
+_HONEST = (
+    " Name the units, give times in the zone's civil time, quote source and licence, and say plainly where an answer "
+    "is a sample, stale or missing."
+)
+
+# fmt: off
+PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in (
+    Prompt(
+        "market_briefing", "Market briefing of a zone",
+        "What a zone's power market does now, how unusual that is, and what is fixed for the hours ahead.", (_ZONE,),
+        "Brief me on the electricity market of {zone}. Take get_zone_brief for the present and its rank among the last "
+        "30 days, get_statistics of price over the last 7 days for the range, and find_window for the cheapest and the "
+        "dearest 3 hours ahead. Begin with one sentence that a newspaper could print, then at most five short points."
+        + _HONEST),
+    Prompt(
+        "plan_flexible_load", "Plan a flexible load",
+        "When to run something that needs a number of hours: the cheapest block and its alternatives.",
+        (_ZONE, _HOURS),
+        "I want to run a load of {hours} hours in {zone} when power is cheapest. Take find_window with hours={hours}. "
+        "Tell me when to start and what it saves against the mean of the known hours, two alternatives, and whether "
+        "starting now would be worse. Where no prices are known ahead, say why and when the next auction is due; do "
+        "not guess." + _HONEST),
+    Prompt(
+        "compare_zones", "Compare zones", "How zones stand against each other now and over the last week.",
+        (_ZONE_LIST, _METRIC),
+        "Compare {metric} of the zones {zones}. Take get_map_snapshot with metric={metric} and these zones for the "
+        "present, and get_statistics of {metric} for each over the last 7 days. Give a table of now, mean, minimum and "
+        "maximum, then two sentences on what differs. Prices in different currencies are not comparable as they stand: "
+        "say so." + _HONEST),
+)}
+"""By name, in the order in which prompts/list gives them."""
+# fmt: on
 
 
-def _object(params: dict[str, Any], name: str, optional: bool = False) -> dict[str, Any]:
-    given = params.get(name)
-    if optional and given is None:
-        return {}
-    if not isinstance(given, dict):
-        raise RpcError(INVALID_PARAMS, f"params.{name} is an object")
-    return given
+def described(prompt: Prompt) -> dict[str, Any]:
+    """A prompt as prompts/list shows it."""
+    arguments = [
+        {"name": argument.name, "description": argument.schema["description"], "required": argument.required}
+        for argument in prompt.arguments
+    ]
+    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
 
 
-def _texts(params: dict[str, Any], name: str) -> dict[str, str]:
-    """An object of texts, empty where absent."""
-    given = _object(params, name, optional=True)
-    if not all(isinstance(text, str) and len(text) <= _LONGEST for text in given.values()):
-        raise RpcError(INVALID_PARAMS, f"params.{name} holds texts of at most {_LONGEST} characters")
-    return given
+def fill(prompt: Prompt, sent: Mapping[str, str]) -> dict[str, Any]:
+    """Return the result of prompts/get but for its envelope. Raises BadArguments."""
+    defaults = {a.name: a.schema["default"] or None for a in prompt.arguments if not sent.get(a.name)}
+    text = prompt.text
+    for name, value in read(prompt.arguments, {**sent, **defaults}).items():
+        text = text.replace(f"{{{name}}}", _spelled(name, value))
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": prompt.description, "messages": [message]}
+
+
+def _spelled(name: str, value: Any) -> str:
+    """Spell a checked argument for a model: hours, not seconds; metrics with an underscore."""
+    if name == "hours":
+        return f"{value / HOUR:g}"
+    if name == "metric":
+        return SERIES[value].value
+    return value if isinstance(value, str) else ",".join(value)

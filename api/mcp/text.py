@@ -1,4 +1,4 @@
-"""The text of the MCP tools' results: figures with ISO 8601 times; samples and stale figures are marked. Pure.
+"""The text of tool results: figures with ISO 8601 times. Pure.
 
 Hosts show a model the text, the structured content, or both: each says by itself all that a reader must know.
 """
@@ -7,163 +7,219 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from api.mcp import tables
-from api.mcp.tables import PageColumns, number
 from api.openapi.schemas import STATE
-from api.series.page import Page
 from warehouse.clock import iso
 from warehouse.market import Metric
 from warehouse.zones import ZONES
 
-_BY_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
+SIMULATED = "SIMULATED figures, not market data."
 _MOST_NAMED = 12
+_INSTANTS = frozenset({"start", "end", "from", "until", "valid_until", "next_auction_by", "min_ts", "max_ts"})
+"""Members of windows and statistics that are Unix seconds, besides `ts`."""
+_ORDER = {metric.value: place for place, metric in enumerate(Metric)}
+_NO_WINDOW = {
+    "nothing_ahead": "nothing is known ahead there: no day-ahead auction of it is held here, and nothing is forecast",
+    "not_known_yet": "no prices ahead are published yet",
+    "horizon_too_short": "the prices that are known reach less far than one such block",
+}
 
 
-def zones(stated: Mapping[str, Any]) -> str:
-    """The zone list, with each zone's metrics, which the REST list leaves to the catalogue."""
-    lines = [f"{len(stated['zones'])} zones; id: name (time zone, currency): metrics."]
-    for zone in stated["zones"]:
-        metrics = ", ".join(metric.value for metric in Metric if metric in ZONES[zone["id"]].metrics)
-        lines.append(f"{zone['id']}: {zone['name']} ({zone['tz']}, {zone['currency']}): {metrics}")
-    return "\n".join(lines)
+def number(value: float) -> str:
+    """Format a figure in at most ten significant digits."""
+    return f"{value:.10g}"
 
 
-def status(stated: Mapping[str, Any]) -> str:
-    """How many feeds stand how, and which ones do not stand well."""
-    entries = stated["sources"]
-    counts = Counter(entry["state"] for entry in entries)
-    parts = [
-        f"Freshness at {iso(stated['now'])}, {len(entries)} pairs of source and zone: "
-        + ", ".join(f"{counts[state]} {state}" for state in STATE["enum"] if counts[state])
-        + "."
-    ]
-    for state in ("late", "down"):
-        named = [f"{entry['source']}/{entry['zone']}" for entry in entries if entry["state"] == state]
-        if named:
-            more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-            parts.append(f"{state.capitalize()}: {', '.join(named[:_MOST_NAMED])}{more}.")
-    return " ".join(parts)
+def with_times(body: Any, instants: frozenset[str] = frozenset()) -> Any:
+    """Return a JSON value with ISO 8601 beside every instant, since models misread Unix seconds.
 
-
-def latest(stated: Mapping[str, Any]) -> str:
-    """A zone's values, each with its time."""
-    parts = [
-        f"{name} {_value(value)} at {iso(value['ts'])} ({value['resolution']})"
-        for name, value in stated["metrics"].items()
-    ]
-    mix = stated.get("generation_mix")
-    if mix:
-        parts.append(f"generation at {iso(mix['ts'])} in {mix['unit']}: {_fuels(mix['fuels'])}")
-    return f"Latest values of {stated['zone']}: {'; '.join(parts) or 'none'}. {terms_of([stated])}"
-
-
-def brief(stated: Mapping[str, Any]) -> str:
-    """The brief's own summary, with its time."""
-    return f"Brief of {stated['zone']} as of {iso(stated['as_of'])}: {stated['summary']} {terms_of([stated])}"
-
-
-def snapshot(stated: Mapping[str, Any]) -> str:
-    """A line for each metric, instant and unit with the zones' values; newest first."""
-    lines = snapshot_lines(stated["generated"], tables.by_instant(stated["zones"]))
-    silent = [zone for zone, member in stated["zones"].items() if not member["metrics"]]
-    if silent:
-        lines.append(f"No values: {', '.join(silent)}.")
-    return "\n".join([*lines, terms_of(member for member in stated["zones"].values() if member["metrics"])])
-
-
-def narrowed(stated: Mapping[str, Any]) -> str:
-    """The text of a snapshot of some metrics (`tables.narrowed`)."""
-    lines = snapshot_lines(stated["generated"], stated["values"])
-    if stated["silent"]:
-        lines.append(f"No values: {', '.join(stated['silent'])}.")
-    return "\n".join([*lines, terms_of([stated])])
-
-
-def snapshot_lines(generated: int, groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the values of a snapshot are, a line a group of one metric, instant and unit."""
-    count = len({zone for group in groups for zone in group["zones"]})
-    lines = [f"Latest values of {count} zones, published at {iso(generated)}:"]
-    for group in groups:
-        values = ", ".join(f"{zone} {number(value)}" for zone, value in group["zones"].items())
-        lines.append(f"{group['metric']} in {group['unit']} at {group['time']}: {values}")
-    return lines
-
-
-def history(page: Page, columns: PageColumns | None, span: tuple[int, int] | None) -> str:
-    """What the rows are and reach, then all of them as a table: `columns`, None where there are none.
-
-    `span`: the first and last `ts` that are kept.
+    `time` stands beside `ts`, `start_time` beside `start` where `instants` names it.
     """
-    query = page.request
-    (zone,) = query.zones
-    what = f"{zone} {query.metric.value}" + (", day-ahead auction" if query.day_ahead else "")
-    what += f", means of {query.interval}" if query.interval else ""
-    window = f"in [{iso(page.start)}, {iso(page.end)})"
-    terms = terms_of([{"attribution": page.terms[zone].attribution, "license": page.terms[zone].license}])
-    if columns is None:
-        return f"{what}: no rows {window}. {_span_held(span, page)} {terms}"
-    rows = page.rows
-    units = ", ".join(sorted({label.unit for label in rows.labels}))
-    lengths = ", ".join(sorted({label.resolution for label in rows.labels}))
-    oldest, newest = iso(int(rows.ts.min())), iso(int(rows.ts.max()))
-    answer = (
-        f"{what} in {units}: {page.count} rows of {lengths} {window}, the oldest at {oldest}, the newest at {newest}."
-    )
-    if query.metric not in _BY_FUEL and not query.borders:
-        named = (("Lowest", rows.value.argmin()), ("highest", rows.value.argmax()), ("newest", rows.ts.argmax()))
-        reach = ", ".join(f"{word} {number(float(rows.value[at]))} at {iso(int(rows.ts[at]))}" for word, at in named)
-        answer = f"{answer} {reach}."
-    return f"{answer}\n{tables.table(page, columns)}\n{terms}"
+    if isinstance(body, list):
+        return [with_times(part, instants) for part in body]
+    if not isinstance(body, dict):
+        return body
+    timed = {name: with_times(part, instants) for name, part in body.items()}
+    for name in body:
+        if name in instants and isinstance(body[name], int):
+            timed[f"{name.removesuffix('_ts')}_time"] = iso(body[name])
+    return timed | {"time": iso(body["ts"])} if isinstance(body.get("ts"), int) else timed
 
 
-def _span_held(span: tuple[int, int] | None, page: Page) -> str:
-    if span is None:
-        return "None are held yet for this zone and metric."
-    if page.start <= span[1] and span[0] < page.end:
-        return f"None begins in it of those held, from {iso(span[0])} to {iso(span[1])}: widen the window."
-    return f"Held are intervals from {iso(span[0])} to {iso(span[1])}: ask for a window in that span."
+def with_all_times(body: Mapping[str, Any]) -> Any:
+    """Return a window's or statistics' body with every instant spelled."""
+    return with_times(dict(body), _INSTANTS)
 
 
-def going_on(arguments: Mapping[str, int], limit: int) -> str:
-    """How to get the rows that were left out; no arguments where one instant alone has more rows than `limit`."""
-    if not arguments:
-        return f"TRUNCATED: one instant has more than limit={limit} rows: raise limit."
-    named = " and ".join(f"{name}={instant}" for name, instant in arguments.items())
-    return f"TRUNCATED: more rows exist; call again with {named}, or ask for interval=1h or 1d."
-
-
-def sampled(base_url: str, kept: str) -> str:
-    """That an answer is a sample, what a sample holds, and how to get more."""
+def sample_note(base_url: str, sample_holds: str) -> str:
+    """Say that an answer is a sample, what a sample holds, and how to get more."""
     return (
-        f"SAMPLE: no API key was sent; this sample holds {kept}. For whole answers get a free key, POST "
+        f"SAMPLE: no API key was sent; this sample holds {sample_holds}. For whole answers get a free key, POST "
         f"{base_url}/v1/keys/signup with "
         '{"email": "..."}, and send it as the header Authorization: Bearer <key>, or as the argument api_key.'
     )
 
 
-SIMULATED = "SIMULATED figures, not market data."
-
-
-def stale(since: int) -> str:
-    """That newer figures were due."""
+def stale_note(since: int) -> str:
+    """Say that newer figures were due."""
     return f"STALE: newer figures were due at {iso(since)}; get_status tells more."
 
 
-def _value(value: Mapping[str, Any]) -> str:
-    return f"{number(value['value'])} {value['unit']}"
-
-
-def _fuels(fuels: Mapping[str, float]) -> str:
-    return ", ".join(f"{fuel} {number(share)}" for fuel, share in sorted(fuels.items(), key=lambda pair: -pair[1]))
-
-
-def terms_of(members: Iterable[Mapping[str, Any]]) -> str:
-    """Whose figures these are and under what licence, each said once."""
+def terms(members: Iterable[Mapping[str, Any]]) -> str:
+    """Name the sources and licences of members, each once."""
     listed = list(members)
     sources = dict.fromkeys(
         word.removeprefix("Source: ") for member in listed for word in member["attribution"].split("; ") if word
     )
     licences = dict.fromkeys(word for member in listed for word in member["license"].split("; ") if word)
     return f"Source: {'; '.join(sources)}. Licence: {'; '.join(licences)}."
+
+
+def zones(body: Mapping[str, Any]) -> str:
+    """A line a zone, with its metrics."""
+    lines = [f"{len(body['zones'])} zones; id: name (time zone, currency): metrics."]
+    for zone in body["zones"]:
+        metrics = ", ".join(metric.value for metric in Metric if metric in ZONES[zone["id"]].metrics)
+        lines.append(f"{zone['id']}: {zone['name']} ({zone['tz']}, {zone['currency']}): {metrics}")
+    return "\n".join(lines)
+
+
+def status(body: Mapping[str, Any]) -> str:
+    """How many pairs of source and zone are in each state, and which ones are late or down."""
+    entries = body["sources"]
+    counts = Counter(entry["state"] for entry in entries)
+    states = ", ".join(f"{counts[state]} {state}" for state in STATE["enum"] if counts[state])
+    parts = [f"Freshness at {iso(body['now'])}, {len(entries)} pairs of source and zone: {states}."]
+    for state in ("late", "down"):
+        named = [f"{entry['source']}/{entry['zone']}" for entry in entries if entry["state"] == state]
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        parts += [f"{state.capitalize()}: {', '.join(named[:_MOST_NAMED])}{more}."] if named else []
+    return " ".join(parts)
+
+
+def latest(body: Mapping[str, Any]) -> str:
+    """A zone's values, each with its time."""
+    parts = [
+        f"{name} {number(value['value'])} {value['unit']} at {iso(value['ts'])} ({value['resolution']})"
+        for name, value in body["metrics"].items()
+    ]
+    if mix := body.get("generation_mix"):
+        fuels = sorted(mix["fuels"].items(), key=lambda pair: -pair[1])
+        shares = ", ".join(f"{fuel} {number(share)}" for fuel, share in fuels)
+        parts.append(f"generation at {iso(mix['ts'])} in {mix['unit']}: {shares}")
+    return f"Latest values of {body['zone']}: {'; '.join(parts) or 'none'}. {terms([body])}"
+
+
+def brief(body: Mapping[str, Any]) -> str:
+    """The brief's own summary, with its time."""
+    return f"Brief of {body['zone']} as of {iso(body['as_of'])}: {body['summary']} {terms([body])}"
+
+
+def by_instant(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Group the values of a snapshot's zones by metric, instant and unit: by metric, the newest first."""
+    groups: dict[tuple[str, int, str], dict[str, float]] = {}
+    for zone, member in zones.items():
+        for name, value in member["metrics"].items():
+            groups.setdefault((name, value["ts"], value["unit"]), {})[zone] = value["value"]
+    return [
+        {"metric": name, "unit": unit, "time": iso(ts), "zones": values}
+        for (name, ts, unit), values in sorted(groups.items(), key=lambda item: (_ORDER[item[0][0]], -item[0][1]))
+    ]
+
+
+def snapshot(body: Mapping[str, Any]) -> str:
+    """A line for each metric, instant and unit with the zones' values."""
+    members = body["zones"]
+    silent = [zone for zone, member in members.items() if not member["metrics"]]
+    shown = [member for member in members.values() if member["metrics"]]
+    return _snapshot(body["generated"], by_instant(members), silent, shown)
+
+
+def snapshot_of_metrics(body: Mapping[str, Any]) -> str:
+    """The same for a snapshot whose values are grouped already."""
+    return _snapshot(body["generated"], body["values"], body["silent"], [body])
+
+
+def _snapshot(
+    generated: int, groups: Sequence[Mapping[str, Any]], silent: Sequence[str], shown: Iterable[Mapping[str, Any]]
+) -> str:
+    count = len({zone for group in groups for zone in group["zones"]})
+    lines = [f"Latest values of {count} zones, published at {iso(generated)}:"]
+    for group in groups:
+        values = ", ".join(f"{zone} {number(value)}" for zone, value in group["zones"].items())
+        lines.append(f"{group['metric']} in {group['unit']} at {group['time']}: {values}")
+    lines += [f"No values: {', '.join(silent)}."] if silent else []
+    return "\n".join([*lines, terms(shown)])
+
+
+def window(body: Mapping[str, Any], zone: str) -> str:
+    """The best block, the next best, whether it is now, and how far prices are known; in UTC and civil time."""
+    kind = "cheapest" if body["kind"] == "lowest" else "dearest"
+    what = f"{body['zone']} {body['metric']}, {kind} {number(body['hours'])} h"
+    horizon = body.get("horizon", {})
+    if not body["available"]:
+        lines = [f"{what}: not available, {_NO_WINDOW[body['reason']]}."]
+    else:
+        unit = body["unit"]
+        lines = [
+            f"{what} among day-ahead prices: {_span(body, zone)}, {_figures(body, unit)}, rank 1 of {body['blocks']} "
+            "blocks.",
+            *(
+                f"Next best: {_span(block, zone)}, {_figures(block, unit)}, rank {block['rank']}."
+                for block in body.get("alternatives", ())
+            ),
+        ]
+        if "now" in body:
+            place = "inside" if body["now"]["in_best"] else "outside"
+            lines.append(f"Now is {place} the best block; a block that starts now ranks {body['now']['rank']}.")
+        lines.append(
+            f"Prices are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
+            f"{number(horizon['mean'])} {unit}. This answer holds until {iso(body['valid_until'])}."
+        )
+    if horizon.get("next_auction_by") is not None:
+        lines.append(f"Further prices are due by {iso(horizon['next_auction_by'])}.")
+    return "\n".join([*lines, terms([body])])
+
+
+def _span(block: Mapping[str, Any], zone: str) -> str:
+    tz = ZONES[zone].tz
+    begins, ends = (datetime.fromtimestamp(block[name], UTC).astimezone(ZoneInfo(tz)) for name in ("start", "end"))
+    return f"{iso(block['start'])} to {iso(block['end'])} ({begins:%a %H:%M} to {ends:%a %H:%M} {tz})"
+
+
+def _figures(block: Mapping[str, Any], unit: str) -> str:
+    part = block["vs_horizon_mean_pct"]
+    against = "" if part is None else f" ({part:+g} % against the mean of all known)"
+    return f"mean {number(block['mean'])} {unit}{against}, from {number(block['min'])} to {number(block['max'])}"
+
+
+def statistics(body: Mapping[str, Any]) -> str:
+    """A window's statistics, fuel by fuel where they are by fuel."""
+    what = f"{body['zone']} {body['metric']}" + (", day-ahead auction" if "market" in body else "")
+    within = f"in [{iso(body['start'])}, {iso(body['end'])})"
+    parts = body.get("fuels", {"": body.get("statistics")})
+    lines = [_statistics(f"{name}: " if name else "", part) for name, part in parts.items() if part is not None]
+    head = f"{what} {within}, {body['unit']}, weighted by time:" if lines else f"{what}: no rows {within}."
+    return "\n".join([head, *lines, terms([body])])
+
+
+def _statistics(name: str, part: Mapping[str, Any]) -> str:
+    figures = ", ".join(f"{word} {number(part[word])}" for word in ("mean", "std", "p10", "p50", "p90"))
+    line = (
+        f"{name}{figures}, min {number(part['min'])} at {iso(part['min_ts'])}, max {number(part['max'])} at "
+        f"{iso(part['max_ts'])}; {part['count']} rows, coverage {number(part['coverage'])}."
+    )
+    return " ".join([line, *(_beyond(word, part[word]) for word in ("above", "below") if word in part)])
+
+
+def _beyond(word: str, beyond: Mapping[str, Any]) -> str:
+    total = (
+        f"{word.capitalize()} {number(beyond['threshold'])}: {number(beyond['hours'])} h in {beyond['intervals']} "
+        f"intervals and {beyond['spans']} spans"
+    )
+    spans = ", ".join(f"{iso(span['start'])} to {iso(span['end'])}" for span in beyond["first"])
+    first = "the first ones " if beyond["spans"] > len(beyond["first"]) else ""
+    return f"{total}: {first}{spans}." if spans else f"{total}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from warehouse.clock import RESOLUTIONS, instant
+from warehouse.clock import instant
 
 _PIECES = re.compile(r"\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_|\n")
 
@@ -24,26 +24,15 @@ def at(stamp: str) -> int:
 
 
 def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a history's structure in whichever form, ascending, as REST gives them."""
-    if "data" in answer:
-        return sorted(answer["data"], key=lambda row: (row["ts"], row.get("fuel", "")))
-    constant = answer["constant"]
-    if "by_time" in answer:
-        step = RESOLUTIONS[constant["resolution"]]
-        return [
-            {"ts": at(first) + place * step, "value": value, **constant}
-            for first, values in answer["by_time"].items()
-            for place, value in enumerate(values)
-            if value is not None
-        ]
-    columns = dict(answer["columns"])
+    """The rows of a history's columns, ascending, as REST gives them; of several series each column is a fuel."""
+    constant, columns = answer["constant"], dict(answer["columns"])
     instants = [at(stamp) for stamp in columns.pop("time")]
     if "value" in columns:
         rows = [
             {"ts": ts, **constant, **{name: column[place] for name, column in columns.items()}}
             for place, ts in enumerate(instants)
         ]
-    else:  # an array a fuel
+    else:
         rows = [
             {"fuel": fuel, "ts": ts, "value": column[place], **constant}
             for place, ts in enumerate(instants)

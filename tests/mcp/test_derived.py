@@ -41,9 +41,9 @@ def test_hours_are_taken_as_numbers_and_as_text(keyed: Any, hours: Any) -> None:
     [
         ("find_window", {"zone": "FR", "hours": 0.3}, "steps of a quarter"),
         ("find_window", {"zone": "FR", "hours": 25}, "up to 24"),
-        ("find_window", {"zone": "FR", "hours": True}, "a number of hours"),
+        ("find_window", {"zone": "FR", "hours": True}, "hours in steps of a quarter"),
         ("find_window", {"zone": "FR", "within": "97h"}, "up to 96"),
-        ("find_window", {"zone": "FR", "metric": "demand"}, "price or carbon_intensity"),
+        ("find_window", {"zone": "FR", "metric": "demand"}, "takes price, carbon_intensity"),
         ("get_statistics", {"zone": "FR", "metric": "capacity"}, "not capacity"),
         ("get_statistics", {"zone": "FR", "metric": "demand", "market": "day_ahead"}, "market: only for price"),
         ("get_statistics", {"zone": "FR", "metric": "price", "above": "high"}, "above: takes a number"),

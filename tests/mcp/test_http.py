@@ -245,7 +245,7 @@ def test_a_notification_is_taken_before_its_headers_are_looked_at(mcp: Any) -> N
 def test_a_failure_of_ours_is_an_answer_to_its_request(
     mcp: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("api.mcp.queries.status", lambda *_: 1 / 0)
+    monkeypatch.setattr("api.mcp.answers.status", lambda *_: 1 / 0)
     answer = mcp.send(
         {**REQUEST, "id": "x", "method": "tools/call", "params": {"name": "get_status"}},
         "2025-11-25",
@@ -261,7 +261,7 @@ def test_a_failure_of_ours_is_an_answer_to_its_request(
 
 @pytest.mark.parametrize("path", ["/mcp", "//mcp"])
 def test_an_admitted_page_may_read_a_failure_of_ours(mcp: Any, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr("api.mcp.queries.status", lambda *_: 1 / 0)
+    monkeypatch.setattr("api.mcp.answers.status", lambda *_: 1 / 0)
     message = json.dumps({**REQUEST, "method": "tools/call", "params": {"name": "get_status"}})
     answer = mcp.raw(message, path=path, Origin="http://localhost:1")
     assert code(answer) == (200, -32603)

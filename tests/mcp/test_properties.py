@@ -9,7 +9,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.mcp.arguments import BadArguments, values
+from api.mcp.arguments import BadArguments, read
 from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, CheckedRequest, ProtocolHeaders, exchange
 from api.mcp.tools import TOOLS
 
@@ -94,7 +94,7 @@ NAMES = st.sampled_from(["zone", "metric", "start", "end", "limit", "order", "in
 def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str, Any]) -> None:
     arguments = TOOLS[tool].arguments
     try:
-        parsed = values(arguments, sent)
+        parsed = read(arguments, sent)
     except BadArguments as fault:
         reason = str(fault)
     else:

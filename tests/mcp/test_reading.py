@@ -1,4 +1,4 @@
-"""Resources, prompts and completions: what they hold, in each version, and what is refused."""
+"""Resources and prompts: what they hold, in each version, and what is refused."""
 
 from __future__ import annotations
 
@@ -31,18 +31,6 @@ def ask(mcp: Any, method: str, version: str = MODERN, **params: Any) -> Any:
     named = params.get("uri") if method == "resources/read" else params.get("name")
     headers = {"Mcp_Name": str(named)} if version == MODERN and method in ("resources/read", "prompts/get") else {}
     return mcp.send(message, version, **headers)
-
-
-def complete(mcp: Any, argument: str, value: str, chosen: dict[str, str] | None = None, **ref: str) -> list[str]:
-    more = {"context": {"arguments": chosen}} if chosen else {}
-    given = ref or {"type": "ref/prompt", "name": "market_briefing"}
-    answer = result(mcp, "completion/complete", ref=given, argument={"name": argument, "value": value}, **more)
-    words: list[str] = answer["completion"]["values"]
-    assert answer["completion"]["total"] == len(words) <= 100
-    return words
-
-
-TEMPLATE = {"type": "ref/resource", "uri": "emds://catalogue/{zone}/{metric}"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -138,36 +126,3 @@ def test_prompts_refuse_what_does_not_fit(mcp: Any, name: str, arguments: dict[s
     error = ask(mcp, "prompts/get", name=name, arguments=arguments).json["error"]
     assert error["code"] == -32602
     assert words in error["message"]
-
-
-def test_zones_are_completed_by_id_and_by_name(mcp: Any) -> None:
-    assert len(complete(mcp, "zone", "")) == 25
-    assert complete(mcp, "zone", "au") == ["AU-NSW", "AU-QLD", "AU-VIC", "AU-SA", "AU-TAS", "AT"]
-    assert complete(mcp, "zone", "germ") == ["DE-LU"]
-    assert complete(mcp, "zone", "zz") == []
-    chosen = complete(mcp, "zones", "FR,d", type="ref/prompt", name="compare_zones")
-    assert "FR,DE-LU" in chosen
-    assert all(words.startswith("FR,") for words in chosen)
-
-
-def test_metrics_are_those_of_the_zone_that_was_chosen(mcp: Any) -> None:
-    assert complete(mcp, "metric", "c", **TEMPLATE) == ["carbon_intensity", "capacity"]
-    assert complete(mcp, "metric", "C", {"zone": "GB"}, **TEMPLATE) == ["carbon_intensity"]
-    assert complete(mcp, "hours", "1", type="ref/prompt", name="plan_flexible_load") == ["1", "12"]
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "zone", "value": ""}},
-        {"ref": {"type": "ref/tool", "name": "get_latest"}, "argument": {"name": "zone", "value": ""}},
-        {"ref": TEMPLATE, "argument": {"name": "start", "value": ""}},
-        {"ref": TEMPLATE, "argument": {"name": "zone", "value": 5}},
-        {"ref": TEMPLATE, "argument": {"name": "zone", "value": "G" * 300}},
-        {"ref": TEMPLATE, "argument": {"name": "zone", "value": ""}, "context": []},
-    ],
-    ids=str,
-)
-def test_completions_refuse_what_they_do_not_know(mcp: Any, params: dict[str, Any]) -> None:
-    assert ask(mcp, "completion/complete", **params).json["error"]["code"] == -32602

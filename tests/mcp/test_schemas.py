@@ -24,7 +24,6 @@ RESULTS = {
     "resources/read": "ReadResourceResult",
     "prompts/list": "ListPromptsResult",
     "prompts/get": "GetPromptResult",
-    "completion/complete": "CompleteResult",
 }
 READING: list[tuple[str, dict[str, Any]]] = [
     ("resources/list", {}),
@@ -35,10 +34,6 @@ READING: list[tuple[str, dict[str, Any]]] = [
     ("prompts/list", {}),
     ("prompts/get", {"name": "market_briefing", "arguments": {"zone": "GB"}}),
     ("prompts/get", {"name": "none"}),
-    (
-        "completion/complete",
-        {"ref": {"type": "ref/prompt", "name": "compare_zones"}, "argument": {"name": "zones", "value": "FR,"}},
-    ),
 ]
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_zones", {}),

@@ -50,7 +50,7 @@ def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
     assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z (30m)" in latest["content"][0]["text"]
     assert "wind 41.5, gas 33.25, nuclear 25.25" in latest["content"][0]["text"]
     history = keyed.call("get_history", zone="GB", metric="demand", limit=1000, order="desc")["content"][0]["text"]
-    assert "288 rows of 5m in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
+    assert "demand of GB (MW, 5m): 288 rows in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
     assert (
         "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at "
         "2026-03-30T12:05:00Z" in history

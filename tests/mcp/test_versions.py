@@ -20,7 +20,7 @@ TOOLS = [
     "find_window",
     "get_statistics",
 ]
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 
 
 @pytest.mark.parametrize(

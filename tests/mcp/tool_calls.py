@@ -16,7 +16,7 @@ DATA = {
     "get_statistics": {"zone": "GB", "metric": "price"},
 }
 SERIES = ["price", "demand", "interchange", "generation", "carbon_intensity", "carbon-intensity"]
-ADDED = ("time", "notes", "next", "held", "columns", "by_time")
+ADDED = ("time", "notes", "next", "held", "columns")
 """What the tools add to the members of REST."""
 
 

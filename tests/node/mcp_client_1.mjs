@@ -18,14 +18,11 @@ const { resources } = await client.listResources();
 const { prompts } = await client.listPrompts();
 const page = await client.readResource({ uri: "emds://docs/brief" });
 const prompt = await client.getPrompt({ name: "market_briefing", arguments: { zone: "gb" } });
-const ref = { type: "ref/prompt", name: "market_briefing" };
-const words = await client.complete({ ref, argument: { name: "zone", value: "germ" } });
 const read = {
   resources: resources.map((resource) => resource.uri),
   prompts: prompts.map((each) => each.name),
   page: page.contents[0].text.slice(0, 11),
   prompt: prompt.messages[0].content.text,
-  completed: words.completion.values,
 };
 await transport.terminateSession();
 console.log(JSON.stringify({ version: transport.protocolVersion, tools: tools.map((tool) => tool.name), results, ...read }));

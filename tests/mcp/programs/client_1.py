@@ -9,7 +9,6 @@ import sys
 
 from mcp import ClientSession
 from mcp.client.streamable_http import streamablehttp_client
-from mcp.types import PromptReference
 from pydantic import AnyUrl
 
 
@@ -29,8 +28,6 @@ async def main(url: str) -> None:
         resources, prompts = await session.list_resources(), await session.list_prompts()
         page = await session.read_resource(AnyUrl("emds://docs/brief"))
         prompt = await session.get_prompt("market_briefing", {"zone": "gb"})
-        reference = PromptReference(type="ref/prompt", name="market_briefing")
-        words = await session.complete(reference, {"name": "zone", "value": "germ"})
         report = {
             "version": opened.protocolVersion,
             "tools": [tool.name for tool in listed.tools],
@@ -39,7 +36,6 @@ async def main(url: str) -> None:
             "prompts": [each.name for each in prompts.prompts],
             "page": page.contents[0].text[:11],
             "prompt": prompt.messages[0].content.text,
-            "completed": words.completion.values,
         }
         print(json.dumps(report))
 

@@ -11,7 +11,6 @@ from typing import Any
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import PromptReference
 
 CALLS: list[tuple[str, dict[str, Any]]] = [(name, given) for name, given in json.loads(os.environ["CALLS"])]
 
@@ -31,7 +30,6 @@ async def main(url: str, mode: str) -> None:
         resources, prompts = await client.list_resources(), await client.list_prompts()
         page = await client.read_resource("emds://docs/brief")
         prompt = await client.get_prompt("market_briefing", {"zone": "gb"})
-        words = await client.complete(PromptReference(name="market_briefing"), {"name": "zone", "value": "germ"})
         report = {
             "version": client.protocol_version,
             "tools": [tool.name for tool in listed.tools],
@@ -40,7 +38,6 @@ async def main(url: str, mode: str) -> None:
             "prompts": [each.name for each in prompts.prompts],
             "page": page.contents[0].text[:11],
             "prompt": prompt.messages[0].content.text,
-            "completed": words.completion.values,
         }
         print(json.dumps(report))
 

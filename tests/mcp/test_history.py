@@ -1,16 +1,15 @@
-"""Rows of a page by span of time: every row stands there once, at its time, whatever is missing."""
+"""Columns and tables of a history: every row stands there once, at its time, whatever is missing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.mcp import tables
+from api.mcp import history
 from warehouse.clock import RESOLUTIONS, instant, iso
 
 GRIDS = {"5m": 3600, "15m": 3600, "30m": 3600, "1h": 21_600}
@@ -31,7 +30,7 @@ def rows(draw: Any) -> tuple[str, list[int], list[float]]:
 @given(rows())
 def test_each_row_stands_under_its_time_and_holes_are_missing(given_rows: tuple[str, list[int], list[float]]) -> None:
     resolution, ts, values = given_rows
-    spans = tables._spans(np.array(ts), values, resolution)
+    spans = history._spans(ts, values, {"resolution": resolution})
     assert spans is not None
     found: dict[int, float] = {}
     for time, inside in spans.items():
@@ -45,26 +44,21 @@ def test_each_row_stands_under_its_time_and_holes_are_missing(given_rows: tuple[
     assert all(any(value is not None for value in inside) for inside in spans.values())
 
 
-@given(st.lists(FIGURES | st.none(), min_size=1, max_size=20))
-def test_the_values_of_a_line_are_written_as_one_by_one(values: list[float | None]) -> None:
-    assert tables._written(values).split(" ") == [tables.cell(value) for value in values]
-
-
 @pytest.mark.parametrize(
     ("ts", "resolution"), [([300, 601], "5m"), ([300, 300], "5m"), ([86_400], "1d"), ([0, 1_800, 1_800], "30m")]
 )
 def test_rows_off_their_grid_long_or_at_one_instant_have_no_spans(ts: list[int], resolution: str) -> None:
-    assert tables._spans(np.array(ts), [1.0] * len(ts), resolution) is None
+    assert history._spans(ts, [1.0] * len(ts), {"resolution": resolution}) is None
 
 
 def test_a_whole_figure_has_no_point_unless_it_is_no_integer_of_json() -> None:
-    spans = tables._spans(np.array([0, 300, 600, 900]), [50.0, -0.5, 1e300, 2.0**53], "5m")
-    assert orjson.dumps(spans) == b'{"1970-01-01T00:00Z":[50,-0.5,1e+300,9007199254740992.0]}'
+    columns, _ = history.columns({"ts": [0, 300, 600, 900], "value": [50.0, -0.5, 1e300, 2.0**53]})
+    assert orjson.dumps(columns["value"]) == b"[50,-0.5,1e+300,9007199254740992.0]"
 
 
 @given(st.integers(-62_135_596_800, 253_402_300_799))
 def test_a_stamp_leaves_out_no_seconds_that_matter(ts: int) -> None:
-    text = tables.stamp(ts)
+    [text] = history._stamps([ts])
     assert text == (f"{iso(ts)[:16]}Z" if ts % 60 == 0 else iso(ts))
 
 
@@ -73,4 +67,3 @@ def test_means_of_whole_days_are_columns_of_their_times(keyed: Any) -> None:
     asked = {"interval": "1d", "start": "2026-02-25T00:00:00Z", "end": "2026-03-27T00:00:00Z"}
     structured = keyed.call("get_history", zone="GB", metric="price", **asked)["structuredContent"]
     assert structured["count"] == len(structured["columns"]["time"]) == 30
-    assert "by_time" not in structured

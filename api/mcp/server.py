@@ -1,0 +1,239 @@
+"""What the server answers to each method, in the form of each protocol version; HTTP is in `api.mcp.endpoint`.
+
+An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
+against the tool's output schema and would show their own complaint instead of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from api.access.values import Answer, Call, Headers, Refusal
+from api.mcp import arguments, calls, reading, tools
+from api.mcp.arguments import BadArguments
+from api.mcp.calls import Caller, Outcome
+from api.mcp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    LEGACY,
+    LIMIT_REACHED,
+    LISTS,
+    MODERN,
+    OLDEST,
+    RESOURCE_NOT_FOUND,
+    SUPPORTED,
+    CheckedRequest,
+    RpcError,
+)
+from api.mcp.reading import PROMPTS, UnknownResource
+from api.mcp.tools import TOOLS
+from api.openapi import document
+from api.service import Service
+from api.settings import Settings
+from warehouse.errors import StorageError
+
+_SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+_STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}
+_WITHOUT_TITLES = (OLDEST,)
+_WITHOUT_ICONS = (OLDEST, "2025-06-18")
+_BEFORE_ERRORS_AS_RESULTS = (OLDEST, "2025-06-18")
+"""Versions in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results, which models see)."""
+_LONGEST = 200
+"""Characters of an address or of a prompt's argument."""
+_ABOUT = (
+    "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, "
+    "now and past."
+)
+_INSTRUCTIONS = (
+    "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with "
+    "list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for rows of the "
+    "past and of published auctions, get_statistics for long windows, find_window for the cheapest hours ahead; "
+    "get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO 8601; ts is the start of an interval; "
+    "a missing interval has no row. Prices are in local currency per MWh. "
+    "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
+    "address gives a free key."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server of one worker. Answers that depend on the version alone are JSON already."""
+
+    service: Service
+    initialize: Mapping[str, bytes]
+    discover: bytes
+    lists: Mapping[tuple[str, str], bytes]
+    """By method and version."""
+    info: orjson.Fragment
+
+    @classmethod
+    def of_service(cls, service: Service) -> Server:
+        settings = service.settings
+        info = _info(settings, MODERN)
+        stable = {**_STABLE, "_meta": {_SERVER_KEY: info}}
+        common = {
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+            "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url),
+        }
+        greetings = {v: {"serverInfo": _info(settings, v) | _icons(settings, v), **common} for v in LEGACY}
+        return cls(
+            service,
+            {v: orjson.dumps({"protocolVersion": v, **greeting}) for v, greeting in greetings.items()},
+            orjson.dumps({"supportedVersions": SUPPORTED, **common, **stable}),
+            {
+                (method, v): orjson.dumps({**_list(method, v, settings), **(stable if v == MODERN else {})})
+                for method in LISTS
+                for v in SUPPORTED
+            },
+            orjson.Fragment(orjson.dumps(info)),
+        )
+
+    def perform(self, rpc: CheckedRequest, caller: Caller) -> tuple[bytes, Headers]:
+        """Return the result of a request, and the gate's count of a tool call. Raises RpcError."""
+        if rpc.method == "tools/call":
+            outcome = self._call(rpc, caller)
+            return self._call_result(outcome, rpc.version), outcome.headers
+        return self._result(rpc, caller), ()
+
+    def _result(self, rpc: CheckedRequest, caller: Caller) -> bytes:
+        if rpc.method in LISTS:
+            if rpc.params.get("cursor") is not None:
+                raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
+            return self.lists[rpc.method, rpc.version]
+        match rpc.method:
+            case "resources/read":
+                return self._envelope({"contents": [self._resource(rpc, caller.client)]}, rpc.version, stable=True)
+            case "prompts/get":
+                return self._envelope(_prompt(rpc), rpc.version)
+            case "initialize":
+                version = rpc.params.get("protocolVersion")
+                if not isinstance(version, str):
+                    raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
+                return self.initialize[version if version in LEGACY else LEGACY[0]]
+            case "server/discover":
+                return self.discover
+        return b"{}"  # ping
+
+    def _call(self, rpc: CheckedRequest, caller: Caller) -> Outcome:
+        name, sent, meta = (rpc.params.get(member) for member in ("name", "arguments", "_meta"))
+        tool = TOOLS.get(name) if isinstance(name, str) else None
+        if tool is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
+        if not isinstance(sent, dict | None):
+            raise RpcError(INVALID_PARAMS, "params.arguments is an object")
+        payment = calls.encoded_payment(meta.get("x402/payment")) if isinstance(meta, dict) else ""
+        try:
+            values = arguments.read(tool.arguments, sent or {})
+            return calls.call(self.service, tool.prepare, tool.name, values, replace(caller, payment=payment))
+        except BadArguments as fault:
+            if rpc.version in _BEFORE_ERRORS_AS_RESULTS:
+                raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
+            return Outcome((f"Invalid arguments: {fault}",))
+
+    def _call_result(self, outcome: Outcome, version: str) -> bytes:
+        content = [{"type": "text", "text": text} for text in outcome.texts]
+        result: dict[str, Any] = {"content": content}
+        if not outcome.structured:
+            result["isError"] = True
+        elif version == OLDEST:
+            content.append({"type": "text", "text": outcome.structured.decode()})
+        else:
+            result["structuredContent"] = orjson.Fragment(outcome.structured)
+        return self._envelope(result, version, outcome.meta)
+
+    def _envelope(
+        self, result: Mapping[str, Any], version: str, meta: Mapping[str, Any] | None = None, stable: bool = False
+    ) -> bytes:
+        """A result in the envelope of its version; `stable` where clients may cache it."""
+        members = dict(meta or {})
+        more: Mapping[str, Any] = {}
+        if version == MODERN:
+            more = _STABLE if stable else {"resultType": "complete"}
+            members[_SERVER_KEY] = self.info
+        return orjson.dumps({**result, **more, **({"_meta": members} if members else {})})
+
+    def _resource(self, rpc: CheckedRequest, client: str) -> dict[str, str]:
+        """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
+        uri = _text(rpc.params, "uri")
+        entry = self.service.gate.admit(Call("/mcp", "", client))
+        if isinstance(entry, Refusal):
+            raise RpcError(LIMIT_REACHED, f"{entry.title}: {entry.detail}")
+        if isinstance(entry, Answer):  # only what is paid for is replayed
+            raise RpcError(INTERNAL_ERROR, "A free call was answered as a paid one")
+        try:
+            contents = reading.resource(self.service.catalogue, uri)
+        except UnknownResource:
+            entry.release()
+            code = INVALID_PARAMS if rpc.version == MODERN else RESOURCE_NOT_FOUND
+            raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri}) from None
+        except StorageError as error:
+            entry.release()
+            raise RpcError(INTERNAL_ERROR, str(error)) from None
+        entry.settle(Answer(200, 1))
+        return contents
+
+
+def label(rpc: CheckedRequest) -> str:
+    """Name a request for the access log and the counts: the tool, or the method."""
+    name = rpc.params.get("name")
+    return (
+        name if rpc.method == "tools/call" and isinstance(name, str) and name in TOOLS else rpc.method.replace("/", ".")
+    )
+
+
+def _prompt(rpc: CheckedRequest) -> dict[str, Any]:
+    """The messages of a prompt. Raises RpcError."""
+    prompt = PROMPTS.get(_text(rpc.params, "name"))
+    if prompt is None:
+        raise RpcError(INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(PROMPTS)}")
+    sent = rpc.params.get("arguments") or {}
+    if not isinstance(sent, dict) or not all(isinstance(word, str) and len(word) <= _LONGEST for word in sent.values()):
+        raise RpcError(INVALID_PARAMS, f"params.arguments holds texts of at most {_LONGEST} characters")
+    try:
+        return reading.fill(prompt, sent)
+    except BadArguments as fault:
+        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
+
+
+def _text(params: Mapping[str, Any], name: str) -> str:
+    text = params.get(name)
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise RpcError(INVALID_PARAMS, f"params.{name} is a text of at most {_LONGEST} characters")
+    return text
+
+
+def _info(settings: Settings, version: str) -> dict[str, Any]:
+    """Who we are, in the members that a version knows."""
+    info: dict[str, Any] = {"name": "emds", "version": document.VERSION}
+    if version not in _WITHOUT_TITLES:
+        info["title"] = "Electricity Market Data Service"
+    if version not in _WITHOUT_ICONS:
+        info |= {"description": _ABOUT, "websiteUrl": settings.base_url}
+    return info
+
+
+def _icons(settings: Settings, version: str) -> dict[str, Any]:
+    """The map page's icon, at our own address, for versions that know icons."""
+    if version in _WITHOUT_ICONS:
+        return {}
+    icon = f"{settings.base_url}/map/newest/icon.svg"
+    return {"icons": [{"src": icon, "mimeType": "image/svg+xml", "sizes": ["any"]}]}
+
+
+def _list(method: str, version: str, settings: Settings) -> dict[str, Any]:
+    """The answer to one of the lists, in the members that a version knows."""
+    if method == "tools/list":
+        return {"tools": [tools.described(tool, version) for tool in TOOLS.values()]}
+    member, entries = {
+        "resources/list": ("resources", reading.RESOURCES),
+        "resources/templates/list": ("resourceTemplates", reading.TEMPLATES),
+        "prompts/list": ("prompts", [reading.described(prompt) for prompt in PROMPTS.values()]),
+    }[method]
+    icons = _icons(settings, version)
+    dropped = ("title",) if version in _WITHOUT_TITLES else ()
+    shown = [{name: part for name, part in entry.items() if name not in dropped} for entry in entries]
+    return {member: [{**entry, **icons} for entry in shown]}
