@@ -116,7 +116,7 @@ QUESTIONS = (
             ("get_latest", {"zone": "DE-LU"}),
             ("get_statistics", {"zone": "DE-LU", "metric": "price", "start": "2026-02-28T12:00:00Z"}),
         ),
-        (450, 800),
+        (450, 820),
         lambda t: float(found(r"price (-?[\d.]+) EUR", t[0])) < float(found(r"p50 (-?[\d.]+)", t[1])),
         lambda s: s[0]["metrics"]["price"]["value"] < s[1]["statistics"]["p50"],
         lambda f: (
