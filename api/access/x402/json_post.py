@@ -5,11 +5,10 @@ That difference decides whether a payment may have moved: an HTTP library's gene
 
 from __future__ import annotations
 
-import io
 import socket
-import ssl
-import time
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 
 _MOST_BYTES = 1 << 20
+_JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
 class NotReached(Exception):
@@ -36,70 +36,40 @@ class JsonReply:
     document: dict[str, Any] | None
 
 
-class _Timed(io.RawIOBase):
-    """A socket's incoming bytes until a deadline: a peer that drips them cannot hold a worker for longer."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock, self._deadline = sock, deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._sock.settimeout(left)
-        return self._sock.recv_into(buffer)
-
-
-class _Connection:
-    """As much of a socket as `http.client` uses, which closes it before it has read a body without a length."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock, self._deadline = sock, deadline
-        self.sendall = sock.sendall
-
-    def close(self) -> None:
-        """Left to `post`."""
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Timed(self._sock, self._deadline))
-
-
 def post(
     url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float
 ) -> JsonReply:
-    """Asks once, following no redirect. Raises NotReached or NoReply, never anything else."""
+    """Ask once, following no redirect. Raise NotReached or NoReply, never anything else."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=connect_s)
     try:
         connection.connect()
-    except (OSError, ssl.SSLError) as fault:
+    except OSError as fault:
         connection.close()
         raise NotReached(type(fault).__name__) from None
-    sock = connection.sock
+    connection.sock.settimeout(read_s)
+    deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a peer that drips its answer is never silent
+    deadline.start()
     try:
-        sock.settimeout(connect_s)  # for sending
-        connection.sock = _Connection(sock, time.monotonic() + read_s)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        body = orjson.dumps(document)
-        connection.request(
-            "POST", target, body, {"Content-Type": "application/json", "Accept": "application/json", **headers}
-        )
+        connection.request("POST", target, orjson.dumps(document), {**_JSON, **headers})
         response = connection.getresponse()
         return JsonReply(response.status, _object(response.read(_MOST_BYTES)))
     except (OSError, HTTPException) as fault:
         raise NoReply(type(fault).__name__) from None
     finally:
+        deadline.cancel()
         connection.close()
-        sock.close()
+
+
+def _hang_up(sock: socket.socket) -> None:
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def _object(body: bytes) -> dict[str, Any] | None:
-    try:
+    with suppress(ValueError):
         document = orjson.loads(body)
-    except ValueError:
-        return None
-    return document if isinstance(document, dict) else None
+        return document if isinstance(document, dict) else None
+    return None

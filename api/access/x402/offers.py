@@ -97,39 +97,35 @@ def malformed(code: str, detail: str) -> Refusal:
     )
 
 
-def busy() -> Refusal:
-    """409: another call with the same payment is under way."""
-    detail = "A call with this payment is under way. Send the same payment header again later; it is charged once."
-    return _later(409, 2, "payment-in-progress", "Payment in progress", detail)
-
-
-def crowded() -> Refusal:
-    """503: as many payments are being settled as may be at once."""
-    detail = "Too many payments are being settled. Nothing was charged; the same payment header can be sent again."
-    return _later(503, 2, "facilitator-unavailable", "Payments cannot be taken now", detail, ("charged", False))
-
-
-def bound() -> Refusal:
-    """409: a payment in doubt buys the answer that it was sent for, and no other."""
-    detail = "This payment was sent for another request and its outcome is not known yet: repeat that request with it."
-    return _later(409, 5, "payment-bound", "Payment belongs to another request", detail)
-
-
-def unreachable() -> Refusal:
-    """503: nothing was charged, since no facilitator took the payment."""
-    detail = "No payment facilitator answers. Nothing was charged; the same payment header can be sent again."
-    return _later(503, 10, "facilitator-unavailable", "Payments cannot be taken now", detail, ("charged", False))
-
-
-def unknown() -> Refusal:
-    """503: the payment may have been charged. Never a 402, at which a client would sign a second one."""
-    detail = (
-        "It is not known yet whether this payment was charged. Send the SAME payment header again: it is never charged "
-        "twice."
-    )
-    return _later(503, 5, "settlement-unknown", "Settlement not known yet", detail)
-
-
 def _later(status: int, wait: int, kind: str, title: str, detail: str, *members: tuple[str, bool]) -> Refusal:
     headers = (("Retry-After", str(wait)), _NO_STORE)
     return Refusal(status, kind, title, detail, headers, (*members, ("retry_after", wait)))
+
+
+_AGAIN = "Nothing was charged; the same payment header can be sent again."
+_NOT_NOW = ("facilitator-unavailable", "Payments cannot be taken now")
+BUSY = _later(
+    409,
+    2,
+    "payment-in-progress",
+    "Payment in progress",
+    "A call with this payment is under way. Send the same payment header again later; it is charged once.",
+)
+CROWDED = _later(503, 2, *_NOT_NOW, f"Too many payments are being settled. {_AGAIN}", ("charged", False))
+UNREACHABLE = _later(503, 10, *_NOT_NOW, f"No payment facilitator answers. {_AGAIN}", ("charged", False))
+BOUND = _later(
+    409,
+    5,
+    "payment-bound",
+    "Payment belongs to another request",
+    "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
+)
+UNKNOWN = _later(
+    503,
+    5,
+    "settlement-unknown",
+    "Settlement not known yet",
+    "It is not known yet whether this payment was charged. "
+    "Send the SAME payment header again: it is never charged twice.",
+)
+"""Never a 402, at which a client would sign a second payment."""

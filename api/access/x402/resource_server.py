@@ -119,19 +119,19 @@ class X402ResourceServer:
             return self.offer(call, offers.BAD_SIGNATURE)
         # What came before may have moved the money: that is looked up even where nobody can be asked.
         unavailable = self._facilitators.all_open(payment.payer) and self._ledger.find(terms) is None
-        return offers.unreachable() if unavailable else None
+        return offers.UNREACHABLE if unavailable else None
 
     def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Refusal]:
         """Claim a payment with one of the places for payments under way; else return why not."""
         if not self._places.acquire(blocking=False):
-            return None, offers.crowded()
+            return None, offers.CROWDED
         claimed = None
         try:
             claimed = self._ledger.claim(terms, self._now, self._limits.lease)
         finally:
             if claimed is None:
                 self._places.release()
-        return claimed, offers.busy()
+        return claimed, offers.BUSY
 
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
         """Return a grant that holds its place until the answer is settled or given up."""
@@ -158,7 +158,7 @@ class X402ResourceServer:
             return self._settle(entry, payment, call, made)
         except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
             _LOG.error("the ledger does not answer during a settlement: %s", fault)
-            return offers.unknown()
+            return offers.UNKNOWN
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
         requirement = self._requirement(payment.version, call)
@@ -167,7 +167,7 @@ class X402ResourceServer:
             return self._not_verified(entry, verdict, payment, call, made)
         claimed = self._ledger.settling(entry, self._now, verdict.by, made)
         if claimed is None:
-            return offers.busy()
+            return offers.BUSY
         fate = partial(self._reconciler.fate, claimed)
         outcome = self._facilitators.settle(payment, requirement, verdict.by, fate)
         return self._conclude(claimed, self._confirmed(claimed, outcome), payment, call)
@@ -179,9 +179,9 @@ class X402ResourceServer:
         state = self._confirmed(entry, verdict)
         if isinstance(state, Settled) and self._is_own(entry, state):
             claimed = self._ledger.settling(entry, self._now, "", made)
-            return self._conclude(claimed, state, payment, call) if claimed else offers.busy()
+            return self._conclude(claimed, state, payment, call) if claimed else offers.BUSY
         self._ledger.released(entry, self._now)
-        return self.offer(call, verdict.code) if isinstance(verdict, Refused) else offers.unreachable()
+        return self.offer(call, verdict.code) if isinstance(verdict, Refused) else offers.UNREACHABLE
 
     def _conclude(
         self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, owed: bool = False
@@ -190,7 +190,7 @@ class X402ResourceServer:
         if isinstance(outcome, Settled):
             settled = self._reconciler.record_settled(claimed, outcome, answered=not owed)
             if settled is None or settled.state != "settled":
-                return offers.busy() if settled is None else self.offer(call, settled.error)
+                return offers.BUSY if settled is None else self.offer(call, settled.error)
             return Receipt((*offers.receipt(payment.version, payment.payer, outcome.tx), *_PRIVATE))
         if isinstance(outcome, Refused) and not owed:
             self._ledger.failed(claimed, self._now, outcome.code)
@@ -199,27 +199,27 @@ class X402ResourceServer:
             return replace(refusal, headers=(*refusal.headers, *receipt))
         if isinstance(outcome, Unreachable) and not owed:
             self._ledger.released(claimed, self._now)
-            return offers.unreachable()
+            return offers.UNREACHABLE
         self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Unknown) else "")
-        return offers.unknown()
+        return offers.UNKNOWN
 
     # The same authorization again
 
     def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
         if entry.state in ("claimed", "settling", "released"):
-            return offers.busy()
+            return offers.BUSY
         if entry.may_be_paid(self._now) and entry.terms == terms:
             entry = self._reconciler.decide(entry) or entry
         if entry.state == "failed":
             return self.offer(call, entry.error)
         if entry.terms != terms:
-            return offers.bound() if entry.state == "unknown" else self.offer(call, NONCE_USED)
+            return offers.BOUND if entry.state == "unknown" else self.offer(call, NONCE_USED)
         return self._retry(entry, payment, call) if entry.state == "unknown" else self._replay(entry, payment, call)
 
     def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
         """Answer a payment in doubt: as the chain knows it, else settled once more, which moves no money twice."""
         if not self._places.acquire(blocking=False):
-            return offers.unknown()
+            return offers.UNKNOWN
         try:
             # Another worker may be faster.
             decided = self._reconciler.decide(entry) or self._ledger.find(entry.terms) or entry
@@ -227,7 +227,7 @@ class X402ResourceServer:
                 return self._again(decided, payment, decided.terms, call)
             claimed = self._ledger.settling(decided, self._now)
             if claimed is None:
-                return offers.busy()
+                return offers.BUSY
             fate = partial(self._reconciler.fate, claimed)
             requirement = self._requirement(payment.version, call)
             outcome = self._facilitators.settle(payment, requirement, claimed.facilitator, fate)
@@ -237,7 +237,7 @@ class X402ResourceServer:
         if isinstance(result, Refusal):
             return result
         settled = self._ledger.find(claimed.terms)
-        return self._replay(settled, payment, call) if settled else offers.busy()
+        return self._replay(settled, payment, call) if settled else offers.BUSY
 
     def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
         """Return the stored answer of a settled payment; where none is stored and none went out, it is made again."""
@@ -256,7 +256,7 @@ class X402ResourceServer:
         if made.status != 200 or not made.rows:
             return Receipt(_PRIVATE)
         delivered = self._ledger.delivered(entry, self._now, made)
-        return Receipt((*receipt, *_PRIVATE)) if delivered else offers.busy()
+        return Receipt((*receipt, *_PRIVATE)) if delivered else offers.BUSY
 
     # Time and the chain
 
