@@ -14,6 +14,7 @@ from orchestration.resources import open_unclaimed
 from warehouse import clock, health, home
 from warehouse.bucket import Bucket
 from warehouse.clock import iso
+from warehouse.market import Source
 from warehouse.settings import SETTINGS
 
 
@@ -34,6 +35,8 @@ def doctor() -> int:
         if source.code not in pipeline.configured:
             missing = [name for name in source.required_env if not os.environ.get(name)]
             print(f"{source.code:15} not configured: set {', '.join(missing)}")
+            for gain in _gains(pipeline, source):
+                print(f"  {gain}")
             continue
         kept_out = (
             " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in pipeline.rights else ""
@@ -46,6 +49,23 @@ def doctor() -> int:
     for line in unequal:
         print(line)
     return 1 if bad or unequal else 0
+
+
+def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
+    """What a source's credentials would add to those sources that are configured, by metric and zone."""
+    covered = {
+        (zone, metric)
+        for other in pipeline.sources.values()
+        for feed in other.feeds
+        for zone in feed.zones
+        for metric in feed.metrics
+        if other.code in pipeline.configured and feed.id in pipeline.ranks
+    }
+    offered = {(z, m) for feed in source.feeds if feed.id in pipeline.ranks for z in feed.zones for m in feed.metrics}
+    for word, gained in (("the only way", offered - covered), ("a second way", offered & covered)):
+        for metric in sorted({metric for _, metric in gained}):
+            zones = (zone for zone, other in gained if other == metric)
+            yield f"would be {word} to {metric.replace('_', ' ')} of {', '.join(sorted(zones))}"
 
 
 def _partitions(pipeline: PipelineContext) -> Iterator[str]:
