@@ -204,7 +204,7 @@ def other_lists(plants: Iterable[Plant], listed: Iterable[Counterpart]) -> list[
     faults = []
     for row in listed:
         plant = ours.get(row.plant or "")
-        if plant is None and (row.plant or not row.why):
+        if plant is None and row.capacity_mw >= FLOOR_MW and (row.plant or not row.why):
             faults.append(
                 f"{row.list} {row.list_id}: {row.name} ({row.capacity_mw:g} MW {row.fuel}) is not in the table"
             )

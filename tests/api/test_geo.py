@@ -170,7 +170,13 @@ def test_the_features_of_an_answer_are_the_very_bytes_of_the_index() -> None:
 
 @pytest.mark.parametrize(
     ("point", "zone"),
-    [("51.5,-0.12", "GB"), ("48.86,2.35", "FR"), ("-33.9,151.2", "AU-NSW"), ("40.7,-74.0", "US-NYISO")],
+    [
+        ("51.5,-0.12", "GB"),
+        ("48.86,2.35", "FR"),
+        ("-33.9,151.2", "AU-NSW"),
+        ("40.7,-74.0", "US-NYISO"),
+        ("33.58,-101.86", "US-ERCOT"),
+    ],
 )
 def test_the_zone_of_a_point_is_found(client: FlaskClient, point: str, zone: str) -> None:
     assert ids(client, f"/v1/geo/zones?at={point}") == [zone]

@@ -212,6 +212,7 @@ def test_checks_find_what_another_list_has_otherwise() -> None:
     ]
     assert len(checks.other_lists(ours, wrong)) == 5
     assert checks.other_lists(ours, [counterpart(None, why="closed"), counterpart("ppm-a", 4646.0, "gross")]) == []
+    assert checks.other_lists(ours, [counterpart("ppm-small", 212.0)]) == [], "below the floor"
 
 
 def test_the_table_before_november_2026_fails_where_it_was_wrong() -> None:
@@ -229,6 +230,16 @@ def test_the_table_before_november_2026_fails_where_it_was_wrong() -> None:
         assert kept[name].fuel == fuel
         undone = [*(kept | {name: dataclasses.replace(kept[name], capacity_mw=before)}).values()]
         assert any(name in fault for fault in checks.other_lists(undone, records.counterparts())), name
+    below_the_floor = (
+        ("ppm-es-guillena-pumped-storage", "ES", 431.7),
+        ("ppm-es-bolarque-pumped-storage", "ES", 423.0),
+        ("nem-bangowf", "AU-NSW", 328.8),
+        ("nem-lgapwf1", "AU-SA", 298.4),
+        ("ppm-it-lanzada-hydro", "IT-NO", 350.0),
+    )
+    for name, zone, before in below_the_floor:
+        again = [*PLANTS, plant(id=name, zone=zone, capacity_mw=before)]
+        assert any(name in fault for fault in checks.other_lists(again, records.counterparts())), name
     for missing in ("hand-fr-saint-avold-gas", "hand-de-rheinhafen-coal", "hand-de-borkum-riffgrund-3", "nem-erb"):
         left = [p for p in PLANTS if p.id != missing]
         assert len(checks.other_lists(left, records.counterparts())) == 1, missing
