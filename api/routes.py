@@ -111,9 +111,9 @@ def serve(app: Flask, service: Service) -> WSGIApplication:
     for route in listed:
         if route.method is None:  # a rule without methods takes them all
             app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
-            app.view_functions[route.id] = partial(_of_flask, route.view)
+            app.view_functions[route.id] = partial(_of_flask, route)
         else:
-            app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route.view), methods=[route.method])
+            app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=[route.method])
     app.register_error_handler(Exception, lambda error: failed(error, _request_of_flask()))
     app.register_error_handler(NotFound, lambda _: _not_routed(service.settings.base_url, _request_of_flask()))
     return exact_first(app.wsgi_app, listed)
@@ -127,8 +127,7 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplicatio
         found = exact.get(environ["PATH_INFO"])
         if found is None or found.route.method != environ["REQUEST_METHOD"]:
             return app(environ, start_response)
-        environ["emds.endpoint"], environ["emds.zone"] = found.route.id, found.named.get("zone")
-        return found.route.view(Request(environ), **found.named)(environ, start_response)
+        return _call(found.route, environ, found.named)(environ, start_response)
 
     return served
 
@@ -159,8 +158,14 @@ def _request_of_flask() -> Request:
     return Request(request_ctx.request.environ)
 
 
-def _of_flask(view: View, **named: str) -> Any:
-    return view(_request_of_flask(), **named)
+def _of_flask(route: Route, **named: str) -> Any:
+    return _call(route, request_ctx.request.environ, named)
+
+
+def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
+    """The answer of a route, which the access log and `/metrics` find in the environ."""
+    environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
+    return route.view(Request(environ), **named)
 
 
 def _rule(path: str) -> str:

@@ -18,8 +18,7 @@ from api.access.client_address import client_address, client_unit
 from api.access.confirmation_mail import MailUnavailable, send
 from api.access.gate import Gate
 from api.access.values import Call
-from api.http import request_body
-from api.http.messages import Request, Response, View
+from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 
@@ -155,7 +154,7 @@ def _client(gate: Gate, request: Request) -> str:
 
 def _email(request: Request) -> str:
     """The address in the body, in lower case. Raises Problem 400, 413 or 415."""
-    document = request_body.read_json(request, _MOST_BYTES, '{"email": "..."}')
+    document = read_json(request, _MOST_BYTES, '{"email": "..."}')
     email = document.get("email") if isinstance(document, dict) else None
     if not isinstance(email, str) or not is_address(email.strip()):
         fault = ParameterFault("email", "invalid", "an address such as a@example.org")

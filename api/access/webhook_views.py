@@ -16,8 +16,7 @@ from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, To
 from api.access.key_views import own_key
 from api.access.public_addresses import is_public
 from api.documents import changes
-from api.http import request_body
-from api.http.messages import Request, Response, View
+from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from warehouse import change_log
@@ -105,7 +104,7 @@ def _body(webhook: Webhook) -> dict[str, Any]:
 
 def _subscription(request: Request, private: bool) -> Subscription:
     """What the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
-    document = request_body.read_json(request, _MOST_BYTES)
+    document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
         raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
     faults = [

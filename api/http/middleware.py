@@ -1,15 +1,19 @@
-"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and an entry in the access log."""
+"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and a line in the access log."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from api.http import metrics
-from api.http.access_log import LogEntry, write_line
 from api.http.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
@@ -41,6 +45,12 @@ _PREFLIGHT = [
 ]
 
 
+def write_line(line: bytes) -> None:
+    """Write a line to standard output, whole."""
+    with contextlib.suppress(OSError):  # the log's reader may be gone; the answer is not
+        os.write(sys.stdout.fileno(), line)
+
+
 def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = write_line) -> WSGIApplication:
     """A WSGI application around another."""
 
@@ -49,10 +59,11 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
         given = environ.get("HTTP_X_REQUEST_ID", "")
         name = given if given and _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
         environ["emds.request_id"] = name
-        seen: dict[str, Any] = {"route": "none", "zone": None, "status": 0}
+        answered = 0
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            _see(environ, status, seen)
+            nonlocal answered
+            answered = int(status[:3])
             if ("Connection", "close") in headers:
                 _close_after(start_response)
             return start_response(
@@ -66,9 +77,9 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
             answer = _allow_preflight(start)
         else:
             answer = app(environ, start)
-        entry = _entry(environ, name, seen, time.perf_counter() - began)
-        metrics.count(entry.route, entry.status, entry.seconds)
-        log(entry.line)
+        seconds = time.perf_counter() - began
+        metrics.count(environ.get("emds.endpoint", "none"), answered, seconds)
+        log(_log_line(environ, answered, seconds))
         return answer
 
     return served
@@ -143,27 +154,18 @@ def _typed(environ: WSGIEnvironment, status: str, headers: list[tuple[str, str]]
     return [pair for pair in headers if pair[0] != "Content-Type"]
 
 
-def _see(environ: WSGIEnvironment, status: str, seen: dict[str, Any]) -> None:
-    """Records status, route and zone: as whoever answered named them, else Flask's before it drops the request."""
-    seen["status"] = int(status[:3])
-    if "emds.endpoint" in environ:
-        seen["route"], seen["zone"] = environ["emds.endpoint"], environ.get("emds.zone")
-        return
-    request: Any = environ.get("werkzeug.request")
-    rule = getattr(request, "url_rule", None)
-    if rule is not None:
-        seen["route"], seen["zone"] = rule.endpoint, (request.view_args or {}).get("zone")
-
-
-def _entry(environ: WSGIEnvironment, name: str, seen: dict[str, Any], seconds: float) -> LogEntry:
+def _log_line(environ: WSGIEnvironment, status: int, seconds: float) -> bytes:
+    """One line of JSON, without query, path or headers, which may hold keys and addresses."""
     method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
-    return LogEntry(
-        time.time(),
-        name,
-        method if len(method) < 10 else "?",
-        seen["route"],
-        seen["zone"],
-        seen["status"],
-        seconds,
-        trace if trace and _TRACE.fullmatch(trace) else "",
-    )
+    fields = {
+        "at": round(time.time(), 3),
+        "id": environ["emds.request_id"],
+        "method": method if len(method) < 10 else "?",
+        "route": environ.get("emds.endpoint", "none"),
+        "zone": environ.get("emds.zone"),
+        "status": status,
+        "ms": round(seconds * 1000, 2),
+    }
+    if trace and _TRACE.fullmatch(trace):
+        fields["trace"] = trace
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

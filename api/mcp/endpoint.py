@@ -17,8 +17,7 @@ from werkzeug.http import parse_accept_header, parse_options_header
 
 from api.access.client_address import client_address
 from api.access.values import Headers
-from api.http import request_body
-from api.http.messages import Request, Response, View
+from api.http.messages import Request, Response, View, read_body
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
 from api.mcp import server
@@ -149,7 +148,7 @@ class McpEndpoint:
         if not _takes_json(request.header("HTTP_ACCEPT")):
             return _refused(406, "Answers are application/json; Accept admits none")
         try:
-            body = request_body.read(request.environ, MOST_BYTES)
+            body = read_body(request.environ, MOST_BYTES)
         except Problem as problem:
             return _refused(problem.kind.status, problem.detail, *problem.headers)
         return self._exchanged(request, body)

@@ -84,10 +84,10 @@ def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page
 
 def page(reader: Reader, plan: Plan) -> Page:
     """The rows of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
-    request = plan.request
+    request, window = plan.request, plan.request.window
     sample = None
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        newest = [_first_rows(reader, zone, request.window, "desc", SAMPLE_ROWS, None) for zone in plan.zones]
+        newest = [_first_rows(reader, zone, window, "desc", SAMPLE_ROWS, None) for zone in plan.zones]
         sample = _merge(request, newest, "desc", SAMPLE_ROWS)
     parts = _parts(reader, plan, sample)
     merged = _merge(request, parts, request.order, request.limit)
