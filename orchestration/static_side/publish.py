@@ -106,7 +106,8 @@ def put_months(
 
 def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
     """The month file of an entry; None where it is gone. One that is damaged costs no other its publication."""
-    file = bulk.find(storage, entry["metric"], entry["zone"], entry["month"])
+    metric, zone = entry["metric"], entry["zone"]
+    file = bulk.find(storage, metric, zone, bulk.stored_month(metric, zone, entry["month"]))
     try:
         return None if file is None else bulk.read(storage, LruCache(0), file)
     except DamagedFile as error:

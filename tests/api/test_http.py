@@ -296,7 +296,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     entries = [orjson.loads(line) for line in lines]
     assert [(line["route"], line["zone"], line["status"]) for line in entries] == [
         ("price", "GB", 200),
-        ("keys.sign_up", None, 201),
+        ("sign-up", None, 201),
         ("none", None, 404),
         ("price", "GB", 400),
     ]
