@@ -7,6 +7,7 @@ checks: Host and Origin, method, Content-Type, Accept, size, and then the messag
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -58,102 +59,81 @@ _PREFLIGHT = (
 
 
 def view(service: Service) -> View:
-    """The endpoint of one worker. It takes every method: which one is allowed is said after Origin and Host."""
-    return McpEndpoint(Server.of_service(service), service.settings, OriginPolicy.of_settings(service.settings)).answer
+    """Return the view of one worker. It takes every method: which one is allowed is said after Origin and Host."""
+    return Endpoint(Server.of_service(service), service.settings, _origin_policy(service.settings)).answer
 
 
-@dataclass(frozen=True, slots=True)
-class OriginPolicy:
-    """Which Host and Origin headers are admitted: no foreign page may get here through its visitor's browser."""
+def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
+    """Return which Host and Origin headers, empty where absent, are admitted: the service's own address, those that
+    the owner lists, and loopback. No foreign page may get here through its visitor's browser."""
+    own = urlsplit(settings.base_url)
+    origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
+    hosts = frozenset(urlsplit(origin).hostname or "" for origin in origins)
 
-    hosts: frozenset[str]
-    origins: frozenset[str]
+    @lru_cache(maxsize=256)
+    def admits(host: str, origin: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            own_origin = not origin or origin.lower() in origins or _is_loopback_page(origin)
+        except ValueError:
+            return False
+        return own_origin and (not host or name in hosts or _is_local(name))
 
-    @classmethod
-    def of_settings(cls, settings: Settings) -> OriginPolicy:
-        """The service's own address and those that the owner lists; loopback is admitted anyway."""
-        own = urlsplit(settings.base_url)
-        origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
-        return cls(frozenset(urlsplit(origin).hostname or "" for origin in origins), origins)
-
-    def admits(self, host: str, origin: str) -> bool:
-        """Whether a request with these headers, empty where absent, may go on."""
-        own_host = not host or (name := _host_name(host)) in self.hosts or _is_local(name)
-        return own_host and (not origin or origin.lower() in self.origins or _is_loopback_origin(origin))
-
-
-@lru_cache(maxsize=128)
-def _host_name(host: str) -> str:
-    """The name in a Host header, without the port; empty for what is none."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    return admits
 
 
-@lru_cache(maxsize=128)
+def _is_loopback_page(origin: str) -> bool:
+    return urlsplit(origin).scheme in ("http", "https") and is_loopback(origin)
+
+
 def _is_local(name: str) -> bool:
     """Whether a host is localhost or an address in digits: DNS rebinding needs a name."""
     try:
-        ip_address(name)
+        return bool(ip_address(name))
     except ValueError:
         return name == "localhost"
-    return True
 
 
-@lru_cache(maxsize=128)
-def _is_loopback_origin(origin: str) -> bool:
-    try:
-        return urlsplit(origin).scheme in ("http", "https") and is_loopback(origin)
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=128)
-def _takes_json(accept: str) -> bool:
-    """Whether an Accept header admits JSON; the event stream, which clients list too, is not required."""
-    return not accept or parse_accept_header(accept, MIMEAccept).quality(_JSON) > 0
-
-
-@lru_cache(maxsize=128)
-def _states_json(content_type: str) -> bool:
-    """Whether a Content-Type header is JSON's, with whatever parameters."""
-    return parse_options_header(content_type)[0].lower() == _JSON
+@lru_cache(maxsize=256)
+def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
+    """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
+    if parse_options_header(content_type)[0].lower() != _JSON:
+        return 415, "The body is JSON, with Content-Type: application/json"
+    if accept and parse_accept_header(accept, MIMEAccept).quality(_JSON) <= 0:
+        return 406, "Answers are application/json; Accept admits none"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class McpEndpoint:
+class Endpoint:
     """The view."""
 
     server: Server
     settings: Settings
-    origin_policy: OriginPolicy
+    admits: Callable[[str, str], bool]
 
     def answer(self, request: Request) -> Response:
         """Answer a request, whatever its method."""
         host, origin = request.header("HTTP_HOST"), request.header("HTTP_ORIGIN")
-        if not self.origin_policy.admits(host, origin):
+        if not self.admits(host, origin):
             return _refused(
                 403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
             )
-        return _for_origin(_preflight() if request.method == "OPTIONS" else self._checked(request), origin)
+        if request.method == "OPTIONS":
+            return _for_origin(_sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT), origin)
+        return _for_origin(self._post(request), origin)
 
-    def _checked(self, request: Request) -> Response:
+    def _post(self, request: Request) -> Response:
         if request.method != "POST":
             return _refused(
                 405, "Send JSON-RPC messages by POST; this server has no streams and no sessions", ("Allow", "POST")
             )
-        if not _states_json(request.header("CONTENT_TYPE")):
-            return _refused(415, "The body is JSON, with Content-Type: application/json")
-        if not _takes_json(request.header("HTTP_ACCEPT")):
-            return _refused(406, "Answers are application/json; Accept admits none")
+        if fault := _http_fault(request.header("CONTENT_TYPE"), request.header("HTTP_ACCEPT")):
+            return _refused(*fault)
         try:
             body = read_body(request.environ, MOST_BYTES)
         except Problem as problem:
             return _refused(problem.kind.status, problem.detail, *problem.headers)
-        return self._exchanged(request, body)
-
-    def _exchanged(self, request: Request, body: bytes) -> Response:
         environ, caller = request.environ, _caller(request, self.settings)
         counts: list[Headers] = []
 
@@ -161,54 +141,45 @@ class McpEndpoint:
             # For the access log, the counts, and `unforeseen`.
             environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{server.label(rpc)}"
             result, count = self.server.perform(rpc, caller)
-            counts.append(count)
+            if rpc.method == "tools/call":
+                counts.append(count)
             return result
 
-        headers = ProtocolHeaders(
-            *(_header(request, name) for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
-        )
-        reply = exchange(body, headers, perform)
+        names = ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")
+        reply = exchange(body, ProtocolHeaders(*(_header(request, name) for name in names)), perform)
         return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
 
 
 def _caller(request: Request, settings: Settings) -> Caller:
-    client = client_address(
-        request.header("REMOTE_ADDR"), request.header("HTTP_X_FORWARDED_FOR"), settings.trusted_proxies
-    )
+    forwarded = request.header("HTTP_X_FORWARDED_FOR")
+    client = client_address(request.header("REMOTE_ADDR"), forwarded, settings.trusted_proxies)
     key = request.header("HTTP_X_API_KEY").strip()
     return Caller(client, f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
 
 
 def _header(request: Request, name: str) -> str | None:
-    """A header, None where it was not sent."""
+    """Return a header, None where it was not sent."""
     header = request.environ.get(f"HTTP_{name}")
     return None if header is None else str(header).strip()
 
 
 def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
     headers = [_NO_STORE, *(header for header in counted if header[0] in _COUNTED), *more]
-    if reply.body:
-        headers.append(_TYPED)
-    return Response(reply.status, headers, reply.body)
+    return Response(reply.status, [*headers, _TYPED] if reply.body else headers, reply.body)
 
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
-    """What HTTP's own checks answer: a JSON-RPC error without id, since no message was read."""
+    """Answer for HTTP's own checks: a JSON-RPC error without id, since no message was read."""
     return _sent(RpcReply(status, error(RpcError(INVALID_REQUEST, message), None)), (), *more)
 
 
-def _preflight() -> Response:
-    """What a browser asks before it sends a POST from a page of an allowed origin."""
-    return _sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT)
-
-
 def _for_origin(response: Response, origin: str) -> Response:
-    """An answer that a page of an admitted origin may read."""
+    """Let a page of an admitted origin read an answer."""
     return response.with_headers([("Access-Control-Allow-Origin", origin), *_FOR_ORIGIN]) if origin else response
 
 
 def unforeseen(failure: Exception, request: Request) -> Response:
-    """Answers a request that met a failure of ours; the log has the reason, never a key or a payment."""
+    """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
     name = request_id(request)
     _LOG.exception("request %s failed", name, exc_info=failure)
     fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")

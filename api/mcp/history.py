@@ -88,7 +88,7 @@ def _answer(service: Service, request: SeriesRequest, sample: bool) -> ToolAnswe
         lines.append(_held_words(held, page))
     body["columns"], body["constant"] = columns(rows)
     if page.count:
-        lines += table(rows)
+        lines += table(rows, body["columns"], body["constant"])
     of_zones = ({"attribution": zone.attribution, "license": zone.license} for zone in page.terms.values())
     return ToolAnswer("\n".join([*lines, terms(of_zones)]), orjson.dumps(body), page.count)
 
@@ -159,34 +159,33 @@ def _stamps(ts: Sequence[int]) -> list[str]:
     return [f"{text.removesuffix(':00')}Z" for text in texts]
 
 
-def table(rows: Mapping[str, list[Any]]) -> list[str]:
-    """Return the rows as lines of text, oldest first, below a line that says how to read them.
+def table(rows: Mapping[str, list[Any]], shown: Mapping[str, list[Any]], constant: Mapping[str, Any]) -> list[str]:
+    """Return rows and their columns as lines of text, oldest first, below a line that says how to read them.
 
     Of means it says which were taken of less than their whole interval.
     """
-    if rows["ts"][0] > rows["ts"][-1]:
-        rows = {name: column[::-1] for name, column in rows.items()}
-    shown, constant = columns({name: column for name, column in rows.items() if name not in ("samples", "coverage")})
-    partial = [
-        f"{_stamps([at])[0]} {part:.2g}"
-        for at, part in zip(rows["ts"], rows.get("coverage", []), strict=False)
-        if part < 1
-    ]
-    notes = [f"Covered in part: {', '.join(partial[:20])}."] if partial else []
-    if shown.keys() == {"time", "value"} and (spans := _spans(rows["ts"], shown["value"], constant)):
+    notes = []
+    if "coverage" in rows:
+        shown, constant = columns({n: column for n, column in rows.items() if n not in ("samples", "coverage")})
+        partial = [place for place, part in enumerate(rows["coverage"]) if part < 1][:20]
+        stamps = _stamps([rows["ts"][place] for place in partial])
+        words = ", ".join(f"{at} {rows['coverage'][place]:.2g}" for at, place in zip(stamps, partial, strict=True))
+        notes = [f"Covered in part: {words}."] if partial else []
+    ts = rows["ts"]
+    if ts[0] > ts[-1]:
+        ts, shown = ts[::-1], {name: column[::-1] for name, column in shown.items()}
+    if shown.keys() == {"time", "value"} and (spans := _spans(ts, shown["value"], constant)):
         step = RESOLUTIONS[constant["resolution"]] // 60
         how = f"Each line: the time of its first value, then one value each {step} min (- is missing)."
-        return [how, *(f"{time} {' '.join(map(cell, values))}" for time, values in spans.items()), *notes]
-    cells = [[*map(cell, column)] for name, column in shown.items() if name != "time"]
-    head = ["- is missing."] if any("-" in column for column in cells) else []
-    return [*head, " ".join(shown), *map(" ".join, zip(shown["time"], *cells, strict=True)), *notes]
+        return [how, *(f"{time} {' '.join(cells(values))}" for time, values in spans.items()), *notes]
+    texts = [cells(column) for name, column in shown.items() if name != "time"]
+    head = ["- is missing."] if any("-" in column for column in texts) else []
+    return [*head, " ".join(shown), *map(" ".join, zip(shown["time"], *texts, strict=True)), *notes]
 
 
-def cell(value: Any) -> str:
-    """Return a value as the table shows it."""
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else number(value)
+def cells(column: Sequence[Any]) -> list[str]:
+    """Return a column's values as the table shows them."""
+    return ["-" if v is None else v if isinstance(v, str) else f"{v:.10g}" for v in column]
 
 
 def _spans(

@@ -1,7 +1,7 @@
 """The Model Context Protocol between bytes and a checked request: eras, versions, headers, batches, errors.
 
 One endpoint serves two eras. Legacy clients open with `initialize` and name their version by a header since 2025-06-18;
-modern ones state it in every request's `_meta` and repeat it in headers (modelcontextprotocol.io/specification).
+modern ones send it in every request's `_meta` and repeat it in headers (modelcontextprotocol.io/specification).
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ Perform = Callable[[CheckedRequest], bytes]
 """Gives the result of a request as a JSON object, or raises RpcError."""
 
 
-def exchange(body: bytes, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
-    """The reply to the body of one POST."""
+def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
+    """Reply to the body of one POST."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
     if isinstance(document, list):
-        return _batch(document, shown, perform)
-    return _single(document, shown, perform)
+        return _batch(document, headers, perform)
+    return _single(document, headers, perform)
 
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
@@ -101,7 +101,7 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": members})
 
 
-def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply:
+def _single(document: Any, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     try:
         kind = _kind(document)
     except RpcError as fault:
@@ -109,20 +109,27 @@ def _single(document: Any, shown: ProtocolHeaders, perform: Perform) -> RpcReply
     if kind == "notification":
         return RpcReply(202)
     if kind == "response":
-        if shown.version is None or shown.version in LEGACY:
+        if headers.version is None or headers.version in LEGACY:
             return RpcReply(202)
         return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
-    legacy = _is_legacy(document, shown)
+    return _answer(document, headers, perform)
+
+
+def _answer(message: dict[str, Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
+    """Check and perform one request."""
+    legacy = _is_legacy(message, headers)
     try:
-        return RpcReply(200, _answered(_checked_request(document, shown, legacy), perform))
+        request = _check_request(message, headers, legacy)
+        result = perform(request)
+        return RpcReply(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), result))
     except RpcError as fault:
-        return RpcReply(_status(fault, legacy), error(fault, document["id"]))
+        return RpcReply(_status(fault, legacy), error(fault, message["id"]))
 
 
-def _batch(document: list[Any], shown: ProtocolHeaders, perform: Perform) -> RpcReply:
+def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
     try:
-        if shown.version not in (None, OLDEST):
+        if headers.version not in (None, OLDEST):
             raise RpcError(INVALID_REQUEST, "Batches are not part of this protocol version")
         if not 1 <= len(document) <= MOST_IN_BATCH:
             raise RpcError(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
@@ -131,23 +138,12 @@ def _batch(document: list[Any], shown: ProtocolHeaders, perform: Perform) -> Rpc
             raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
     except RpcError as fault:
         return RpcReply(400, error(fault, None))
-    answers = [_in_batch(message, shown, perform) for message in requests]
+    answers = [_answer(message, headers, perform).body for message in requests]
     return RpcReply(200, b"[%b]" % b",".join(answers)) if answers else RpcReply(202)
 
 
-def _in_batch(message: dict[str, Any], shown: ProtocolHeaders, perform: Perform) -> bytes:
-    try:
-        return _answered(_checked_request(message, shown, _is_legacy(message, shown)), perform)
-    except RpcError as fault:
-        return error(fault, message["id"])
-
-
-def _answered(request: CheckedRequest, perform: Perform) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), perform(request))
-
-
 def _kind(document: Any) -> str:
-    """`request`, `notification` or `response`. Raises RpcError for what is no JSON-RPC message."""
+    """Return `request`, `notification` or `response`. Raises RpcError for what is no JSON-RPC message."""
     if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
     if "id" in document and _id_in(document) is None:
@@ -162,64 +158,62 @@ def _kind(document: Any) -> str:
 
 
 def _id_in(document: Any) -> Id | None:
-    """The id of a message; None for none, and for what cannot be one (true is an int in Python, not in JSON)."""
+    """Return the id of a message; None for none, and for what cannot be one (true is an int in Python, not in JSON)."""
     id_ = document.get("id") if isinstance(document, dict) else None
     return id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
-def _stated(document: dict[str, Any]) -> Any:
-    """The version that a request states in its `_meta`, None where it states none."""
+def _meta_version(document: dict[str, Any]) -> Any:
+    """Return the version in a request's `_meta`, None where there is none."""
     meta = document.get("params", {}).get("_meta")
     return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
 
 
-def _is_legacy(document: dict[str, Any], shown: ProtocolHeaders) -> bool:
+def _is_legacy(document: dict[str, Any], headers: ProtocolHeaders) -> bool:
     """Whether a request is legacy: no version in `_meta`, and none or a legacy one in the header."""
-    stated = _stated(document)
-    if stated is None:
-        return shown.version is None or shown.version in LEGACY
-    return stated in LEGACY and stated == shown.version
+    version = _meta_version(document)
+    if version is None:
+        return headers.version is None or headers.version in LEGACY
+    return version in LEGACY and version == headers.version
 
 
-def _checked_request(document: dict[str, Any], shown: ProtocolHeaders, legacy: bool) -> CheckedRequest:
-    """A request after the checks of its era. Raises RpcError."""
+def _check_request(document: dict[str, Any], headers: ProtocolHeaders, legacy: bool) -> CheckedRequest:
+    """Return a request after the checks of its era. Raises RpcError."""
     method, params = document["method"], document.get("params", {})
-    if legacy:
-        version, methods = shown.version or OLDEST, _LEGACY_METHODS
-    else:
-        version, methods = MODERN, _MODERN_METHODS
-        _check_modern(document, method, params, shown)
+    version, methods = (headers.version or OLDEST, _LEGACY_METHODS) if legacy else (MODERN, _MODERN_METHODS)
+    if not legacy:
+        _check_modern(document, method, params, headers)
     if method not in methods:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
     return CheckedRequest(document["id"], method, params, version)
 
 
-def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], shown: ProtocolHeaders) -> None:
-    """What a modern request says of itself, first in `_meta`, then in the headers that repeat it. Raises RpcError."""
-    meta, stated = params.get("_meta"), _stated(document)
-    if stated is None and shown.version not in SUPPORTED:
-        raise _unsupported(shown.version)  # a legacy client with a version we do not know
-    if method == "initialize" and shown.version == MODERN:
+def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], headers: ProtocolHeaders) -> None:
+    """Check a modern request's `_meta`, then the headers that repeat it. Raises RpcError."""
+    meta, version = params.get("_meta"), _meta_version(document)
+    if version is None and headers.version not in SUPPORTED:
+        raise _unsupported(headers.version)  # a legacy client with a version we do not know
+    if method == "initialize" and headers.version == MODERN:
         raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
-    if not isinstance(meta, dict) or not isinstance(stated, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+    if not isinstance(meta, dict) or not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
         raise RpcError(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
-    if shown.version != stated:
+    if headers.version != version:
         raise RpcError(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
-    if stated != MODERN:
-        raise _unsupported(stated)
-    if shown.method != method:
+    if version != MODERN:
+        raise _unsupported(version)
+    if headers.method != method:
         raise RpcError(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
     named = _NAMED.get(method)
     if named is None:
         return
     if not isinstance(params.get(named), str):
         raise RpcError(INVALID_PARAMS, f"params.{named} is required")
-    if _decoded(shown.name) != params[named]:
+    if _decode(headers.name) != params[named]:
         raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
 
 
-def _decoded(value: str | None) -> str | None:
-    """A header's value, decoded where it stands in base64; None where that is malformed."""
+def _decode(value: str | None) -> str | None:
+    """Decode a header's value where it stands in base64; None where that is malformed."""
     encoded = _ENCODED.fullmatch(value or "")
     if encoded is None:
         return value
