@@ -174,6 +174,10 @@ class Feed:
     """1 where tomorrow's market day is published today."""
     reach_days: int | None = None
     """How many days back it still answers; None: its whole history."""
+    files: bool = False
+    """Whether its answers are files that appear one by one: 404 then says that one is not there yet. Of an interface
+    that answers questions, 404 is an outage.
+    """
     zones_per_answer: Literal["all", "one"] = "all"
     yearly: bool = False
     """Partitions are calendar years (installed capacity)."""

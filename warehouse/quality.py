@@ -30,7 +30,19 @@ STRAY_DAYS = 35
 """An answer may hold the whole month of a day that it was asked for, and the days around that month."""
 
 Check = Literal[
-    "time", "range", "conflict", "grid", "unknown", "duplicate", "dropped", "hole", "short", "frozen", "jump", "level"
+    "time",
+    "range",
+    "conflict",
+    "grid",
+    "unknown",
+    "notice",
+    "duplicate",
+    "dropped",
+    "hole",
+    "short",
+    "frozen",
+    "jump",
+    "level",
 ]
 
 
@@ -112,6 +124,7 @@ def judge(
             Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
         ]
     findings += _unknown(rows)
+    findings += [Finding("notice", "warning", "", "", 1, notice) for notice in sorted(rows.notices)]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     kept.merge_notes(rows)
     return Judgement(kept, aside, tuple(findings), cover.whole, cover.short)

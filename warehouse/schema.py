@@ -91,7 +91,7 @@ class Rows:
     `warehouse.quality` quarantines them. A value that is not finite is a broken body, never a row.
     """
 
-    __slots__ = ("dropped", "readings", "refused", "unknown")
+    __slots__ = ("dropped", "notices", "readings", "refused", "unknown")
 
     def __init__(self) -> None:
         self.readings: dict[SeriesKey, Readings] = {}
@@ -99,6 +99,8 @@ class Rows:
         self.refused: dict[tuple[str, str], set[int]] = {}
         """By zone and metric."""
         self.unknown: dict[Member, set[int]] = {}
+        self.notices: set[str] = set()
+        """What a publisher announces beside its figures and a person should read: that an interface is to end."""
 
     def add(
         self,
@@ -147,12 +149,13 @@ class Rows:
             mine.values.extend(readings.values)
 
     def merge_notes(self, other: Rows) -> None:
-        """Takes in what another body says beside its rows: drop counts, refusals and unknown members."""
+        """Takes in what another body says beside its rows: drop counts, refusals, unknown members and notices."""
         for (zone, metric), stamps in other.refused.items():
             self.refuse(zone, metric, stamps)
         for member, stamps in other.unknown.items():
             self.note_unknown(member, stamps)
         self.dropped.update(other.dropped)
+        self.notices |= other.notices
 
     def _of(self, key: SeriesKey) -> Readings:
         readings = self.readings.get(key)

@@ -31,7 +31,7 @@ from assets.fetch.rate_limit import HostStates, OwnStates, RateLimiter
 from assets.sources import source
 from warehouse import clock
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market import Feed, Request
 
 ATTEMPTS = 3
 PATIENCE = 60.0
@@ -229,7 +229,7 @@ def _good(request: Request, reply: Reply) -> Reply:
 def _refusal(request: Request, reply: Reply) -> FeedError:
     host, names = _host(request), names_of(request.secrets)
     if reply.status in (404, 410):
-        return NotPublished(f"{host} answers {reply.status}: not there")
+        return _absent(request, reply)
     if reply.status == 403 and _american(host):
         return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="refused")
     if reply.status in (401, 403):
@@ -243,21 +243,35 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
         return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")), kind)
     if 300 <= reply.status < 400:
         return FeedUnavailable(f"{host} redirects instead of answering", kind="network")
-    reason = _reason_of_400(request, reply) if reply.status == 400 else None
+    reason = _nothing(request, reply) if reply.status == 400 else None
     return reason or FeedChanged(f"{host} refuses the request with {reply.status}")
 
 
-def _reason_of_400(request: Request, reply: Reply) -> FeedError | None:
-    """The feed's own reading of a 400 body: ENTSO-E answered "no matching data" with 400 for years (entsoe-py)."""
+def _absent(request: Request, reply: Reply) -> FeedError:
+    """What 404 means: of a file, that it is not there yet; of a question, an outage, unless the body says no data."""
+    text = f"{_host(request)} answers {reply.status}"
+    if any(feed.files for feed in _feeds(request)):
+        return NotPublished(f"{text}: not there")
+    return _nothing(request, reply) or FeedUnavailable(f"{text} to a question", kind="refused")
+
+
+def _nothing(request: Request, reply: Reply) -> NotPublished | None:
+    """The feed's own reading of a refusal that says no data, which ENTSO-E answered with 400 for years (entsoe-py) and
+    Energy-Charts answers with 404."""
     try:
-        for feed in source(request.feed.split(".")[0]).feeds:
-            if feed.id == request.feed and reply.body.strip():
+        for feed in _feeds(request):
+            if reply.body.strip():
                 feed.parse(reply.body, request)
     except NotPublished as error:
         return error
     except FeedError:
         return None
     return None
+
+
+def _feeds(request: Request) -> list[Feed]:
+    """The feed of a request, if its source has it."""
+    return [feed for feed in source(request.feed.split(".")[0]).feeds if feed.id == request.feed]
 
 
 def _retry_after(text: str | None) -> float | None:

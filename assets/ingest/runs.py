@@ -86,6 +86,8 @@ def _digest(
         pipeline.storage.sync(gathered.kept)  # before any row that was parsed from them
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, again, now)
+    for notice in sorted(judgement.kept.notices):
+        _LOG.warning("%s: %s", feed.id, notice)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
     _keep_unknown(pipeline, feed, judgement.kept)
     rows, folded = _fold(pipeline, gathered, judgement, within)

@@ -1,6 +1,7 @@
 """Opening a publisher's body: JSON, CSV by header, bounded zips, XML without entities. What rows mean: see each source.
 
-Every failure is FeedChanged (or NotPublished for an empty body), with one line that says what is wrong.
+Every failure is FeedChanged (or NotPublished for an empty body, FeedUnavailable for an outage told in JSON), with one
+line that says what is wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import IO, Any
 import orjson
 from lxml import etree
 
+from assets.parsing.refusals import refuse_errors
 from warehouse.errors import FeedChanged, NotPublished
 
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
@@ -41,13 +43,18 @@ ZIP_DEPTH = 3
 
 
 def text_of(body: bytes) -> str:
-    """The body as UTF-8 text without BOM. Raises NotPublished when empty, FeedChanged for bytes that are no text."""
+    """The body as UTF-8 text without BOM.
+
+    Raises NotPublished when empty, FeedChanged for bytes that are no text, FeedUnavailable for an outage told in JSON.
+    """
     if not body.strip():
         raise NotPublished("empty body")
     try:
-        return body.decode("utf-8-sig")
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FeedChanged(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+    refuse_errors(text)
+    return text
 
 
 def no_html(text: str) -> str:
@@ -160,6 +167,8 @@ def only_lines_with(word: str, text: str) -> str:
 
 def xml_of(body: bytes) -> etree._Element:
     """The root element; no DTD, no entities, no network, bounded depth. Raises FeedChanged, NotPublished."""
+    if is_json(body):
+        text_of(body)  # a gateway's outage
     if not body.strip():
         raise NotPublished("empty body")
     if b"<!DOCTYPE" in body[:2000] or b"<!ENTITY" in body:

@@ -26,7 +26,7 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Rows, SeriesKey
 
@@ -242,11 +242,7 @@ def _refuse(answer: Mapping[str, Any]) -> NoReturn:
     """Raises what an error's code means; its message may repeat the key and is left out."""
     error = answer["error"]
     code = str((error if isinstance(error, dict) else answer).get("code", "no code"))[:40]
-    raise (
-        FeedUnavailable(f"{HOST}: {code}")
-        if "RATE_LIMIT" in code
-        else FeedChanged(f"{HOST} refuses the question: {code}")
-    )
+    raise FeedChanged(f"{HOST} refuses the question: {code}")
 
 
 def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:

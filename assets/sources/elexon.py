@@ -23,7 +23,7 @@ from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import Part, extend_total
 from warehouse.clock import DAY, MarketDay, iso
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Rows, SeriesKey
 
@@ -167,10 +167,9 @@ def _start(entry: Mapping[str, Any]) -> int:
 
 
 def _refuse(problem: Mapping[str, Any]) -> NoReturn:
-    """Raises what a problem document instead of data means."""
+    """Raises FeedChanged for a problem document instead of data."""
     status = str(problem.get("status", problem.get("statusCode", "")))
-    reason = f"refused: {status} {problem.get('title', problem.get('message', 'no data'))}"[:200]
-    raise FeedUnavailable(reason) if status == "429" or status.startswith("5") else FeedChanged(reason)
+    raise FeedChanged(f"refused: {status} {problem.get('title', problem.get('message', 'no data'))}"[:200])
 
 
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:

@@ -13,7 +13,6 @@ Traps:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
 from typing import Any
@@ -26,7 +25,7 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import iso_instant, utc_stamp
 from assets.parsing.totals import Part, extend_total
 from warehouse.clock import MarketDay
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
 
@@ -94,11 +93,8 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 
 def _answer(body: bytes) -> dict[str, Any]:
-    """The body's object. Raises FeedUnavailable for a refusal of too many requests."""
+    """The body's object."""
     answer = json_of(body)
-    if isinstance(answer, dict) and answer.get("statusCode") == 429:
-        wait = re.search(r"in (\d{1,6}) seconds", str(answer.get("message", "")))
-        raise FeedUnavailable("too many requests", float(wait[1]) if wait else None, kind="limit")
     if not isinstance(answer, dict):
         raise FeedChanged(f"an answer of {type(answer).__name__}")
     return answer

@@ -6,6 +6,7 @@ Traps:
 - `start` and `end` are local days, both included; instants as bounds lose quarter hours.
 - The body does not state its resolution: it is the least step between the stamps of a local day (hourly before
   2025-10-01, in CH still). A stamp alone on its day has the step by which it follows, or precedes, a neighbour day's.
+- `deprecated` says that the interface is to end.
 - The body does not say its zone. A null price is no row. No data in the whole range is HTTP 404.
 """
 
@@ -66,7 +67,10 @@ def parse(body: bytes, request: Request) -> Rows:
         raise FeedChanged("the body does not say its zone, and neither does the request")
     if not stamps:
         raise NotPublished("no price in the answer")
-    return _rows(request.zone, [_instant(ts) for ts in stamps], prices)
+    rows = _rows(request.zone, [_instant(ts) for ts in stamps], prices)
+    if answer.get("deprecated"):
+        rows.notices.add(f"https://{HOST}/price is deprecated: it is to end")
+    return rows
 
 
 def _rows(zone: str, stamps: Sequence[int], prices: Sequence[object]) -> Rows:

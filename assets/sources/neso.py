@@ -25,7 +25,7 @@ from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
 from warehouse.clock import MarketDay, iso
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Rows
 
@@ -113,7 +113,7 @@ def _share(share: object) -> tuple[str, float | None]:
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
-    """The entries with their interval starts. Raises NotPublished for none, FeedChanged, FeedUnavailable."""
+    """The entries with their interval starts. Raises NotPublished for none, FeedChanged."""
     answer = json_of(body)
     if isinstance(answer, dict) and "error" in answer:
         _refuse(answer["error"])
@@ -133,10 +133,9 @@ def _start(entry: object) -> int:
 
 
 def _refuse(error: object) -> NoReturn:
-    """Raises what `{"code": "400 Bad Request", "message": ...}` means."""
+    """Raises FeedChanged for `{"code": "400 Bad Request", "message": ...}`."""
     code = str(error.get("code", "")) if isinstance(error, dict) else ""
-    reason = f"refused: {code} {error.get('message', '') if isinstance(error, dict) else error}"[:200]
-    raise FeedUnavailable(reason) if code.startswith(("5", "429")) else FeedChanged(reason)
+    raise FeedChanged(f"refused: {code} {error.get('message', '') if isinstance(error, dict) else error}"[:200])
 
 
 SOURCE = Source(

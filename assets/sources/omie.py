@@ -101,6 +101,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="omie.price",
+            files=True,
             title="Day-ahead prices of Spain",
             zones=("ES",),
             metrics=(Metric.PRICE,),

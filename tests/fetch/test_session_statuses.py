@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
+from assets.sources import feeds
 from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, REQUEST, Clock, Live, Script
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Request
@@ -22,8 +23,8 @@ def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (404, NotPublished),
-        (410, NotPublished),
+        (404, FeedUnavailable),
+        (410, FeedUnavailable),
         (401, FeedUnavailable),
         (400, FeedChanged),
         (501, FeedUnavailable),
@@ -38,6 +39,36 @@ def test_a_status_that_asking_again_does_not_cure_is_typed_at_once(
     with pytest.raises(error, match=HOST):
         live(script).ask(REQUEST)
     assert len(script.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("feed", "body", "error"),
+    [
+        ("nyiso.load", b"", NotPublished),
+        ("nyiso.load", b"<html><title>404 Not Found</title></html>", NotPublished),
+        ("entsoe.price", b"404 page not found", FeedUnavailable),
+        ("entsoe.price", b"", FeedUnavailable),
+        ("eia.demand", b'{"error": "Not Found", "code": 404}', FeedUnavailable),
+        ("energy_charts.price", b'{"detail": "No content available"}', NotPublished),
+        ("energy_charts.price", b'{"detail": "Too Many Requests"}', FeedUnavailable),
+    ],
+)
+def test_404_of_a_file_is_not_there_yet_and_of_a_question_an_outage(
+    feed: str, body: bytes, error: type[FeedError]
+) -> None:
+    session = Session(Script([Reply(404, {}, body)]))
+    with pytest.raises(FeedError) as caught:
+        session.ask(Request(feed, "https://publisher.example/rows"))
+    assert type(caught.value) is error
+
+
+def test_every_feed_of_an_interface_takes_404_for_an_outage() -> None:
+    files = {feed.id for feed in feeds().values() if feed.files}
+    assert {"entsoe.price", "eia.demand", "elexon.price", "neso.generation", "pjm.lmp_da"}.isdisjoint(files)
+    for feed in feeds().values():
+        with pytest.raises(FeedError) as caught:
+            Session(Script([Reply(404, {}, b"404 page not found")])).ask(Request(feed.id, "https://publisher.example/"))
+        assert type(caught.value) is (NotPublished if feed.files else FeedUnavailable)
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -12,6 +12,7 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
 from warehouse.market import Request
+from warehouse.quality import judge
 
 PRICE = feed("energy_charts.price")
 CC_BY = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
@@ -197,3 +198,13 @@ def test_a_day_and_a_month_are_one_question_a_zone(first, last):
     requests = PRICE.requests(market_days(first, last, PRICE.tz), clock.now())
     assert len(requests) == len(PRICE.zones)
     assert {r.params[1:] for r in requests} == {(("start", str(first)), ("end", str(last)))}
+
+
+def test_an_interface_that_is_to_end_is_a_notice_and_its_prices_stand():
+    stamps = day(date(2026, 5, 1), 900)
+    rows = read(answer(stamps, deprecated=True))
+    assert len(rows) == len(stamps)
+    assert rows.notices == {"https://api.energy-charts.info/price is deprecated: it is to end"}
+    (notice,) = [f for f in judge(rows, PRICE, (), 0).findings if f.check == "notice"]
+    assert (notice.severity, notice.detail) == ("warning", *rows.notices)
+    assert not read(answer(stamps)).notices

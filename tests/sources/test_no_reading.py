@@ -1,4 +1,4 @@
-"""What no feed takes for a reading: what is ahead of the clock, another hub's price, a blank."""
+"""What no feed takes for a reading: what is ahead of the clock, another hub's price, a blank, an outage's words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import partial
 import pytest
 
 from assets.parsing.body import is_zip, unzipped
+from assets.parsing.refusals import refuse_errors
 from tests.sources.believed_rows import stated_by
 from tests.sources.conftest import Sample, own_samples
 from tests.sources.spoilt_bodies import rewritten
-from warehouse.errors import FeedChanged
+from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.quality import judge_answer
 
 KNOWN_AHEAD = {
@@ -122,3 +123,41 @@ def _blanked(own: Sample) -> Iterator[bytes]:
 def _texts(body: bytes) -> list[bytes]:
     """The body itself, or every file of a zip."""
     return [content for _, content in unzipped(body)] if is_zip(body) else [body]
+
+
+OUTAGES = (
+    b'{"statusCode": 429, "message": "Rate limit is exceeded. Try again in 30 seconds."}',
+    b'{"error": {"code": "OVER_RATE_LIMIT", "message": "You have exceeded your rate limit."}}',
+    b'{"error": "Rate limit exceeded: 2 per 1 minute"}',
+    b'{"detail": "Too Many Requests"}',
+    b'{"detail": "Internal Server Error"}',
+    b'{"title": "An error occurred while processing your request.", "status": 500}',
+    b'{"error": {"code": "503 Service Unavailable", "message": ""}}',
+    b'\xef\xbb\xbf {"errors": [{"message": "upstream request timeout"}]}',
+)
+REFUSALS = (
+    b'{"errors": [{"field": "datetime_beginning_ept", "message": "Date range cannot be more than 366 days"}]}',
+    b'{"error": "Invalid data \'D\' provided. The only valid data are \'value\'.", "code": 400}',
+    b'{"detail": "bzn is not valid"}',
+)
+
+
+def test_an_outage_told_with_status_200_is_one(own: Sample) -> None:
+    for body in OUTAGES if not own.feed.files else ():
+        with pytest.raises(FeedUnavailable, match="status 200"):
+            own.parse(body)
+    for body in REFUSALS:
+        with pytest.raises(FeedChanged):
+            own.parse(body)
+
+
+def test_the_pause_that_an_outage_asks_for_is_kept() -> None:
+    with pytest.raises(FeedUnavailable) as caught:
+        refuse_errors(OUTAGES[0].decode())
+    assert (caught.value.retry_after, caught.value.kind) == (30.0, "limit")
+    assert "exceeded" not in str(caught.value), "a publisher's words may repeat the key"
+
+
+def test_an_answer_with_figures_is_no_outage() -> None:
+    refuse_errors('{"message": "500 rows, service unavailable tomorrow", "data": []}')
+    refuse_errors('{"message": "500 MW"}')

@@ -186,6 +186,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="aemo.dispatch",
+            files=True,
             version="3",
             title="NEM dispatch: regional price, demand, net interchange and interconnector flows",
             zones=ZONES,
@@ -206,6 +207,7 @@ SOURCE = Source(
         ),
         Feed(
             id="aemo.trading",
+            files=True,
             title="NEM trading intervals: regional price (rounded to cents) and interconnector flows",
             zones=ZONES,
             metrics=(Metric.PRICE,),
@@ -245,6 +247,7 @@ SOURCE = Source(
         ),
         Feed(
             id="aemo.price_and_demand",
+            files=True,
             other_resolutions=("30m",),
             title="NEM aggregated price and demand, monthly files since 1998",
             zones=ZONES,

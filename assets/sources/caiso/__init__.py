@@ -196,6 +196,7 @@ SOURCE = Source(
         ),
         Feed(
             id="caiso.demand",
+            files=True,
             version="2",
             title="CAISO demand, five-minute average",
             zones=(ZONE,),
@@ -213,6 +214,7 @@ SOURCE = Source(
         ),
         Feed(
             id="caiso.fuelsource",
+            files=True,
             version="2",
             title="CAISO generation by fuel, and net imports",
             zones=(ZONE,),

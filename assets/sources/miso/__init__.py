@@ -50,6 +50,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.lmp_rt_daily",
+            files=True,
             other_resolutions=("5m",),
             title=f"MISO real-time hourly ex-post LMP, {HUB}, preliminary and final files",
             zones=(ZONE,),
@@ -69,6 +70,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.lmp_da",
+            files=True,
             title=f"MISO day-ahead hourly ex-post LMP, {HUB}",
             zones=(ZONE,),
             metrics=(Metric.PRICE_DAY_AHEAD,),
@@ -105,6 +107,7 @@ SOURCE = Source(
         ),
         Feed(
             id="miso.load_daily",
+            files=True,
             title="MISO actual load, hourly, daily workbook",
             zones=(ZONE,),
             metrics=(Metric.DEMAND,),

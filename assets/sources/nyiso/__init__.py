@@ -199,6 +199,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="nyiso.lbmp_rt",
+            files=True,
             title="Real-time five-minute LBMP of zone N.Y.C.",
             zones=(ZONE,),
             metrics=(Metric.PRICE,),
@@ -215,6 +216,7 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.lbmp_da",
+            files=True,
             title="Day-ahead hourly LBMP of zone N.Y.C.",
             zones=(ZONE,),
             metrics=(Metric.PRICE_DAY_AHEAD,),
@@ -232,6 +234,7 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.load",
+            files=True,
             version="3",
             title="Real-time actual load, sum of the eleven zones",
             zones=(ZONE,),
@@ -249,6 +252,7 @@ SOURCE = Source(
         ),
         Feed(
             id="nyiso.flows",
+            files=True,
             version="2",
             title="Scheduled flows over the external ties",
             zones=(ZONE,),

@@ -167,6 +167,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="spp.lmp_rt",
+            files=True,
             title="Real-time five-minute LMP of the south hub, interval by interval",
             zones=(ZONE,),
             metrics=(Metric.PRICE,),
@@ -185,6 +186,7 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.lmp_rt_daily",
+            files=True,
             title="Real-time five-minute LMP of the south hub, whole past days",
             zones=(ZONE,),
             metrics=(Metric.PRICE,),
@@ -203,6 +205,7 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.lmp_da",
+            files=True,
             title="Day-ahead hourly LMP of the south hub",
             zones=(ZONE,),
             metrics=(Metric.PRICE_DAY_AHEAD,),
@@ -240,6 +243,7 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.load_hourly",
+            files=True,
             version="2",
             other_resolutions=("5m",),
             title="Actual load, hourly means",
@@ -258,6 +262,7 @@ SOURCE = Source(
         ),
         Feed(
             id="spp.interchange",
+            files=True,
             title="Net actual interchange, five-minute instants",
             zones=(ZONE,),
             metrics=(Metric.INTERCHANGE,),
