@@ -16,7 +16,7 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
 from assets.sources import feeds
 from warehouse.clock import days_of
-from warehouse.errors import StorageError
+from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Request
 
 _DATED = re.compile(r"\d{6}|\d{4}-\d\d")
@@ -104,7 +104,7 @@ def recorded_requests(folder: Path) -> list[Request]:
 
 
 class Recorded:
-    """Replies from the folder, else 404; uses no network."""
+    """Replies from the folder; uses no network. Raises NotPublished for a question that nobody recorded."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._recordings = folder, recordings(folder)
@@ -113,7 +113,7 @@ class Recorded:
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
         recording = self._by_address.get(request.url) or next((r for r in self._recordings if r.answers(request)), None)
         if recording is None:
-            return Reply(404, {}, b"")
+            raise NotPublished("no recording answers this")
         return Reply(recording.status, {}, (self._folder / recording.file).read_bytes())
 
 

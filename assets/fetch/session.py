@@ -252,7 +252,7 @@ def _absent(request: Request, reply: Reply) -> FeedError:
     text = f"{_host(request)} answers {reply.status}"
     if any(feed.files for feed in _feeds(request)):
         return NotPublished(f"{text}: not there")
-    return _nothing(request, reply) or FeedUnavailable(f"{text} to a question", kind="refused")
+    return _nothing(request, reply) or FeedUnavailable(f"{text} to a question", kind="server")
 
 
 def _nothing(request: Request, reply: Reply) -> NotPublished | None:

@@ -102,7 +102,13 @@ ELEXON = "data.elexon.co.uk"
 FAILURES: list[tuple[str, str, Failing, str]] = [
     ("elexon.price", ELEXON, answers(401), f"The publisher refuses: {ELEXON} answers 401: access refused"),
     ("aemo.dispatch", "nemweb.com.au", answers(403), "too many requests at once, or none from this address"),
-    ("elexon.price", ELEXON, answers(404), f"Nothing is published there: {ELEXON} answers 404: not there"),
+    ("elexon.price", ELEXON, answers(404), f"The publisher's server fails: {ELEXON} answers 404 to a question"),
+    (
+        "aemo.dispatch",
+        "nemweb.com.au",
+        answers(404),
+        "Nothing is published there: nemweb.com.au answers 404: not there",
+    ),
     ("elexon.price", ELEXON, answers(429, b"", RETRY), f"too many requests: {ELEXON} answers 429. Ask again in 120 s."),
     ("elexon.price", ELEXON, answers(503, HTML_PAGE), 'answers 503. It said: "Down for maintenance"'),
     ("elexon.price", ELEXON, answers(302, b"", ("location", "https://login.example/")), "which is not its own"),
