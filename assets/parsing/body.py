@@ -213,6 +213,8 @@ def lines_of(body: bytes) -> Iterator[str]:
     """
     if not body.strip():
         raise NotPublished("empty body")
+    if is_json(body):
+        text_of(body)  # a gateway's outage
     try:
         with ExitStack() as opened:
             stream: IO[bytes] = io.BytesIO(body)
