@@ -104,8 +104,8 @@ def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Respon
             "remaining": max(0, usage.limit - usage.used),
             "resets_at": api_key.resets_at(now),
         }
-        left = api_key.rate_limit(usage.used, usage.limit, now)
-        return entry.settle(_json({"quota": quota, "created": usage.created}).with_headers(left))
+        headers = api_key.rate_limit(usage.used, usage.limit, now)
+        return entry.settle(_json({"quota": quota, "created": usage.created}).with_headers(headers))
 
 
 def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:

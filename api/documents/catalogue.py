@@ -84,24 +84,24 @@ class Catalogue:
         return terms
 
 
-def of_document(document: Document) -> Catalogue:
-    """The catalogue that a document states. Raises DamagedFile."""
+def parse(document: Document) -> Catalogue:
+    """The catalogue of a document. Raises DamagedFile."""
     try:
-        return _read(document, document.json)
+        return _catalogue(document, document.json)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(layout.published(document.name), f"is no catalogue ({error!r:.60})") from None
 
 
-def _read(document: Document, stated: Mapping[str, Any]) -> Catalogue:
-    feeds = stated["feeds"]
+def _catalogue(document: Document, members: Mapping[str, Any]) -> Catalogue:
+    feeds = members["feeds"]
     withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
     return Catalogue(
         document,
-        stated["generated"],
-        stated["zones"],
-        stated["sources"],
+        members["generated"],
+        members["zones"],
+        members["sources"],
         feeds,
-        stated["mode"] == "simulated",
+        members["mode"] == "simulated",
         withheld,
         {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld},
     )
@@ -112,7 +112,7 @@ def current(documents: DocumentCache) -> Catalogue:
     document = documents.get(layout.CATALOGUE)
     if document is None:
         raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
-    catalogue: Catalogue = document.derive("catalogue as read", of_document)
+    catalogue: Catalogue = document.derive("catalogue as read", parse)
     return catalogue
 
 

@@ -86,8 +86,8 @@ def document(documents: DocumentCache, name: str) -> Document:
 def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
     """The price alone, the zone's attribution and licence with it."""
     metrics = {metric: value for metric, value in body["metrics"].items() if metric == Metric.PRICE}
-    left = {name: member for name, member in body.items() if not name.startswith("generation_mix")}
-    return {**left, "metrics": metrics, "sample": True}
+    members = {name: member for name, member in body.items() if not name.startswith("generation_mix")}
+    return {**members, "metrics": metrics, "sample": True}
 
 
 def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
     left_out = {m for name in blocks for m in body.get(name, {}) if m != metric}
     document = dict(body)
     for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
-        there = body.get(name, {})
-        document[name] = {m: block for m, block in there.items() if m == metric}
-        document[omitted] = body.get(omitted, {}) | {m: "sample" for m in there if m != metric}
+        of_metrics = body.get(name, {})
+        document[name] = {m: block for m, block in of_metrics.items() if m == metric}
+        document[omitted] = body.get(omitted, {}) | {m: "sample" for m in of_metrics if m != metric}
     # The whole summary's own sentences, so that a sample cannot say otherwise.
     parts, figures = (
         {m: part for m, part in body.get(name, {}).items() if m not in left_out}
@@ -128,11 +128,11 @@ def filtered_snapshot(
 
     Its `valid_until` and those of its zones are of the figures that it keeps.
     """
-    kept = {
+    selected = {
         zone: _of_metrics(member, metrics) for zone, member in body["zones"].items() if zones is None or zone in zones
     }
-    ends = [end for member in kept.values() for end in _ends(member)]
-    return {**body, "valid_until": min(ends, default=body["valid_until"]), "zones": kept}
+    ends = [end for member in selected.values() for end in _ends(member)]
+    return {**body, "valid_until": min(ends, default=body["valid_until"]), "zones": selected}
 
 
 def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
     if metrics is None:
         return member
     mix = Metric.GENERATION in metrics
-    left = {name: part for name, part in member.items() if mix or not name.startswith("generation_mix")}
-    left["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
-    ends = _ends(left)
-    return left | ({"valid_until": min(ends)} if ends else {})
+    selected = {name: part for name, part in member.items() if mix or not name.startswith("generation_mix")}
+    selected["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
+    ends = _ends(selected)
+    return selected | ({"valid_until": min(ends)} if ends else {})
 
 
 def _ends(member: dict[str, Any]) -> list[int]:

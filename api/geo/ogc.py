@@ -65,17 +65,17 @@ _NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of the
 
 def _second(text: str, last: bool) -> int:
     """The second since 1970 at which a stated moment begins, of a date its `last` one. Raises ValueError."""
-    stated = _MOMENT.fullmatch(text)
-    if stated is None:
+    moment = _MOMENT.fullmatch(text)
+    if moment is None:
         raise ValueError(_NO_MOMENT)
     try:
-        day = int(np.datetime64(stated["day"]).astype(np.int64)) * DAY
+        day = int(np.datetime64(moment["day"]).astype(np.int64)) * DAY
     except ValueError:
-        raise ValueError(f"names {stated['day']}, which is no day") from None
-    if stated["hour"] is None:
+        raise ValueError(f"names {moment['day']}, which is no day") from None
+    if moment["hour"] is None:
         return day + (DAY - 1) * last
-    east = (int(stated["east_hour"] or 0) * 60 + int(stated["east_minute"] or 0)) * (-1 if stated["sign"] == "-" else 1)
-    return day + (int(stated["hour"]) * 60 + int(stated["minute"]) - east) * 60 + int(stated["second"] or 0)
+    east = (int(moment["east_hour"] or 0) * 60 + int(moment["east_minute"] or 0)) * (-1 if moment["sign"] == "-" else 1)
+    return day + (int(moment["hour"]) * 60 + int(moment["minute"]) - east) * 60 + int(moment["second"] or 0)
 
 
 def _moments(text: str) -> str:
@@ -176,8 +176,8 @@ def _conformance(_service: Service, _request: Request, _query: Any) -> _Body:
 def _collections(service: Service, request: Request, _query: Any) -> _Body:
     links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
     # `live` appears with the first figures.
-    there = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
-    described = [_described(service, request, name) for name in there]
+    names = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
+    described = [_described(service, request, name) for name in names]
     return _Body(orjson.dumps({"links": links, "collections": described}))
 
 
@@ -209,28 +209,28 @@ def _items(service: Service, request: Request, values: dict[str, Any], name: str
     layer = _layer_of(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
-    given = matched[:SAMPLE_FEATURES] if values["sample"] else matched
+    offered = matched[:SAMPLE_FEATURES] if values["sample"] else matched
     first, last = values["offset"], values["offset"] + values["limit"]
-    shown = given[first:last]
+    page = offered[first:last]
     path = f"{ROOT}/collections/{name}/items"
     links = [_link(service, request, f"{path}{_with(request, {})}", "self", _GEOJSON, "This document")]
-    if last < len(given):
+    if last < len(offered):
         links.append(
             _link(service, request, f"{path}{_with(request, {'offset': last})}", "next", _GEOJSON, "The next features")
         )
     extra: dict[str, Any] = {
         "numberMatched": len(matched),
-        "numberReturned": len(shown),
+        "numberReturned": len(page),
         "timeStamp": _stamp(document),
         "links": links,
     }
     extra |= {"sample": True} if values["sample"] else {}
-    extra |= {"valid_until": valid_until(document, shown)} if name == "live" else {}
-    return _Body(layer.collection(shown, extra), _GEOJSON, _caching(name, document, layer, shown))
+    extra |= {"valid_until": valid_until(document, page)} if name == "live" else {}
+    return _Body(layer.collection(page, extra), _GEOJSON, _caching(name, document, layer, page))
 
 
-def _caching(name: str, document: Document, layer: GeoLayer, shown: NDArray[intp]) -> Headers:
-    return caching(layer, valid_until(document, shown)) if name == "live" else _CACHING
+def _caching(name: str, document: Document, layer: GeoLayer, positions: NDArray[intp]) -> Headers:
+    return caching(layer, valid_until(document, positions)) if name == "live" else _CACHING
 
 
 def _layer_of(document: Document) -> GeoLayer:
@@ -270,8 +270,8 @@ def _item(service: Service, request: Request, _query: Any, name: str, feature: s
 def _by_id(layer: GeoLayer) -> dict[str, _Feature]:
     found = {}
     for place, feature in enumerate(map(orjson.loads, layer.features)):
-        left = {word: layer.head[word] for word in ("license", "attribution") if word not in feature["properties"]}
-        found[feature["id"]] = _Feature(place, left)
+        terms = {word: layer.head[word] for word in ("license", "attribution") if word not in feature["properties"]}
+        found[feature["id"]] = _Feature(place, terms)
     return found
 
 

@@ -62,7 +62,7 @@ class Selection:
 def _layer(service: Service, request: Request, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
     selection = select(layer, suffix, request, query)
     with service.enter(request) as entry:
-        return entry.settle(*answer(request, service.documents, selection))
+        return entry.settle(responses.ranged(request, answer(request, service.documents, selection)))
 
 
 def select(layer: str, suffix: str | None, request: Request, values: dict[str, Any]) -> Selection:
@@ -73,16 +73,8 @@ def select(layer: str, suffix: str | None, request: Request, values: dict[str, A
             [ParameterFault("format", "conflict", f"{format_} holds the whole layer, without bbox, at and sample")]
         )
     words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
-    return Selection(
-        layer,
-        format_,
-        values.get("detail"),
-        words,
-        values.get("min_mw"),
-        values.get("bbox"),
-        values.get("at"),
-        values.get("sample", False),
-    )
+    own = {name: values.get(field) for name, field in (("detail", "detail"), ("min_mw", "min_mw"), ("box", "bbox"))}
+    return Selection(layer, format_, words=words, at=values.get("at"), sample=values.get("sample", False), **own)
 
 
 def _format(layer: str, name: str | None, request: Request) -> str:
@@ -98,38 +90,24 @@ def _format(layer: str, name: str | None, request: Request) -> str:
     return types[media]
 
 
-def answer(request: Request, documents: DocumentCache, selection: Selection) -> tuple[Response, int]:
-    """The response and its number of features. Raises Problem 404 for a point in no zone, 503 before publication."""
+def answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
+    """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
     positions = _positions(documents, selection, layer)
     headers = [*_caching(selection, source, positions), *_disposition(selection)]
-    if selection.whole and selection.layer != "live":
-        source = published(documents, selection.document(selection.format))
-    return responses.ranged(request, _response(request, documents, selection, source, layer, positions, headers)), len(
-        positions
-    )
-
-
-def _response(
-    request: Request,
-    documents: DocumentCache,
-    selection: Selection,
-    source: Document,
-    layer: GeoLayer,
-    positions: NDArray[intp],
-    headers: Headers,
-) -> Response:
     media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
+    as_published = selection.whole and selection.layer != "live"
+    if as_published:
+        source = published(documents, selection.document(selection.format))
     if selection.whole and compressible and selection.format != "csv":
         return responses.document(request, source, media, headers)
     tag = source.derive("tag", lambda document: responses.tag_of(document.body))
-    validator = responses.Validator(request, (tag, selection), compressible)
-    if responses.matches(request, validator.tag):
-        return validator.unchanged(headers)
-    if selection.whole and selection.layer != "live":
-        return validator.response(validator.coded(source.body), media, headers)
-    return validator.response(validator.coded(_cut(documents, selection, layer, positions)), media, headers)
+    etag = responses.ETag(request, (tag, selection), compressible)
+    if responses.matches(request, etag.tag):
+        return etag.unchanged(headers)
+    body = source.body if as_published else _cut(documents, selection, layer, positions)
+    return etag.response(etag.coded(body), media, headers)
 
 
 def layer_of(document: Document) -> GeoLayer:
@@ -145,12 +123,12 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
         return positions
     lon, lat = selection.at
     fine = layer_of(published(documents, layout.geo("zones", "geojson", "high")))
-    there = fine.select({}, None, (lon, lat, lon, lat), 1)
-    if not len(there):
+    zones = fine.select({}, None, (lon, lat, lon, lat), 1)
+    if not len(zones):
         swapped = fine.select({}, None, (lat, lon, lat, lon), 1)
         hint = f" {lon:g},{lat:g} lies in {fine.id(swapped[0])}: latitude comes first." if len(swapped) else ""
         raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones.{hint}")
-    return np.intersect1d(positions, there)
+    return np.intersect1d(positions, zones)
 
 
 def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positions: NDArray[intp]) -> bytes:

@@ -106,17 +106,17 @@ def enter(gate: Gate, request: Request, price: str = "", answer_format: str = "j
 
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
     """The credentials of a request. Read from the environ itself: this runs for every call of every path."""
-    shown = request.environ.get
-    payment = shown("HTTP_PAYMENT_SIGNATURE") or shown("HTTP_X_PAYMENT", "")
-    query = shown("QUERY_STRING", "")
+    header = request.environ.get
+    payment = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", "")
+    query = header("QUERY_STRING", "")
     return Call(
         path=request.path,
         price=price,
-        client=client_address(shown("REMOTE_ADDR", ""), shown("HTTP_X_FORWARDED_FOR", ""), trusted),
+        client=client_address(header("REMOTE_ADDR", ""), header("HTTP_X_FORWARDED_FOR", ""), trusted),
         # `%73ample=true` says the same.
         sample=("sample" in query or "%" in query) and request.args.get("sample", "").lower() in TRUE,
-        authorization=shown("HTTP_AUTHORIZATION", ""),
-        api_key=shown("HTTP_X_API_KEY", "").strip(),
+        authorization=header("HTTP_AUTHORIZATION", ""),
+        api_key=header("HTTP_X_API_KEY", "").strip(),
         payment=payment,
         fingerprint=_fingerprint(request, answer_format) if payment else "",
     )

@@ -121,18 +121,18 @@ _CLOSING = (("Connection", "close"),)
 def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     """The whole body. Raises Problem 413 above `most` bytes, 400 where it is broken or shorter than it says."""
     stream = get_input_stream(environ)
-    parts, left = [], most + 1
+    parts, room = [], most + 1
     try:
-        while left and (part := stream.read(left)):
+        while room and (part := stream.read(room)):
             parts.append(part)
-            left -= len(part)
+            room -= len(part)
     except (ParseException, OSError, ClientDisconnected):
         raise _broken() from None
     body = b"".join(parts)
     if len(body) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
-    stated = get_content_length(environ)
-    if stated is not None and len(body) < stated:
+    length = get_content_length(environ)
+    if length is not None and len(body) < length:
         raise _broken()
     return body
 

@@ -56,8 +56,8 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
-        given = environ.get("HTTP_X_REQUEST_ID", "")
-        name = given if given and _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
+        wanted = environ.get("HTTP_X_REQUEST_ID", "")
+        name = wanted if wanted and _ID.fullmatch(wanted) else f"{random.getrandbits(128):032x}"
         environ["emds.request_id"] = name
         answered = 0
 

@@ -45,13 +45,13 @@ class Parameter:
     """A list with commas (OpenAPI: style form, not exploded)."""
 
 
-def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> dict[str, Any]:
+def values(parameters: Mapping[str, Parameter], query: MultiDict[str, str]) -> dict[str, Any]:
     """The value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
-    if not given:
+    if not query:
         return values_by_name
     faults = []
-    for name, texts in given.lists():
+    for name, texts in query.lists():
         parameter = parameters.get(name)
         if parameter is None:
             faults.append(
@@ -73,8 +73,8 @@ def values(parameters: Mapping[str, Parameter], given: MultiDict[str, str]) -> d
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:
     """400 with every fault, the first ones in words too."""
-    kept = list(faults)[:20]
-    return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in kept[:3]) + ".", kept)
+    first = list(faults)[:20]
+    return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in first[:3]) + ".", first)
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -58,26 +58,26 @@ def document(request: Request, content: Document, media: str, headers: Headers) 
     return _response(content.coded(coding), tag, coding, media, headers)
 
 
-def body(request: Request, made: bytes, media: str, headers: Headers) -> Response:
-    """A body made for this request."""
-    coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if len(made) >= LEAST_BYTES else "identity"
-    tag = _tag(tag_of(made), coding)
+def body(request: Request, content: bytes, media: str, headers: Headers) -> Response:
+    """A body computed for this request."""
+    coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if len(content) >= LEAST_BYTES else "identity"
+    tag = _tag(tag_of(content), coding)
     if matches(request, tag):
         return _unchanged(tag, headers)
-    return _response(made if coding == "identity" else pack(made, coding), tag, coding, media, headers)
+    return _response(content if coding == "identity" else pack(content, coding), tag, coding, media, headers)
 
 
-def file(request: Request, made: bytes, name: str, media: str, headers: Headers, ranges: bool = True) -> Response:
+def file(request: Request, content: bytes, name: str, media: str, headers: Headers, ranges: bool = True) -> Response:
     """A file that is no further compressed, under a tag of its own; whole, or by ranges where those are allowed."""
     tag = _tag(name, "identity")
     if matches(request, tag):
         return _unchanged(tag, headers)
-    response = _response(made, tag, "identity", media, headers)
+    response = _response(content, tag, "identity", media, headers)
     return ranged(request, response) if ranges else response
 
 
-class Validator:
-    """The tag of an answer that is known before the answer is made: a hash of all that it depends on."""
+class ETag:
+    """The ETag of an answer, known before the answer is computed: a hash of all that it depends on."""
 
     __slots__ = ("_coding", "tag")
 
@@ -85,9 +85,9 @@ class Validator:
         self._coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if compressible else "identity"
         self.tag = _tag(tag_of(repr(tuple(parts)).encode()), self._coding)
 
-    def coded(self, made: bytes) -> bytes:
+    def coded(self, content: bytes) -> bytes:
         """A body in the coding that this request takes."""
-        return made if self._coding == "identity" else pack(made, self._coding)
+        return content if self._coding == "identity" else pack(content, self._coding)
 
     def response(self, sent: bytes, media: str, headers: Headers) -> Response:
         """The answer under this tag; `sent` is coded."""

@@ -104,10 +104,11 @@ def _json(document: Any) -> str:
 def description(service: Service) -> dict[str, Any]:
     """The OpenAPI document, with examples of this service's own answers."""
     settings = service.settings
-    own = {"x402": payable(settings), "x402-json": payable(settings)}
-    shown = {f"{name} application/json": example for name, example in own.items()}
+    payable_paths = {"x402": payable(settings), "x402-json": payable(settings)}
+    own_examples = {f"{name} application/json": example for name, example in payable_paths.items()}
     return openapi.document(
-        settings, {**examples.collect(service), **shown, "api-catalog application/linkset+json": linkset(settings)}
+        settings,
+        {**examples.collect(service), **own_examples, "api-catalog application/linkset+json": linkset(settings)},
     )
 
 
@@ -118,7 +119,7 @@ def _problem_page(service: Service, request: Request, query: dict[str, Any], kin
     return _text(service, request, query, lambda _: html.problem(problem), _HTML, html.PAGE_HEADERS)
 
 
-def _shown(tag: str) -> list[Endpoint]:
+def _endpoints_of(tag: str) -> list[Endpoint]:
     return [endpoint for endpoint in ENDPOINTS.values() if endpoint.tag == tag]
 
 
@@ -146,7 +147,7 @@ def llms(settings: Settings) -> str:
         "",
     ]
     for tag in ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks"):
-        lines += [_listed(base, endpoint) for endpoint in _shown(tag)]
+        lines += [_listed(base, endpoint) for endpoint in _endpoints_of(tag)]
     lines += [
         "",
         "## MCP",
@@ -158,7 +159,7 @@ def llms(settings: Settings) -> str:
     lines += ["", "## Optional", ""]
     lines += [
         f"- [{e.summary}]({base}{e.path}): {e.description}"
-        for e in _shown("Discovery")
+        for e in _endpoints_of("Discovery")
         if e.id in ("openapi", "docs", "catalogue")
     ]
     return "\n".join(lines) + "\n"

@@ -28,8 +28,8 @@ def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Resp
 
 def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     token = service.settings.metrics_token
-    scheme, _, shown = request.header("HTTP_AUTHORIZATION").partition(" ")
-    if not token or scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token.encode()):
+    scheme, _, token_sent = request.header("HTTP_AUTHORIZATION").partition(" ")
+    if not token or scheme.lower() != "bearer" or not hmac.compare_digest(token_sent.strip().encode(), token.encode()):
         raise Problem(
             "invalid-key",
             "The metrics take the bearer token of EMDS_METRICS_TOKEN.",

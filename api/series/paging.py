@@ -93,20 +93,19 @@ def cut(
     Reads no month further than the first row left out.
     """
     pieces: list[RowColumns] = []
-    following, left = None, limit
+    following, room = None, limit
     for columns in months:
         first, last = columns.between(window)
         if cursor is not None:
             first, last = _from(cursor, columns, first, last)
         if first >= last:
             continue
-        if last - first > left:
-            kept, end = _whole_instants(columns, first, last, order, left, alone=not pieces)
-            following = _cursor(order, columns, end if order == "asc" else kept - 1)
-            first, last = kept, end
+        if last - first > room:
+            first, last = _whole_instants(columns, first, last, order, room, alone=not pieces)
+            following = _cursor(order, columns, last if order == "asc" else first - 1)
         if first < last:
             pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
-            left -= last - first
+            room -= last - first
         if following is not None:
             break
     if following is not None and order == "desc" and pieces and pieces[-1].ts[0] != following.ts:
@@ -115,18 +114,18 @@ def cut(
 
 
 def _whole_instants(
-    columns: RowColumns, first: int, last: int, order: Order, left: int, alone: bool
+    columns: RowColumns, first: int, last: int, order: Order, room: int, alone: bool
 ) -> tuple[int, int]:
-    """The next `left` of rows `first`..`last`, without the instant that would be cut in two.
+    """The next `room` of rows `first`..`last`, without the instant that would be cut in two.
 
     It is cut all the same where the page would be empty without it (`alone`: nothing lies before).
     """
     ts = columns.ts
     if order == "asc":
-        edge = first + left
+        edge = first + room
         begin = bisect_left(ts, ts[edge], first, edge)
         return first, edge if begin == first and alone else begin
-    edge = last - left
+    edge = last - room
     end = bisect_right(ts, ts[edge - 1], edge, last)
     return edge if end == last and alone else end, last
 

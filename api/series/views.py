@@ -14,7 +14,7 @@ from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import to_unix
 from api.http.problems import ParameterFault
-from api.http.responses import Validator
+from api.http.responses import ETag
 from api.series import formats, statistics
 from api.series import query as queries
 from api.series.page import page
@@ -149,16 +149,16 @@ def _rows(
         return entry.settle(response, cached.rows)
 
 
-def _etag(reader: Reader, request: Request, plan: Plan, format_: str) -> Validator:
+def _etag(reader: Reader, request: Request, plan: Plan, format_: str) -> ETag:
     """Of all that an answer depends on: the request, the catalogue, and the files that hold its rows."""
     asked = plan.request
     histories = [reader.histories(zone.files) for zone in plan.zones] if asked.as_of is not None else []
     files = [([tuple(file.identity) for file in zone.files], zone.due_until) for zone in plan.zones]
     parts = (VERSION, tuple(asked), format_, tuple(plan.catalogue.document.identity), files, histories)
-    return Validator(request, parts, format_ in formats.COMPRESSIBLE)
+    return ETag(request, parts, format_ in formats.COMPRESSIBLE)
 
 
-def _encode(reader: Reader, plan: Plan, format_: str, etag: Validator) -> tuple[CachedBody, int]:
+def _encode(reader: Reader, plan: Plan, format_: str, etag: ETag) -> tuple[CachedBody, int]:
     """The body of a plan's answer, and its bytes in memory. Raises FileReplaced."""
     rows = page(reader, plan)
     encoded = formats.encode(format_, rows)
