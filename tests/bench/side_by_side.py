@@ -1,4 +1,7 @@
-"""A year of all series behind our worker and behind each peer, asked the same random questions."""
+"""A year of all series behind our worker and behind each peer, asked the same random questions.
+
+Peers are compared with our worker under gunicorn.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,16 @@ def on_two_cores() -> list[Figure]:
 def _measured(lead: str, processes: int, server_on: list[str], wrk_on: list[str], least: float | None) -> list[Figure]:
     home, port = warehouse(1), free_port()
     base = f"http://127.0.0.1:{port}"
-    command, environ = ours(home, port, processes)
     paths = [path for path in questions(4, 1, 1, every_series()) if "format=" not in path]
     ask = partial(wrk.run, seconds=SECONDS, before=wrk_on)
-    with running([*server_on, *command], environ, f"{base}/readyz"):
-        headers = keys(home, f"peers{os.getpid()}")
-        wrk.run(base, headers, paths=paths[::-1])  # by its end every process of a server is there
-        mine = ask(base, headers, paths=paths)
-    figures = [Figure(f"{lead}a year, 24 h, ours", mine)]
+    figures = []
+    for server in ("granian", "gunicorn"):
+        command, environ = ours(home, port, processes, server)
+        with running([*server_on, *command], environ, f"{base}/readyz"):
+            headers = keys(home, f"{server}{os.getpid()}")
+            wrk.run(base, headers, paths=paths[::-1])  # by its end every process of a server is there
+            mine = ask(base, headers, paths=paths)
+        figures.append(Figure(f"{lead}a year, 24 h, ours under {server}", mine))
     for peer in prepared(home, free_port(), processes):
         with running([*server_on, *peer.command], peer.environ, peer.base + peer.path(paths[0]), peer.folder):
             _same(peer.base + peer.path(paths[0]), home, paths[0])
