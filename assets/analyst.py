@@ -38,11 +38,6 @@ def build(home: Path) -> int:
     return sum(s.startswith("CREATE VIEW") for s in made)
 
 
-def materialisation(home: Path) -> dg.AssetMaterialization:
-    """Builds the file; the event of it."""
-    return dg.AssetMaterialization(KEY, metadata=_shown(home))
-
-
 def _shown(home: Path) -> dict[str, Any]:
     return {"views": build(home), "dagster/uri": str(home / NAME)}
 
@@ -52,7 +47,7 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
 
     @dg.asset(
         key=KEY,
-        group_name="analyst",
+        group_name="marts",
         deps=[asset_key(f) for s in sources.values() for f in s.feeds],
         owners=[OWNER],
         kinds={"duckdb"},
@@ -61,7 +56,7 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         automation_condition=dg.AutomationCondition.cron_tick_passed("40 3 * * *")
         & ~dg.AutomationCondition.in_progress(),
     )
-    def warehouse_duckdb(pipeline: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
-        return dg.MaterializeResult(metadata=_shown(pipeline.storage.local))
+    def warehouse_duckdb(warehouse: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(metadata=_shown(warehouse.storage.local))
 
     return warehouse_duckdb

@@ -8,8 +8,8 @@ import dagster as dg
 from assets.ingest.context import PipelineContext
 from warehouse import layout
 
-GROUP = "published"
-CATALOGUE, SNAPSHOT = dg.AssetKey([GROUP, "catalogue"]), dg.AssetKey([GROUP, "snapshot"])
+PREFIX, GROUP = "published", "documents"
+CATALOGUE, SNAPSHOT = dg.AssetKey([PREFIX, "catalogue"]), dg.AssetKey([PREFIX, "snapshot"])
 LIVE = dg.AssetKey(["geo", "live"])
 OF_ALL_ZONES = {
     CATALOGUE: (layout.CATALOGUE, "What is held, whose it is, and how fresh: zones, feeds, licences, spans."),
@@ -23,7 +23,7 @@ def events(pipeline: PipelineContext, zones: Collection[str]) -> Iterator[dg.Ass
     for zone in sorted(zones):
         for name, document in (("latest", layout.latest(zone)), ("brief", layout.brief(zone))):
             if standing := figures(pipeline, document):
-                yield dg.AssetMaterialization(dg.AssetKey([GROUP, name]), metadata=standing, partition=zone)
+                yield dg.AssetMaterialization(dg.AssetKey([PREFIX, name]), metadata=standing, partition=zone)
     for key, (document, _) in OF_ALL_ZONES.items():
         if standing := figures(pipeline, document):
             yield dg.AssetMaterialization(key, metadata=standing)

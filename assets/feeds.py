@@ -6,24 +6,20 @@ See `assets.ingest.runs` for what happens to a day, `assets.events` for what Dag
 
 import inspect
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import groupby
 from typing import Any
 
 import dagster as dg
 
-from assets import checks, document_events, events, first_days, runless_events
-from assets.events import forget_partitions
-from assets.giving_way import BACKFILL, GivingWay, Slot
+from assets import checks, events
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.partitions import asset_key, days_of, pool_of, raw_key
 from warehouse import clock
-from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 from warehouse.market import Feed, Source
 from warehouse.schema import SCHEMA
@@ -61,9 +57,14 @@ class IngestConfig(dg.Config):
 
 
 def series_asset(
-    source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
+    sources: Mapping[str, Source], feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
 ) -> dg.AssetsDefinition:
-    """One feed as an asset: a month of days in one run, an event for each day. `home`: the warehouse's address."""
+    """One feed as an asset with its checks: a month of days in one run, an event and verdicts for each day.
+
+    `sources`: among which a second feed of the same series is found; `home`: the warehouse's address. No IO manager:
+    a month file is merged with what it holds, never replaced.
+    """
+    source = sources[feed.source]
 
     @dg.asset(
         key=asset_key(feed),
@@ -76,81 +77,55 @@ def series_asset(
         owners=[OWNER],
         kinds={"parquet"},
         output_required=False,
+        check_specs=checks.check_specs(sources, feed, partitions),
         tags=_tags(source, feed),
         description=describe(source, feed),
         metadata=_declared(source, feed, home),
     )
     def series(
-        context: dg.AssetExecutionContext, config: IngestConfig, pipeline: dg.ResourceParam[PipelineContext]
+        context: dg.AssetExecutionContext, config: IngestConfig, warehouse: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.Output[None]]:
-        days = _unfinished(context, feed)
-        slot = Slot(
-            context.instance, context.run, str(context.op_execution_context.op_handle), source.code, pool_of(source)
-        )
-        polite = replace(pipeline, session=GivingWay(pipeline.session, slot))
+        bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
         reports = []
-        # Month by month: what is done stays done if the run is killed, and a month file is written once.
-        for month in _months(feed, days):
-            slot.give_way()
+        for month in _months(feed, days_of(feed, context.partition_keys)):
             begun = clock.now()
-            bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
-            reports.append(bring(polite, feed, month))
-            _record(context, pipeline, feed, reports[-1], begun)
-        if reports:
-            report = together(reports)
-            unpublished = refresh(pipeline, report)
-            with logged(f"freshness of {feed.id}"):
-                checks.report_freshness(context.instance, pipeline, [feed])
-            _record_documents(context, pipeline, report)
-            _raise(context, report, unpublished)
-        yield from ()
+            reports.append(bring(warehouse, feed, month))
+            for of_day in events.of_run(warehouse, feed, reports[-1], begun):
+                for event in of_day:
+                    context.log_event(event)
+        report = together(reports)
+        unpublished = refresh(warehouse, report.zones)
+        for event in (checks.freshness(warehouse, feed), *events.raw_events(source, report)):
+            context.log_event(event)
+        _log(context, report)
+        # A check's evaluations were logged day by day; its output ends it.
+        for name in sorted(context.op_execution_context.selected_output_names - {"result"}):
+            yield dg.Output(None, output_name=name)
+        _raise(context, report, unpublished)
 
     return series
 
 
-def _unfinished(context: dg.AssetExecutionContext, feed: Feed) -> list[MarketDay]:
-    """The run's days; of a retry those that no attempt before it finished."""
-    days = days_of(feed, context.partition_keys)
-    attempts = [context.run.parent_run_id] if context.run.parent_run_id else []
-    attempts += [context.run.run_id] if context.retry_number else []
-    finished = events.finished_days(context.instance, feed, attempts) if attempts else set()
-    if finished:
-        context.log.info(f"{len(finished)} of {len(days)} days were finished before")
-    return [day for day in days if day not in finished]
+def _log(context: dg.AssetExecutionContext, report: RunReport) -> None:
+    for day in report.days:
+        if day.status != "done" and day.reason:
+            context.log.info(f"{day.day} {day.status}: {day.reason}")
+    context.log.info(words(report))
+
+
+def words(report: RunReport) -> str:
+    """What a run did, in a line."""
+    rows = sum(f.added + f.changed + f.evicted for f in report.folded)
+    return (
+        f"{report.feed}: {len(report.days)} days, {report.requests} requests, {report.bytes} bytes,"
+        f" {report.quarantined} rows set aside, {rows} rows changed"
+    )
 
 
 def _months(feed: Feed, days: Sequence[MarketDay]) -> list[list[MarketDay]]:
     if feed.yearly:
         return [list(days)] if days else []
     return [list(month) for _, month in groupby(sorted(days), key=lambda d: (d.day.year, d.day.month))]
-
-
-def _record(
-    context: dg.AssetExecutionContext, pipeline: PipelineContext, feed: Feed, report: RunReport, begun: int
-) -> None:
-    with logged(f"events of {feed.id}"):
-        of_backfill = BACKFILL in context.run.tags
-        run_events = events.of_run(context.instance, pipeline, feed, report, begun, of_backfill)
-        for event in run_events.days:
-            context.log_event(event)
-        runless_events.report(context.instance, run_events.evaluations)
-        forget_partitions(context.instance, feed, run_events.emptied)
-        first_days.note(pipeline.storage, feed, run_events.known)
-    unfinished = [day for day in report.days if day.status not in ("done", "out of reach") and day.reason]
-    for day in unfinished:
-        context.log.info(f"{day.day} {day.status}: {day.reason}")
-    context.log.info(
-        f"{len(report.days)} days: {report.requests} requests, {report.bytes} bytes, {report.quarantined} rows set"
-        f" aside, {sum(f.added + f.changed + f.evicted for f in report.folded)} rows changed"
-    )
-
-
-def _record_documents(context: dg.AssetExecutionContext, pipeline: PipelineContext, report: RunReport) -> None:
-    """What a run kept and published, as events of the assets before and after it."""
-    with logged("events of documents"):
-        source = pipeline.sources[report.feed.split(".")[0]]
-        made = [*raw_events(source, report), *document_events.events(pipeline, report.zones)]
-        runless_events.report(context.instance, made)
 
 
 def raw_asset(source: Source) -> dg.AssetSpec:
@@ -161,15 +136,11 @@ def raw_asset(source: Source) -> dg.AssetSpec:
         owners=[OWNER],
         kinds={"zstd"},
         tags={"source": source.code},
-        description=f"What {source.name} answered, byte by byte, zstd-compressed; kept by every run of its feeds.",
+        description=" ".join(
+            [f"What {source.name} answered, byte by byte, zstd-compressed; every run of its feeds adds to it."]
+            + [note if note.endswith(".") else f"{note}." for note in source.notes]
+        ),
     )
-
-
-def raw_events(source: Source, report: RunReport) -> list[dg.AssetMaterialization]:
-    """The event of a run that kept answers; none where each equalled the last one."""
-    kept: dict[str, Any] = {"answers_kept": report.kept, "bytes_received": report.bytes, "feed": report.feed}
-    tags = {events.DATA_VERSION: events.RAW_VERSION}
-    return [dg.AssetMaterialization(raw_key(source.code), metadata=kept, tags=tags)] if report.kept else []
 
 
 def _tags(source: Source, feed: Feed) -> dict[str, str]:
@@ -181,10 +152,9 @@ def _tags(source: Source, feed: Feed) -> dict[str, str]:
 
 def describe(source: Source, feed: Feed) -> str:
     """What the UI shows above an asset."""
-    notes = "".join(f"\n- {note}" for note in source.notes)
     carried = f"{', '.join(feed.metrics)} of {', '.join(feed.zones)}, {feed.resolution}, market days in {feed.tz}"
-    terms = f"Licence: {source.licence}. Attribution: {source.attribution}"
-    return f"{feed.title}.\n\nFrom [{source.name}]({source.homepage}): {carried}.\n\n{terms}\n{notes}"
+    title = feed.title[:1].upper() + feed.title[1:]
+    return f"{title}. {source.name}: {carried}. Licence: {source.licence}. Attribution: {source.attribution}"
 
 
 def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
@@ -214,7 +184,10 @@ def _code(feed: Feed) -> dg.LocalFileCodeReference:
 
 def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Sequence[str]) -> None:
     """Fails the run for failed days, once the others are written: retried where the publisher may answer later."""
+    unset = next((day.reason for day in report.days if day.status == "not configured"), "")
     if not report.failed:
+        if unset:
+            raise dg.Failure(f"the publisher was not asked: {unset}", allow_retries=False)
         if unpublished:
             raise dg.Failure(f"rows are stored, but not all is published: {'; '.join(unpublished[:5])}")
         return

@@ -96,7 +96,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         output_required=False,
         metadata={"licence": geo_layers.LICENCE[layer.name], "attribution": geo_layers.ATTRIBUTION[layer.name]},
     )
-    def published(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
+    def published(warehouse: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
         findings_by_check = layer.judge()
         for name, faults in findings_by_check.items():
             yield dg.AssetCheckResult(
@@ -105,7 +105,7 @@ def _asset(layer: Layer) -> dg.AssetsDefinition:
         faulty = [name for name, faults in findings_by_check.items() if faults]
         if faulty:
             raise dg.Failure(f"not published: {', '.join(faulty)}", allow_retries=False)
-        sizes = geo_layers.publish(pipeline.storage, [layer.name])
+        sizes = geo_layers.publish(warehouse.storage, [layer.name])
         yield dg.MaterializeResult(asset_key=key, metadata={"documents": len(sizes), "bytes": sum(sizes.values())})
 
     return published

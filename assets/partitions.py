@@ -13,26 +13,31 @@ from warehouse.clock import MarketDay
 from warehouse.market import Feed, Source
 
 
-def calendar(feed: Feed) -> tuple[object, ...]:
-    """What feeds must share to be asked in one run, since a run has one partitions definition."""
-    return feed.tz, feed.ahead_days, feed.yearly, feed.reach_days
-
-
-def first_partition(source: Source, feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
-    """The first partition of a feed and of the feeds of its source on the same calendar (see `assets.first_days`)."""
-    alike = [other for other in source.feeds if calendar(other) == calendar(feed)]
-    alike = [other for other in alike if other.id in known] or alike
-    first = min(first_days.first_day(other, known, since, today) for other in alike)
+def first_partition(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
+    """The first partition of a feed: its own first day (see `assets.first_days`), whatever its siblings hold."""
+    first = first_days.first_day(feed, known, since, today)
     return first.replace(month=1, day=1) if feed.yearly else first
 
 
+def _last_offset(feed: Feed) -> int:
+    """Days from today to the newest day that may be out: 1 for a day ahead, -5 for one published five days late."""
+    return feed.ahead_days - max(0, feed.publication.day_offset)
+
+
+def last_day(feed: Feed, today: date) -> date:
+    """The newest market day that has a partition; of a yearly feed any day of the running year."""
+    return date(today.year, 12, 31) if feed.yearly else today + timedelta(days=_last_offset(feed))
+
+
 def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
-    """Partitions from `first` to today's, and where published to tomorrow's."""
+    """Partitions from `first` to the newest day that may be out."""
     if feed.yearly:
         return dg.TimeWindowPartitionsDefinition(
             start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
         )
-    return dg.DailyPartitionsDefinition(start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.ahead_days)
+    return dg.DailyPartitionsDefinition(
+        start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + _last_offset(feed)
+    )
 
 
 def days_of(feed: Feed, keys: Iterable[str]) -> list[MarketDay]:

@@ -42,11 +42,11 @@ def plants_review() -> dg.AssetsDefinition:
         description="New, gone and changed plants by EIA-860M and powerplantmatching, for review. Changes nothing: "
         "`python -m geo_data.build plants FOLDER --take` writes what EIA lists, European rows are taken by hand.",
     )
-    def reviewed(config: Lists, pipeline: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
+    def reviewed(config: Lists, warehouse: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
         if config.folder:
             return _result(Path(config.folder), keep=True)
-        if pipeline.mode != "live":
-            raise dg.Failure(f"a {pipeline.mode} warehouse asks no publisher: name a folder", allow_retries=False)
+        if warehouse.mode != "live":
+            raise dg.Failure(f"a {warehouse.mode} warehouse asks no publisher: name a folder", allow_retries=False)
         with TemporaryDirectory() as folder:
             fetch.fetch(Path(folder), fetch.lists(_today()))
             return _result(Path(folder), keep=False)

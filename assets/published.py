@@ -1,15 +1,14 @@
 """The published documents as assets: `latest` and `brief` by zone, and catalogue, snapshot and live map of all zones.
 
-Every run of a feed publishes the zones that it touched and reports them here; a condition asks for all zones each
-quarter hour besides, since a day-ahead hour turns without new rows. No `from __future__ import annotations`.
+Every run of a feed publishes the zones that it touched; a schedule publishes all zones each quarter hour besides, since
+a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
 """
 
 from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
-from assets import runless_events
-from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, SNAPSHOT, events, figures
+from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, PREFIX, SNAPSHOT, events, figures
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
@@ -22,7 +21,6 @@ BY_ZONE = {
     "brief": "The zone's current values against their own trailing 30 days, the 24-hour trend and a sentence.",
 }
 ZONE_PARTITIONS = dg.StaticPartitionsDefinition(list(ZONES))
-QUARTER_HOUR = "*/15 * * * *"
 FAILED = "not all is published"
 
 
@@ -35,29 +33,24 @@ def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
     feeds = [asset_key(feed) for source in sources.values() for feed in source.feeds]
     specs = [
         dg.AssetSpec(
-            dg.AssetKey([GROUP, name]),
+            dg.AssetKey([PREFIX, name]),
             deps=[dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping()) for key in feeds],
             description=text,
             group_name=GROUP,
             owners=[OWNER],
             kinds={"json"},
             partitions_def=ZONE_PARTITIONS,
-            automation_condition=dg.AutomationCondition.cron_tick_passed(QUARTER_HOUR)
-            & ~dg.AutomationCondition.in_progress(),
         )
         for name, text in BY_ZONE.items()
     ]
 
     @dg.multi_asset(name="publish_zones", specs=specs, pool="documents", backfill_policy=dg.BackfillPolicy.single_run())
     def publish_zones(
-        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        failures = refresh_all(pipeline)
-        made = list(events(pipeline, context.partition_keys))
-        runless_events.report(context.instance, [event for event in made if event.partition is None])
-        for event in made:
-            if event.partition is not None:
-                context.log_event(event)
+        failures = refresh_all(warehouse)
+        for event in events(warehouse, context.partition_keys):
+            context.log_event(event)
         if failures:
             raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)
         yield from ()
@@ -71,7 +64,7 @@ def _of_all_zones() -> dg.AssetsDefinition:
             key,
             deps=[SNAPSHOT]
             if key == LIVE
-            else [dg.AssetDep([GROUP, "latest"], partition_mapping=dg.AllPartitionMapping())],
+            else [dg.AssetDep([PREFIX, "latest"], partition_mapping=dg.AllPartitionMapping())],
             description=text,
             group_name=GROUP,
             owners=[OWNER],
@@ -81,10 +74,15 @@ def _of_all_zones() -> dg.AssetsDefinition:
     ]
 
     @dg.multi_asset(name="publish_all", specs=specs, pool="documents")
-    def publish_all(pipeline: dg.ResourceParam[PipelineContext]) -> Iterator[dg.MaterializeResult[None]]:
-        failures = refresh_all(pipeline)
+    def publish_all(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext]
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        failures = refresh_all(warehouse)
+        for event in events(warehouse, ZONES):
+            if event.asset_key not in OF_ALL_ZONES:
+                context.log_event(event)
         for key, (name, _) in OF_ALL_ZONES.items():
-            yield dg.MaterializeResult(asset_key=key, metadata=figures(pipeline, name))
+            yield dg.MaterializeResult(asset_key=key, metadata=figures(warehouse, name))
         if failures:
             raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)
 

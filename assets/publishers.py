@@ -16,7 +16,7 @@ from assets.partitions import asset_key
 from warehouse import clock
 from warehouse.market import Source
 
-GROUP = "publishers"
+GROUP = "documents"
 _ROW, _LEFT, _WIDTH = 16, 190, 640
 
 
@@ -33,9 +33,11 @@ def publishers_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         description="By feed and month: how late rows came, how many were revised and how, holes, failures by kind.",
     )
     def measured(
-        context: dg.AssetExecutionContext, pipeline: dg.ResourceParam[PipelineContext]
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext]
     ) -> dg.MaterializeResult[None]:
-        document = publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, clock.now())
+        document = publishers.publish(
+            warehouse.storage, warehouse.sources, warehouse.rights, warehouse.mode, clock.now()
+        )
         newest = [entry for entry in document["publishers"] if entry["month"] == document["months"][-1]]
         return dg.MaterializeResult(
             metadata={

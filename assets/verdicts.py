@@ -6,7 +6,7 @@ intervals, series that stand still, and days on which two feeds of one series di
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -26,7 +26,8 @@ from warehouse.storage import Storage
 from warehouse.versions import Floats, Ints
 
 BELIEVED, COMPLETE, STEADY, AGREES = "believed", "complete", "steady", "agrees"
-NOTHING_READ = "nothing was read: no row of this day is held"
+NOTHING_READ = "no row of this day is held, though some are due"
+NOTHING_DUE = "nothing of this day is due yet"
 
 TOLERANCE: dict[str, tuple[float, float]] = {
     Metric.PRICE: (0.02, 1.0),
@@ -52,7 +53,7 @@ class Verdict:
     """Rows or intervals concerned."""
     findings: tuple[str, ...] = ()
     compared: int | None = None
-    """Of `agrees`: the hours that both feeds hold. 0: there was nothing to compare, and the verdict says nothing."""
+    """Of `agrees`: the hours that both feeds hold; it passes with 0, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,28 @@ def _shared(feed: Feed, other: Feed) -> tuple[tuple[str, str], ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules judge a feed's days by, read once for all days."""
+
+    feed: Feed
+    now: int
+    own: HeldRows
+    aside: Sequence[tuple[SeriesKey, Ints, Floats]]
+    """Rows set aside in quarantine."""
+    shifts: Sequence[level_shifts.JudgedShift]
+    other_feed: Feed | None
+    others: HeldRows
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One check by market day: what passing means, and how a day is judged."""
+
+    description: str
+    judge: Callable[[Facts, MarketDay], Verdict]
+
+
 def examine(
     storage: Storage,
     feed: Feed,
@@ -104,26 +127,33 @@ def examine(
         return
     span = {month for day in days for month in months(window_of(feed, day))}
     own = held.read(storage, feed, span) if own is None else own
-    aside = _set_aside(storage, feed, days) if BELIEVED in checks else []
-    compared = counterpart if AGREES in checks else None
-    others = held.read(storage, compared.feed, span, compared.series) if compared else HeldRows()
-    shifts = _shifts(storage, feed, days, own) if STEADY in checks else []
-    for day in days:
-        if BELIEVED in checks:
-            yield believed(feed, day, own, aside)
-        if COMPLETE in checks:
-            yield complete(feed, day, own, now)
-        if STEADY in checks:
-            yield steady(feed, day, own, now, [shift for shift in shifts if shift.shift.day == day.window])
-        if compared is not None:
-            yield agrees(feed, day, own, others, compared.feed)
+    other = counterpart if AGREES in checks else None
+    facts = Facts(
+        feed,
+        now,
+        own,
+        _set_aside(storage, feed, days) if BELIEVED in checks else [],
+        _shifts(storage, feed, days, own) if STEADY in checks else [],
+        other.feed if other else None,
+        held.read(storage, other.feed, span, other.series) if other else HeldRows(),
+    )
+    chosen = [rule for name, rule in RULES.items() if name in checks and (name != AGREES or other)]
+    yield from (rule.judge(facts, day) for day in days for rule in chosen)
 
 
-def _empty(feed: Feed, day: MarketDay, own: HeldRows) -> bool:
-    return next(own.within(window_of(feed, day)), None) is None
+def _without_rows(check: str, feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict | None:
+    """The verdict of a day of which no row is held: it passes while nothing is due. None where rows are held."""
+    window = window_of(feed, day)
+    if next(own.within(window), None) is not None:
+        return None
+    if coverage.due(feed, window, now) <= window.start:
+        return Verdict(check, day, True, findings=(NOTHING_DUE,))
+    return Verdict(check, day, False, True, 0, (NOTHING_READ,))
 
 
-def believed(feed: Feed, day: MarketDay, own: HeldRows, aside: Sequence[tuple[SeriesKey, Ints, Floats]]) -> Verdict:
+def believed(
+    feed: Feed, day: MarketDay, own: HeldRows, now: int, aside: Sequence[tuple[SeriesKey, Ints, Floats]]
+) -> Verdict:
     """Values that were set aside fail, until a row of their series covers that instant."""
     window, findings, count = window_of(feed, day), [], 0
     covered = {key: ts for key, ts, _ in own.within(window)}
@@ -137,8 +167,8 @@ def believed(feed: Feed, day: MarketDay, own: HeldRows, aside: Sequence[tuple[Se
         findings += [
             _set_aside_because(key, value, int(stamp)) for stamp, value in zip(ts[wrong], values[wrong], strict=True)
         ]
-    if not findings and _empty(feed, day, own):
-        return Verdict(BELIEVED, day, False, True, 0, (NOTHING_READ,))
+    if not findings and (verdict := _without_rows(BELIEVED, feed, day, own, now)):
+        return verdict
     return Verdict(BELIEVED, day, not findings, True, count, tuple(findings[:20]))
 
 
@@ -146,8 +176,8 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
     """Missing intervals warn while the publisher may still bring them, and are errors afterwards."""
     window = window_of(feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
-    if _empty(feed, day, own):
-        return Verdict(COMPLETE, day, False, True, 0, (NOTHING_READ,))
+    if verdict := _without_rows(COMPLETE, feed, day, own, now):
+        return verdict
     rows = own.rows(window)
     if feed.yearly:
         missing = sorted(set(feed.zones) - {key.zone for key in rows.readings})
@@ -180,8 +210,8 @@ def steady(
 ) -> Verdict:
     """Series that repeat one value for too long, jumps between neighbours, days at another level: warnings, since all
     may be true."""
-    if _empty(feed, day, own):
-        return Verdict(STEADY, day, False, True, 0, (NOTHING_READ,))
+    if verdict := _without_rows(STEADY, feed, day, own, now):
+        return verdict
     judged = quality.judge(own.rows(window_of(feed, day)), feed, (), now)
     odd = [f for f in judged.findings if f.check in ("frozen", "jump")] + [shift.finding for shift in shifts]
     findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
@@ -208,7 +238,8 @@ def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_fe
                 f" over {len(common)} hours, {allowed:.1f} allowed"
             )
     if not hours:
-        findings.append(f"nothing to compare: {other_feed.id} holds no hour of this day that {feed.id} holds")
+        nothing = f"nothing to compare: {other_feed.id} holds no hour of this day that {feed.id} holds"
+        return Verdict(AGREES, day, True, findings=(nothing,), compared=0)
     return Verdict(AGREES, day, not findings, grave, len(findings), tuple(findings[:20]), hours)
 
 
@@ -217,6 +248,36 @@ def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     if np.isnan(value):
         return f"{_name(key)}: {UNKNOWN_MEMBER}its rows, and the totals that need them, are left out"
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
+
+
+def _agrees(facts: Facts, day: MarketDay) -> Verdict:
+    assert facts.other_feed is not None  # `examine` leaves the rule out without one
+    return agrees(facts.feed, day, facts.own, facts.others, facts.other_feed)
+
+
+RULES: Mapping[str, Rule] = {
+    BELIEVED: Rule(
+        "Every value of the day is possible, comes once and lies on its grid; others are set aside. Error.",
+        lambda facts, day: believed(facts.feed, day, facts.own, facts.now, facts.aside),
+    ),
+    COMPLETE: Rule(
+        "The day (23, 24 or 25 hours) has every interval that is due. Warning while the publisher may still bring it,"
+        " error afterwards.",
+        lambda facts, day: complete(facts.feed, day, facts.own, facts.now),
+    ),
+    STEADY: Rule(
+        "No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning.",
+        lambda facts, day: steady(
+            facts.feed, day, facts.own, facts.now, [s for s in facts.shifts if s.shift.day == day.window]
+        ),
+    ),
+    AGREES: Rule(
+        "Hourly means agree with a second feed of the same series; passes where the two share no hour. Warning; error"
+        " at four times the tolerance.",
+        _agrees,
+    ),
+}
+"""The checks by market day, in their order. To add one, add a rule."""
 
 
 def _name(key: SeriesKey) -> str:

@@ -6,6 +6,8 @@ One worker process runs one source's tasks at a time, for a publisher's pace is 
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
@@ -14,14 +16,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from itertools import groupby
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from orchestration import with_parent
 from orchestration.resources import open_context
 from warehouse import clock
 from warehouse.bookkeeping import logged
@@ -176,7 +177,19 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
 
 
 def _worker() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"), initializer=with_parent.end_worker)
+    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """In a worker: lets it end when the process that started it does; it would go on alone."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 @cache

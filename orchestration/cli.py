@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from orchestration import arguments, collector, verbs
+from orchestration import arguments, verbs
 from warehouse.errors import MarketError
 
 
@@ -32,7 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def process() -> int:
     """`main` as all that a process does."""
-    collector.seldom()
     try:
         code = main()
         sys.stdout.flush()
@@ -40,8 +39,6 @@ def process() -> int:
         if not _nobody_reads():
             raise
         return 1
-    finally:
-        collector.leave_all()
     return code
 
 
@@ -91,13 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--port", type=arguments.port, default=8000, help="where it listens (8000)")
     serve.add_argument("--host", default="127.0.0.1", help="where it listens; a proxy belongs in front (127.0.0.1)")
     serve.add_argument("--server", choices=("gunicorn", "granian"), default="gunicorn", help="what runs it (gunicorn)")
-    _add_dagster(
-        verb(
-            "dagster",
-            verbs.dagster,
-            "become Dagster's code server, web server or daemon, each in a container of its own",
-        )
-    )
+    dagster = verb("dagster", verbs.dagster, "run a program of Dagster's over this warehouse, as `dagster-webserver`")
+    dagster.add_argument("program", metavar="PROGRAM", help="dagster, dagster-webserver or dagster-daemon")
+    dagster.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help="its own arguments")
     fill = verb("fill", verbs.fill, "fill an empty warehouse as `up` does before its servers, and end")
     fill.add_argument("--days", type=arguments.count, default=35, help="days of history (35)")
     verb("bucket", verbs.bucket, "make the bucket of EMDS_HOME where its S3 server has none")
@@ -120,29 +113,9 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--port", type=arguments.port, default=8000, help="the API's port (8000)")
     up.add_argument("--host", default="127.0.0.1", help="where the API listens; a proxy belongs in front (127.0.0.1)")
     up.add_argument("--ui-port", type=arguments.port, default=3000, help="Dagster's port (3000)")
-    up.add_argument(
-        "--ui-host", default="127.0.0.1", help="where Dagster's UI listens, which knows no users (127.0.0.1)"
-    )
     up.add_argument("--home", help="the warehouse: a folder or a bucket's address (EMDS_HOME, else ./data)")
     up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
     up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
-
-
-def _add_dagster(dagster: argparse.ArgumentParser) -> None:
-    servers = dagster.add_subparsers(dest="server", required=True, metavar="SERVER")
-    for name, port, text in (
-        ("code", 3030, "serves what Dagster loads; whoever reaches it can start runs"),
-        ("webserver", 3000, "Dagster's UI, which knows no users"),
-        ("daemon", 0, "schedules, sensors and the queue; starts runs"),
-    ):
-        server = servers.add_parser(name, help=text, description=text)
-        server.set_defaults(host="", port=port, code="")
-        if port:
-            server.add_argument("--port", type=arguments.port, help=f"where it listens ({port})")
-            server.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
-        if name != "code":
-            text = "the code server; of several, by IPv4 addresses and with commas, the first that is there"
-            server.add_argument("--code", required=True, metavar="HOST:PORT", help=text)
 
 
 def _add_keys(keys: argparse.ArgumentParser) -> None:

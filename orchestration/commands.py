@@ -11,7 +11,7 @@ from pathlib import Path
 from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
-from orchestration import backfill, downstream, event_log, retention, webhooks
+from orchestration import backfill, recording, retention, webhooks
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
@@ -26,21 +26,21 @@ from warehouse.errors import MarketError
 def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | None = None) -> int:
     """Runs every task, whatever fails; returns the exit code (1: a day failed)."""
     pipeline = open_context()
-    instance = event_log.instance(pipeline.storage.local)
+    recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
     begun = clock.now()
     for task, report in backfill.run(tasks, again):
-        event_log.record(instance, pipeline, feed_of(task.feed), report, begun)
+        recorder.add(feed_of(task.feed), report, begun)
         done.append((task, report))
         if checkpoint is not None and not report.failed:
             with logged(f"checkpoint of {task.name}"):
                 checkpoint.ended(task)
         progress.step(task, report)
     failures = [*refresh_all(pipeline)]
-    event_log.record_freshness(instance, pipeline)
-    downstream.record(instance, pipeline, [report for _, report in done])
-    retention.after_command(instance, pipeline)
+    recorder.close()
+    with logged("retention of answers"):
+        retention.prune_answers(pipeline)
     with logged("webhooks"):
         webhooks.after_command()
     failures += _published_files()
@@ -98,11 +98,11 @@ def resumable(tasks: Sequence[Task], name: str = "") -> int:
 def replayed(folder: Path) -> int:
     """`emds replay`: lists materialisations and typed failures; 0, since a recorded error is not our failure."""
     pipeline = open_context(recordings=folder)
-    instance = event_log.instance(pipeline.storage.local)
+    recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     begun = clock.now()
     done = replay(pipeline, folder)
     for feed, report in done.reports:
-        keys = event_log.record(instance, pipeline, feed, report, begun)
+        keys = recorder.add(feed, report, begun)
         spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
         rows = sum(d.rows for d in report.days)
         print(
@@ -112,8 +112,7 @@ def replayed(folder: Path) -> int:
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
     code = _ended(refresh_all(pipeline))
-    event_log.record_freshness(instance, pipeline)
-    downstream.record(instance, pipeline, [report for _, report in done.reports])
+    recorder.close()
     print(
         "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
             **summary(done)

@@ -72,14 +72,14 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
     """Where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
     if not (pipeline.storage.local / "dagster").is_dir():
         return
-    from orchestration import event_log, partition_status
+    from orchestration import partition_status, recording
 
-    instance = event_log.instance(pipeline.storage.local)
+    instance = recording.instance(pipeline.storage.local)
     if instance is None:
         yield "Dagster's storage cannot be opened"
         return
     with instance:
-        lines = list(partition_status.told(partition_status.differences(instance, pipeline)))
+        lines = [str(found) for found in partition_status.unmarked(instance, pipeline)]
     yield from lines
     if lines:
         yield "`emds repair` brings Dagster's partitions in line with what is held"

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from warehouse.bookkeeping import logged
 from warehouse.errors import MarketError
 
 FIRST_FILL = "up"
@@ -28,16 +29,14 @@ def _fill(days: int, recordings: Path | None) -> None:
     """First start: history and documents. Later ones: only the documents."""
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
-    from orchestration import backfill, commands, event_log
+    from orchestration import backfill, commands, recording
     from orchestration.checkpoint import unfinished
     from orchestration.resources import open_context
     from orchestration.settings import PipelineSettings
     from warehouse import series
 
     pipeline = open_context(recordings=recordings)
-    instance = event_log.instance(pipeline.storage.local)
-    if instance is not None:
-        instance.dispose()
+    instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
         commands.replayed(recordings)
     elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
@@ -48,3 +47,21 @@ def _fill(days: int, recordings: Path | None) -> None:
         print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
         feeds = backfill.chosen(None, None)
         commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
+    recording.materialise_the_rest(instance)
+
+
+def main(days: int, recordings: Path | None) -> None:
+    """What `emds up` starts, which holds the home's lock: no run of Dagster's can be alive."""
+    from orchestration import end_runs, recording
+    from orchestration.settings import PipelineSettings
+
+    settings = PipelineSettings.from_environ(os.environ)
+    instance = None if settings.run_image else recording.instance(settings.home.local)
+    if instance is not None:
+        with instance, logged("runs of before"):
+            end_runs.fail_started(instance)
+    run(days, recordings)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

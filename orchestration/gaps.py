@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assets import held
+from assets import first_days, held
 from assets.ingest.context import PipelineContext
 from orchestration.backfill import Task, monthly_tasks
-from warehouse import clock, coverage
+from warehouse import clock, coverage, health
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso, months
 from warehouse.market import Feed
 from warehouse.schema import Rows, SeriesKey
+
+BACK_DAYS = 10
+"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by then is not asked every day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,23 @@ def _held(
 def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
     """The feed's own live rows of one series."""
     return held.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
+
+
+def to_fill(pipeline: PipelineContext) -> list[Task]:
+    """The days with holes that no schedule asks for any more, up to BACK_DAYS back, feed by feed.
+
+    A feed that never gave a row has no outage, and days before its first partition are no holes: their history comes
+    by `emds backfill`.
+    """
+    now, firsts = clock.now(), first_days.load(pipeline.storage)
+    wanted: list[Hole] = []
+    for source in pipeline.sources.values():
+        gave = {known.feed for known in health.known(pipeline.storage, source.code) if known.data_until}
+        for feed in (feed for feed in source.feeds if feed.id in gave):
+            recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
+            first_day = firsts.get(feed.id, date.min)
+            wanted += [hole for hole in find(pipeline, [feed], BACK_DAYS).holes if first_day <= hole.day < recent]
+    return tasks(wanted)
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:

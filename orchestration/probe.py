@@ -13,10 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date
 from queue import SimpleQueue
 
-from assets.fetch.rate_limit import HostStates
 from assets.fetch.session import Transport
+from assets.fetch.turns import Turns
 from assets.sources import sources
-from orchestration.resources import host_states, kept_mode, transport_of
+from orchestration.resources import kept_mode, transport_of, turns_of
 from orchestration.settings import PipelineSettings
 from orchestration.trial import Trial, Trials, days_of
 from warehouse import clock
@@ -59,7 +59,7 @@ def trials(
     environ: Mapping[str, str] | None,
     day: date | None,
     most: int,
-    states: HostStates | None = None,
+    turns: Turns | None = None,
 ) -> Iterator[Trial]:
     """Every feed's days as they end. One thread a source, so that the slowest publisher sets the time, and no host is
     asked from two sides."""
@@ -70,7 +70,7 @@ def trials(
     stopped = threading.Event()
 
     def ask(code: str) -> None:
-        asking, now = Trials(sources()[code], transport, environ, most, states=states), clock.now()
+        asking, now = Trials(sources()[code], transport, environ, most, turns=turns), clock.now()
         for feed in by_source[code]:
             for market_day in days_of(feed, now, day):
                 if stopped.is_set():
@@ -101,8 +101,8 @@ def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) 
     verdicts: Counter[str] = Counter()
     failed: list[Trial] = []
     transport = transport_of(mode, environ, settings.contact)
-    live, states = (environ, host_states(settings)) if mode == "live" else (None, None)
-    for trial in trials(feeds, transport, live, day, most, states):
+    live, turns = (environ, turns_of(settings)) if mode == "live" else (None, None)
+    for trial in trials(feeds, transport, live, day, most, turns):
         word = verdict(trial)
         verdicts[word] += 1
         print(line(trial), flush=True)

@@ -22,7 +22,7 @@ from assets.fetch.observed import Exchange
 from assets.fetch.session import with_query
 from assets.sources import source
 from orchestration import probe
-from orchestration.resources import host_states, transport_of
+from orchestration.resources import transport_of, turns_of
 from orchestration.settings import PipelineSettings
 from orchestration.trial import Trial
 from warehouse import clock
@@ -44,8 +44,8 @@ def record(folder: Path, feeds: Sequence[Feed], day: date | None = None, most: i
     verdicts: Counter[str] = Counter()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        live, states = (environ, host_states(settings)) if mode == "live" else (None, None)
-        for trial in probe.trials(feeds, transport, live, day, most, states):
+        live, turns = (environ, turns_of(settings)) if mode == "live" else (None, None)
+        for trial in probe.trials(feeds, transport, live, day, most, turns):
             verdicts[probe.verdict(trial)] += 1
             print(probe.line(trial), flush=True)
             entries += _kept(folder, trial, mode)

@@ -78,9 +78,9 @@ def mend_partitions(pipeline: PipelineContext) -> bool:
     """
     if not (pipeline.storage.local / "dagster").is_dir():
         return True
-    from orchestration import event_log, partition_status  # here: Dagster takes seconds to import
+    from orchestration import partition_status, recording  # here: Dagster takes seconds to import
 
-    instance = event_log.instance(pipeline.storage.local)
+    instance = recording.instance(pipeline.storage.local)
     if instance is not None:
         with instance, logged("Dagster's partitions"):
             if mended := partition_status.mend(instance, pipeline):

@@ -7,11 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assets.fetch.credentials import Credentials
-from assets.fetch.file_states import FileStates
-from assets.fetch.postgres_states import PostgresStates
-from assets.fetch.rate_limit import HostStates
 from assets.fetch.session import Reply, Session, Transport
-from assets.fetch.shared_states import SharedStates
+from assets.fetch.turns import Turns
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.settings import PipelineSettings
@@ -113,20 +110,19 @@ def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings
     return transport(environ)
 
 
-def host_states(settings: PipelineSettings) -> HostStates | None:
-    """Where processes share publishers' pace and circuits: in the accounts' PostgreSQL, else in a file of this machine.
+def turns_of(settings: PipelineSettings) -> Turns:
+    """Where the processes of this machine share the publishers' turns; this process's own where there is no folder yet.
 
-    None where there is no folder yet: nobody asks beside a process that begins.
+    With Dagster on PostgreSQL the pool lets one partitioned run a publisher go at once on all machines, and `live` is
+    another: each keeps half of the limit.
     """
-    if settings.database_url:
-        return SharedStates(PostgresStates(settings.database_url))
     local = settings.home.local
-    return SharedStates(FileStates(local / layout.PACE)) if local.is_dir() else None
+    return Turns(local / layout.TURNS if local.is_dir() else None, share=0.5 if settings.dagster_postgres_url else 1.0)
 
 
 def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, recordings: Path | None) -> Session:
     transport = transport_of(mode, environ, settings.contact, recordings)
-    return Session(transport, environ, states=host_states(settings)) if mode == "live" else Session(transport)
+    return Session(transport, environ, turns=turns_of(settings)) if mode == "live" else Session(transport)
 
 
 def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:

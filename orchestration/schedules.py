@@ -1,10 +1,10 @@
-"""Jobs and schedules: one job and one look-back schedule per schedule group of a source, running by default.
+"""Jobs and schedules, running by default: `live` and `fill_gaps`, a partitioned job a group of slower feeds, documents.
 
-A schedule asks in one run for the market days that the publisher may still revise, today's, and where published
-tomorrow's. All documents are published every quarter hour too: the current day-ahead hour changes without new rows. No
-`from __future__ import annotations`: Dagster reads the annotations.
+A partitioned schedule asks in one run for the market days that the publisher may still revise, today's, and where
+published tomorrow's. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -14,65 +14,103 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from assets.document_events import OF_ALL_ZONES
-from assets.giving_way import LIVE_PRIORITY, PRIORITY
-from assets.partitions import asset_key, calendar
+from assets.partitions import asset_key, last_day
+from orchestration.live import LIVE, LIVE_MINUTES, TICK, due_tasks, live_jobs
+from orchestration.resources import configured
 from warehouse.market import Feed, Source
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+PRIORITY, MAX_RUNTIME = "dagster/priority", "dagster/max_runtime"
+SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
+"""Tags of a scheduled run: before a person's (0), and before a backfill's."""
+UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 def schedules_and_jobs(
     sources: Mapping[str, Source], mode: str, firsts: Mapping[str, date], takes_payments: bool = False
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Jobs and schedules of every source, the documents and retention. A recorded warehouse has no publisher to ask."""
-    status = dg.DefaultScheduleStatus.STOPPED if mode == "recorded" else dg.DefaultScheduleStatus.RUNNING
-    jobs: list[Any] = []
-    schedules: list[dg.ScheduleDefinition] = []
+    """All jobs but retention, and their schedules. A recorded warehouse has no publisher to ask."""
+    asks, runs = mode != "recorded", True
+    live, fill_gaps = live_jobs(sources)
+    jobs: list[Any] = [live, fill_gaps]
+    schedules = [_live(sources, mode), _plain(fill_gaps, "10 4 * * *", asks)]
     for source in sources.values():
-        for name, feeds in schedule_groups(source).items():
-            job = dg.define_asset_job(
-                name,
-                selection=dg.AssetSelection.assets(*map(asset_key, feeds)).without_checks(),
-                tags={"source": source.code},
-                description=f"{source.name}: {', '.join(f.id for f in feeds)}",
+        for name, feeds in schedule_groups(source, firsts).items():
+            jobs.append(
+                dg.define_asset_job(
+                    name,
+                    selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
+                    tags={"source": source.code, MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]},
+                    description=f"{source.name}: {', '.join(f.id for f in feeds)}",
+                )
             )
-            jobs.append(job)
-            schedules.append(_look_back(name, feeds, firsts[feeds[0].id], status))
-    documents = dg.define_asset_job("documents", selection=dg.AssetSelection.assets(*OF_ALL_ZONES))
-    geo = dg.define_asset_job("geo", selection=dg.AssetSelection.groups("geo"))
-    analyst = dg.define_asset_job("analyst", selection=dg.AssetSelection.groups("analyst"))
-    publishers = dg.define_asset_job("publishers", selection=dg.AssetSelection.groups("publishers"))
-    payments = dg.define_asset_job("payments", selection=dg.AssetSelection.groups("accounts"))
-    webhooks = dg.define_asset_job("webhooks", selection=dg.AssetSelection.groups("webhooks"))
-    jobs += [documents, geo, analyst, publishers, payments, webhooks]
-    running = dg.DefaultScheduleStatus.RUNNING
-    schedules += [
-        dg.ScheduleDefinition(job=geo, cron_schedule="30 3 2 1 *", execution_timezone="UTC", default_status=running),
-        dg.ScheduleDefinition(
-            job_name="retention",
-            name="retention_schedule",
-            cron_schedule="50 * * * *",
-            execution_timezone="UTC",
-            default_status=running,
-        ),
-        dg.ScheduleDefinition(
-            job=publishers, cron_schedule="20 3 * * *", execution_timezone="UTC", default_status=running
-        ),
-        dg.ScheduleDefinition(
-            job=payments,
-            cron_schedule="20 * * * *",
-            execution_timezone="UTC",
-            default_status=running if takes_payments else dg.DefaultScheduleStatus.STOPPED,
-        ),
-    ]
+            schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
+    for name, selection, cron_line, running in (
+        ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
+        ("geo", dg.AssetSelection.groups("geo"), "30 3 2 1 *", runs),
+        ("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs),
+        ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
+        ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
+        ("webhooks", dg.AssetSelection.assets(["accounts", "webhooks"]), "", runs),
+    ):
+        job = dg.define_asset_job(name, selection=selection, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]})
+        jobs.append(job)
+        if cron_line:
+            schedules.append(_plain(job, cron_line, running))
     return jobs, schedules
 
 
-def schedule_groups(source: Source) -> dict[str, list[Feed]]:
+def _status(running: bool) -> dg.DefaultScheduleStatus:
+    return dg.DefaultScheduleStatus.RUNNING if running else dg.DefaultScheduleStatus.STOPPED
+
+
+def _plain(job: Any, cron_line: str, running: bool) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        job=job,
+        cron_schedule=cron_line,
+        execution_timezone="UTC",
+        default_status=_status(running),
+        tags={PRIORITY: SCHEDULED[PRIORITY]},
+    )
+
+
+def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"{LIVE}_schedule",
+        job_name=LIVE,
+        cron_schedule="*/5 * * * *",
+        execution_timezone="UTC",
+        default_status=_status(mode != "recorded"),
+        description="Every five minutes; a tick while a run is under way is skipped.",
+    )
+    def live(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if context.instance.get_runs(dg.RunsFilter(job_name=LIVE, statuses=UNDER_WAY), limit=1):
+            return dg.SkipReason("the run before is still under way")
+        at = context.scheduled_execution_time
+        due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
+        publishers = {f"publisher/{code}": "asked" for code in sorted(due)}
+        # A crashed tick is not run again: the next one asks for the same days.
+        return dg.RunRequest(
+            run_key=at.isoformat(),
+            tags={TICK: at.isoformat(), PRIORITY: SCHEDULED[PRIORITY], "dagster/max_retries": "0", **publishers},
+        )
+
+    return live
+
+
+def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
     """Job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     for feed in source.feeds:
-        groups[feed.every_minutes, *calendar(feed)].append(feed)
+        if feed.every_minutes > LIVE_MINUTES:
+            lag = feed.ahead_days - max(0, feed.publication.day_offset)
+            groups[feed.every_minutes, feed.tz, firsts[feed.id], lag, feed.yearly].append(feed)
     names: dict[str, list[Feed]] = {}
     for feeds in groups.values():
         name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"
@@ -95,9 +133,7 @@ def cron(every_minutes: int, offset: int) -> str:
     return f"{offset % every_minutes}-59/{every_minutes} * * * *"
 
 
-def _look_back(
-    name: str, feeds: list[Feed], first_day: date, status: dg.DefaultScheduleStatus
-) -> dg.ScheduleDefinition:
+def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.ScheduleDefinition:
     feed, back = feeds[0], max(f.revised_days for f in feeds)
 
     @dg.schedule(
@@ -105,25 +141,26 @@ def _look_back(
         job_name=name,
         cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
         execution_timezone=feed.tz,
-        default_status=status,
+        default_status=_status(mode != "recorded"),
         description=f"{', '.join(f.id for f in feeds)}: {back} days back"
         + (" and tomorrow" if feed.ahead_days else ""),
     )
-    def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if feed.source not in configured(os.environ, mode):
+            return dg.SkipReason(f"{feed.source} is not configured: `emds doctor` says what to set")
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
         first, last = look_back_keys(feeds, at.date(), first_day)
-        return dg.RunRequest(
-            run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last, PRIORITY: str(LIVE_PRIORITY)}
-        )
+        if first > last:
+            return dg.SkipReason(f"the first partition, {first}, is not out yet")
+        return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last, **SCHEDULED})
 
     return look_back
 
 
 def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:
     """First and last partition key that a scheduled run asks for: no older ones than the feeds' first partition."""
-    feed = feeds[0]
+    feed, last = feeds[0], last_day(feeds[0], today)
     if feed.yearly:
         return str(max(today.year - 1, first_day.year)), str(today.year)
-    back = max(f.revised_days for f in feeds)
-    first, last = max(today - timedelta(days=back), first_day), today + timedelta(days=feed.ahead_days)
+    first = max(today - timedelta(days=max(f.revised_days for f in feeds)), first_day)
     return first.isoformat(), last.isoformat()

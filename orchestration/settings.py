@@ -32,8 +32,6 @@ class PipelineSettings:
     """EMDS_RAW_DAYS: days of which every kept answer stays."""
     alert_webhook: str = field(repr=False)
     """EMDS_ALERT_WEBHOOK; empty for none."""
-    database_url: str = field(repr=False)
-    """EMDS_DATABASE_URL for psycopg; empty where accounts lie in SQLite."""
     dagster_postgres_url: str = field(repr=False)
     """EMDS_DAGSTER_POSTGRES_URL, for psycopg2; empty for SQLite."""
     run_image: str
@@ -50,7 +48,6 @@ class PipelineSettings:
             contact=settings.text(environ, "EMDS_CONTACT"),
             raw_days=_raw_days(settings.text(environ, "EMDS_RAW_DAYS")),
             alert_webhook=_webhook(settings.text(environ, "EMDS_ALERT_WEBHOOK")),
-            database_url=_database(settings.text(environ, "EMDS_DATABASE_URL")),
             dagster_postgres_url=_postgres(settings.text(environ, "EMDS_DAGSTER_POSTGRES_URL")),
             run_image=settings.text(environ, "EMDS_RUN_IMAGE"),
         )
@@ -86,16 +83,6 @@ def _webhook(text: str) -> str:
     if text and urlsplit(text).scheme not in ("http", "https"):
         raise StorageError("EMDS_ALERT_WEBHOOK is not an http(s) address")
     return text
-
-
-def _database(text: str) -> str:
-    """The address for psycopg. What is wrong with another one the API's own settings say in full."""
-    scheme, _, rest = text.partition("://")
-    if not text or scheme == "sqlite":
-        return ""
-    if scheme not in ("postgres", "postgresql", "postgresql+psycopg") or not rest:
-        raise StorageError("EMDS_DATABASE_URL is neither sqlite:///PATH nor postgresql://...")
-    return f"postgresql://{rest}"
 
 
 def _postgres(text: str) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from assets.fetch.observed import Exchange, Observed
-from assets.fetch.rate_limit import HostStates
 from assets.fetch.session import Session, Transport
+from assets.fetch.turns import Turns
 from assets.ingest import reports
 from assets.ingest.boundary import feed_code, transport
 from assets.ingest.gather import MOST_REQUESTS, Gathered
@@ -47,7 +47,7 @@ class Trial:
 
 
 class Trials:
-    """Asks one source, for one thread. `environ` None: the transport uses no network; `states`: see `Session`.
+    """Asks one source, for one thread. `environ` None: the transport uses no network; `turns`: see `Session`.
 
     `most` requests a feed and day are sent (the newest), no more than the source's pace allows in a minute; 0: all.
     """
@@ -60,11 +60,11 @@ class Trials:
         most: int,
         tick: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        states: HostStates | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._exchanges: list[Exchange] = []
         observed = Observed(transport, environ or {}, self._exchanges.append)
-        self._session = Session(observed, environ, states=states, tick=tick, sleep=sleep)
+        self._session = Session(observed, environ, turns=turns, tick=tick, sleep=sleep)
         self._skipped = 0
         self._most = max(1, min(most, int(source.requests_per_minute))) if most else 0
 

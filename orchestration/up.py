@@ -1,34 +1,38 @@
-"""`emds up`: fills an empty warehouse, then runs the API, Dagster's web server and its daemon until Ctrl-C."""
+"""`emds up`: fills an empty warehouse, then runs the API and Dagster's stock servers until Ctrl-C."""
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
 import secrets
 import signal
+import socket
+import subprocess
 import sys
 import time
 import urllib.request
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from orchestration import code_server, fill, home_lock, ports, serve, with_parent
+from orchestration import ports, serve
 from orchestration.dagster_home import dagster_home
-from orchestration.logs import Logs
+from orchestration.servers import Servers, end_with_parent, tail
 from orchestration.settings import PipelineSettings
-from orchestration.supervisor import Server, Supervisor
-from warehouse.errors import StorageError
+from warehouse import layout
+from warehouse.errors import StorageError, as_storage_error
 
-ROOT = serve.ROOT
+ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
 
 
-def up(port: int, host: str, ui_port: int, ui_host: str, days: int, recordings: Path | None) -> int:
-    """Runs until a signal; then 0. A server that ends is restarted, and the API serves whatever becomes of Dagster.
+def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -> int:
+    """Runs until a signal; then 0. A server that ends is started again; the API serves whatever becomes of Dagster.
 
-    `host`: where the API listens; `ui_host`: where Dagster's UI does, which has no log-in. Raises MarketError where a
+    `host`: where the API listens; Dagster, which knows no users, listens on loopback. Raises MarketError where a
     setting is wrong, a port is taken, the API does not start, or another `emds up` runs over the same home.
     """
     serve.check_settings()
@@ -39,34 +43,33 @@ def up(port: int, host: str, ui_port: int, ui_host: str, days: int, recordings: 
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the servers run in the project's folder: a relative home is meant from here
     home.make_local()
-    with home_lock.held(home.local):
-        for needed in (port, ui_port):
-            ports.require_free(needed, "--port or --ui-port")
+    with lock(home.local):
+        ports.require_free(port, "--port", host)
+        ports.require_free(ui_port, "--ui-port", LOOPBACK)
         dagster_home(home.local)
         os.environ.update(serve.environ(port))
         _fill(days, recordings)
-        return _serve(port, host, ui_port, ui_host)
+        return _serve(Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None), host, port, ui_port)
 
 
-def _serve(port: int, host: str, ui_port: int, ui_host: str) -> int:
-    """Runs the servers over a warehouse that is filled."""
-    supervisor = Supervisor(ROOT, Logs.here())
+@contextmanager
+def lock(local: Path) -> Iterator[None]:
+    """Holds the home's lock; its file says the holder's process id. A process that ends frees it, however it ends."""
     try:
-        _await_api(supervisor.start("api", serve.command(port, host)), port)
-        _greet(port)
-        for name, argv in _dagster_commands(ui_port, ui_host).items():
-            _await_listening(supervisor, supervisor.start(name, argv))
-        _await_dagster(supervisor, ui_port)
-        while True:
-            time.sleep(0.2)
-            supervisor.tend()
-    except KeyboardInterrupt:
-        return 0
-    except StorageError:
-        sys.stderr.write(supervisor.logs.ends())
-        raise
-    finally:
-        supervisor.stop()
+        stream = (local / layout.UP_LOCK).open("a+")
+        with stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                stream.seek(0)
+                holder = stream.read(20).strip()
+                raise StorageError(f"emds up runs over {local} already, process {holder}") from None
+            os.ftruncate(stream.fileno(), 0)
+            stream.write(f"{os.getpid()}\n")
+            stream.flush()
+            yield
+    except OSError as error:
+        raise as_storage_error(error) from None
 
 
 def _fill(days: int, recordings: Path | None) -> None:
@@ -74,55 +77,93 @@ def _fill(days: int, recordings: Path | None) -> None:
 
     Raises StorageError where it ends with a failure, which it has told.
     """
-    process = get_context("spawn").Process(target=_fill_alone, args=(days, recordings))
-    process.start()
+    folder = [] if recordings is None else [str(recordings.resolve())]
+    filling = [sys.executable, "-m", "orchestration.fill", str(days), *folder]
+    process = subprocess.Popen(filling, cwd=ROOT, start_new_session=True, preexec_fn=end_with_parent)
     try:
-        process.join()
+        if process.wait():
+            raise StorageError("the warehouse could not be filled")
     except KeyboardInterrupt:
-        process.terminate()
-        process.join()
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
         raise
-    if process.exitcode:
-        raise StorageError("the warehouse could not be filled")
 
 
-def _fill_alone(days: int, recordings: Path | None) -> None:
-    """The main function of the first fill's process."""
-    with_parent.end_worker()
-    fill.run(days, recordings)
-
-
-def _dagster_commands(ui_port: int, ui_host: str) -> dict[str, list[str]]:
-    return code_server.commands(ROOT, ui_port, ui_host)
-
-
-def _await_api(api: Server, port: int) -> None:
-    """Returns once the API is ready. Raises StorageError where it ends before, or takes too long."""
-    url, deadline = f"http://127.0.0.1:{port}/readyz", time.monotonic() + READY_WITHIN_S
-    while not _answers(url):
+def _serve(servers: Servers, host: str, port: int, ui_port: int) -> int:
+    """Runs the servers over a warehouse that is filled."""
+    try:
+        base = f"http://{LOOPBACK}:{port}"
+        api = servers.start("api", serve.command(port, host))
+        if not _until(servers, lambda: _answers(f"{base}/readyz") or api.process.poll() is not None):
+            raise StorageError(f"{base}/readyz did not answer within {READY_WITHIN_S:.0f} s")
         if api.process.poll() is not None:
-            raise StorageError(f"the API ended before {url} answered")
-        if time.monotonic() > deadline:
-            raise StorageError(f"{url} did not answer within {READY_WITHIN_S:.0f} s")
-        time.sleep(0.1)
+            raise StorageError(f"{tail(api)}the API ended before it answered")
+        _greet(base)
+        code_port = int(os.environ.setdefault("DAGSTER_CODE_PORT", str(_free_port())))
+        for name, argv in dagster_commands(code_port, ui_port).items():
+            servers.start(name, argv)
+            if name == "code":
+                _until(servers, lambda: _listens(code_port))
+        answers = _until(servers, lambda: _answers(f"http://{LOOPBACK}:{ui_port}/server_info"))
+        state = "" if answers else f"not within {READY_WITHIN_S:.0f} s; "
+        if servers.logs:
+            print(f"logs:    {servers.logs}")
+        print(f"Dagster: http://{LOOPBACK}:{ui_port}   ({state}Ctrl-C stops everything)", flush=True)
+        while True:
+            time.sleep(0.2)
+            servers.tend()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        _stop(servers)
 
 
-def _await_listening(supervisor: Supervisor, server: Server) -> None:
-    """Returns once the code server listens: a server that looks for it before says so at length. Others do not wait."""
+def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
+    """The command lines of Dagster's servers, the code server first. workspace.yaml names its port."""
+    os.environ["DAGSTER_CODE_HOST"] = LOOPBACK
+    workspace, quiet = ["--workspace", str(ROOT / "workspace.yaml")], ["--log-level", "warning"]
+    programs = Path(sys.executable).parent
+    code = ["--module-name", "orchestration.definitions", "--host", LOOPBACK, "--port", str(code_port)]
+    ui = ["--host", LOOPBACK, "--port", str(ui_port)]
+    return {
+        "code": [str(programs / "dagster"), "api", "grpc", *code, "--location-name", "emds", *quiet],
+        "webserver": [str(programs / "dagster-webserver"), *workspace, *ui, *quiet],
+        "daemon": [str(programs / "dagster-daemon"), "run", *workspace, *quiet],
+    }
+
+
+def _stop(servers: Servers) -> None:
+    """Stops everything: no new run is started, runs under way are canceled, then all end. Signals are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    servers.stop("daemon")
+    if any(server.name == "code" for server in servers.running):
+        subprocess.run([sys.executable, "-m", "orchestration.end_runs"], cwd=ROOT, timeout=60, check=False)
+    servers.stop()
+
+
+def _until(servers: Servers, done: Callable[[], bool]) -> bool:
+    """Tends the servers until something is so; whether it became so in time."""
     deadline = time.monotonic() + READY_WITHIN_S
-    while not code_server.listens(server.argv) and time.monotonic() < deadline:
+    while not done():
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.1)
-        supervisor.tend()
+        if len(servers.running) > 1:  # the API alone is not started again: it says what is wrong, and `emds up` ends
+            servers.tend()
+    return True
 
 
-def _await_dagster(supervisor: Supervisor, ui_port: int) -> None:
-    """Prints Dagster's address once it answers, or that it does not yet: the API serves meanwhile."""
-    url, deadline = f"http://127.0.0.1:{ui_port}", time.monotonic() + READY_WITHIN_S
-    while not (answers := _answers(f"{url}/server_info")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-        supervisor.tend()
-    state = "" if answers else f"not within {READY_WITHIN_S:.0f} s; "
-    print(f"{supervisor.logs.folder_line}Dagster: {url}   ({state}Ctrl-C stops everything)", flush=True)
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((LOOPBACK, port)) == 0
 
 
 def _answers(url: str) -> bool:
@@ -133,9 +174,8 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _greet(port: int) -> None:
+def _greet(base: str) -> None:
     """Prints the API's address and a first call; on a terminal with a new key, which no collected log should hold."""
-    base = f"http://127.0.0.1:{port}"
     print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
     if not sys.stdout.isatty():
         print(f"try:     curl '{base}/v1/brief/GB?sample=true'   (a key: POST {base}/v1/keys/signup)", flush=True)

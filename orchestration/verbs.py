@@ -9,11 +9,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from orchestration.backfill import Task
     from warehouse.market import Feed
+
+PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
 
 
 def up(args: argparse.Namespace) -> int:
@@ -23,7 +26,7 @@ def up(args: argparse.Namespace) -> int:
         os.environ["EMDS_FEEDS"] = args.feeds
     from orchestration import up
 
-    return up.up(args.port, args.host, args.ui_port, args.ui_host, args.days, args.recordings)
+    return up.up(args.port, args.host, args.ui_port, args.days, args.recordings)
 
 
 def ingest(args: argparse.Namespace) -> int:
@@ -147,9 +150,18 @@ def serve(args: argparse.Namespace) -> int:
 
 
 def dagster(args: argparse.Namespace) -> int:
-    from orchestration import one_server
+    from orchestration import dagster_home
+    from orchestration.settings import PipelineSettings
 
-    return one_server.become(args.server, args.host, args.port, args.code)
+    home = PipelineSettings.from_environ(os.environ).home
+    home.settle(os.environ)  # the program runs in the project's folder: a relative home is meant from here
+    home.make_local()
+    dagster_home.dagster_home(home.local)
+    os.chdir(dagster_home.ROOT)
+    program = Path(sys.executable).with_name(args.program)
+    if args.program not in PROGRAMS or not program.exists():
+        return _wrong(f"no program {args.program}: one of {', '.join(PROGRAMS)}")
+    return os.execv(program, [str(program), *args.options])  # noqa: S606
 
 
 def fill(args: argparse.Namespace) -> int:

@@ -7,15 +7,9 @@ from typing import Any
 
 import dagster as dg
 
-from orchestration import webhooks
+from orchestration.schedules import UNDER_WAY
 
 JOB = "webhooks"
-_UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]
 
 
 def webhook_sensor(job: Any) -> dg.SensorDefinition:
@@ -29,13 +23,15 @@ def webhook_sensor(job: Any) -> dg.SensorDefinition:
         description="Starts a round of deliveries where something changed or a retry is due.",
     )
     def webhooks_due(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        from orchestration import webhooks  # here: it loads the API, and most runs need none of it
+
         subscribed, due = webhooks.due()
         if not subscribed:
             return dg.SkipReason("nobody subscribed")
         place = webhooks.place()
         if place == context.cursor and not due:
             return dg.SkipReason("nothing changed, and no retry is due")
-        if context.instance.get_runs(dg.RunsFilter(job_name=JOB, statuses=_UNDER_WAY), limit=1):
+        if context.instance.get_runs(dg.RunsFilter(job_name=JOB, statuses=UNDER_WAY), limit=1):
             return dg.SkipReason("a round is under way")
         return dg.SensorResult(run_requests=[dg.RunRequest()], cursor=place)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from orchestration import collector
 from tests.stand_ins.bad_line import BadLine, bad_line
 from tests.stand_ins.buckets import CREDENTIALS, moto, object_store
 from tests.stand_ins.layers import made_once
@@ -42,9 +41,9 @@ _SLOW_ONES = """
     api/test_several_zones api/test_x402_answers
     api/test_x402_attacks api/test_x402_facilitators api/test_x402_offers api/test_x402_payload api/test_x402_repeats
     api/test_x402_service
-    assets/test_giving_way assets/test_level_shifts assets/test_live assets/test_publish_at_once
+    assets/test_level_shifts assets/test_live assets/test_publish_at_once
     assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
-    assets/test_publish_words assets/test_runless_events assets/test_series_asset assets/test_sql_page
+    assets/test_publish_words assets/test_series_asset assets/test_sql_page
     faults/test_campaign
     fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
     fleet/test_object_store
@@ -53,7 +52,6 @@ _SLOW_ONES = """
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
     mcp/test_questions mcp/test_registry mcp/test_several_zones
     orchestration/test_access_verbs orchestration/test_bookkeeping orchestration/test_command_line
-    orchestration/test_history orchestration/test_interrupted_runs orchestration/test_partition_status
     orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
     orchestration/test_retention orchestration/test_run_containers orchestration/test_sensors
     orchestration/test_static_side
@@ -119,13 +117,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_configure() -> None:
     """Importing all tests takes half as long while nothing looks for cycles."""
-    collector.hold_back()
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """What was imported is never looked through again."""
-    collector.let_go()
-    collector.seldom()
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_unconfigure() -> None:

@@ -57,7 +57,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "EMDS_DATABASE_URL",
         "",
-        "keys, usage and payments, and the publishers' pace that machines share; `postgresql+psycopg://...`",
+        "keys, usage and payments; `postgresql+psycopg://...`",
         secret=True,
         default_in_words="SQLite in `EMDS_HOME`, beside a bucket in `EMDS_LOCAL` where that is set",
     ),

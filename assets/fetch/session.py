@@ -27,7 +27,7 @@ from assets.fetch.credentials import (
     token_in,
     token_request,
 )
-from assets.fetch.rate_limit import HostStates, OwnStates, RateLimiter
+from assets.fetch.turns import Turns
 from assets.sources import source
 from warehouse import clock
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
@@ -88,7 +88,7 @@ class Session:
     """Sends requests to publishers, for all threads of one process.
 
     `environ` holds the credentials of a live session. None means that the transport uses no network: no credentials, no
-    rate limit, one attempt. `states`: where the hosts' pace and circuits lie; None keeps them in this process.
+    rate limit, one attempt. `turns`: where the publishers' turns lie; None keeps them in this process.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Session:
         transport: Transport,
         environ: Mapping[str, str] | None = None,
         *,
-        states: HostStates | None = None,
+        turns: Turns | None = None,
         now: Callable[[], int] = clock.now,
         tick: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -104,7 +104,7 @@ class Session:
     ) -> None:
         self._transport, self._environ = transport, environ
         self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
-        self._gate = RateLimiter(states or OwnStates(tick), sleep)
+        self._turns = turns or Turns(now=tick, sleep=sleep)
         self._tokens: dict[tuple[str, str], tuple[str, float]] = {}
         self._token_lock = threading.Lock()
 
@@ -122,9 +122,8 @@ class Session:
             pause = self._pause(request, outcome, attempt)
             most, patience = (THROTTLED_ATTEMPTS, THROTTLED_PATIENCE) if outcome.throttled else (ATTEMPTS, PATIENCE)
             if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > patience:
-                self._gate.failed(
-                    *_place(request), str(outcome.failure), outcome.status is None, outcome.failure.retry_after
-                )
+                if outcome.throttled or outcome.status is None or outcome.failure.retry_after is not None:
+                    self._turns.rest(_publisher(request), outcome.failure.retry_after)
                 raise outcome.failure
             self._sleep(pause)
             attempt += 1
@@ -132,30 +131,27 @@ class Session:
 
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
         """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
-        self._gate.enter(*_place(request), *_pace(request))
+        self._turns.take(_publisher(request), *_pace(request))
         begun = self._tick()
         try:
             reply = self._transport(request, credentials)
         except FeedUnavailable as failure:
             return _Passing(failure, None, self._tick() - begun)
         throttled = reply.status == 429 or (reply.status == 403 and not request.secrets)
-        if throttled:
-            self._gate.throttled(_host(request))
         if throttled or reply.status in LATER:
             reason = ABROAD_403 if _american(_host(request)) else THROTTLED_403
             text = f"{_host(request)} answers {reply.status}{reason if reply.status == 403 else ''}"
             kind = "limit" if throttled else "server"
             later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
             return _Passing(later, reply.status, self._tick() - begun, throttled)
-        self._gate.answered(*_place(request))
         return _good(request, reply)
 
     def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
-        """Seconds before the next attempt: doubling with jitter, at least Retry-After and the host's next turn."""
+        """Seconds before the next attempt: doubling with jitter, at least Retry-After."""
         backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
         least = TOO_MANY_PAUSE * 2.0 ** (attempt - 1) if outcome.throttled else 0.0
         demanded = least if outcome.failure.retry_after is None else outcome.failure.retry_after
-        return max(backoff, demanded, self._gate.wait(_host(request), *_pace(request)))
+        return max(backoff, demanded)
 
     def _credentials(self, request: Request) -> Credentials:
         if self._environ is None:
@@ -203,15 +199,14 @@ def _host(request: Request) -> str:
     return urlsplit(request.url).hostname or ""
 
 
-def _place(request: Request) -> tuple[str, str]:
-    """Host and path."""
-    parts = urlsplit(request.url)
-    return parts.hostname or "", parts.path
+def _publisher(request: Request) -> str:
+    """The source's code."""
+    return request.feed.split(".")[0]
 
 
 def _pace(request: Request) -> tuple[float, float]:
     """Requests a minute, and seconds between two, of the request's source."""
-    terms = source(request.feed.split(".")[0])
+    terms = source(_publisher(request))
     return terms.requests_per_minute, terms.min_interval_s
 
 

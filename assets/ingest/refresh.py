@@ -8,18 +8,17 @@ from assets.documents import bulk, geo_layers, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
-from assets.ingest.reports import RunReport
 from warehouse import catalogue, clock, layout, untold
 from warehouse.bookkeeping import logged
 
 
-def refresh(pipeline: PipelineContext, report: RunReport) -> list[str]:
+def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
     """Publishes the catalogue, and latest, brief and snapshot of the zones whose rows changed.
 
     Returns what could not be published, a line each that names the file; the rest is.
     """
     failures, healed = _catalogue(pipeline)
-    zones = {*report.zones, *healed}
+    zones = {*changed, *healed}
     return [*failures, *(_documents(pipeline, zones) if zones else ())]
 
 

@@ -141,9 +141,18 @@ def _answered(window: Window, short: Short) -> tuple[Status, str]:
 def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
     reason = str(errors[0]) if errors else "no row of that day in the answers"
     if coverage.due(feed, window, now) <= window.start:
-        return "waiting", reason
+        return "waiting", f"{_expected(feed, day, window, now)} ({reason})"
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
     return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"
+
+
+def _expected(feed: Feed, day: MarketDay, window: Window, now: int) -> str:
+    """When the first rows of a day are expected of which nothing is due yet."""
+    publication, step = feed.publication, clock.RESOLUTIONS[feed.resolution]
+    daily = publication.daily_at is not None
+    out = publication.out_at(day) if daily else window.start + step + 60 * publication.lag_minutes
+    when = "the day lies in the future" if window.start > now else "nothing of the day is due yet"
+    return f"{when}: rows are expected from {clock.iso(out)}"
 
 
 def retry_after(failures: Iterable[MarketError]) -> float | None:

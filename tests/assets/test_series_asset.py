@@ -11,19 +11,18 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import checks
 from assets.feeds import ReadFrom, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
-from assets.partitions import asset_key, days_of, partitions_of
+from assets.partitions import asset_key, partitions_of
 from warehouse import artefact, clock, series
 from warehouse.clock import MarketDay, Window
-from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
+from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import Feed, Metric, Publication, Request, Source
 from warehouse.schema import Rows
 from warehouse.storage import Folder
 
-pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
 FIRST, LAST = date(2026, 1, 20), date(2026, 2, 10)
 DAYS = [FIRST + timedelta(days=i) for i in range((LAST - FIRST).days + 1)]
 
@@ -107,19 +106,34 @@ def materialise(
 ) -> dg.ExecuteInProcessResult:
     """One run over days that follow each other, as a schedule or a backfill starts it."""
     span = {"dagster/asset_partition_range_start": str(days[0]), "dagster/asset_partition_range_end": str(days[-1])}
-    asset = series_asset(SOURCE, FEED, partitions_of(FEED, FIRST))
+    asset = series_asset({"neso": SOURCE}, FEED, partitions_of(FEED, FIRST))
     config = dg.RunConfig({"neso__test": {"config": {"read_from": read_from.value}}})
     return dg.materialize(
-        [asset], instance=instance, resources={"pipeline": pipeline}, tags=span, run_config=config, raise_on_error=False
+        [asset],
+        instance=instance,
+        resources={"warehouse": pipeline},
+        tags=span,
+        run_config=config,
+        raise_on_error=False,
     )
+
+
+def materialised(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
+    """The feed's materialisations of a run, by partition."""
+    events = result.get_asset_materialization_events()
+    return {str(e.partition): e.materialization for e in events if e.asset_key == asset_key(FEED)}
 
 
 def counts(result: dg.ExecuteInProcessResult) -> dict[str, object]:
     """The row counts of a run's materialisations, by partition."""
-    return {
-        str(event.partition): event.materialization.metadata["dagster/partition_row_count"].value
-        for event in result.get_asset_materialization_events()
-    }
+    return {day: event.metadata["dagster/partition_row_count"].value for day, event in materialised(result).items()}
+
+
+def verdicts(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str | None], bool]:
+    """Whether each check passed, by name and partition."""
+    events = (e for e in result.all_events if e.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    judged = [event.asset_check_evaluation_data for event in events]
+    return {(one.check_name, one.partition): one.passed for one in judged}
 
 
 def observed(result: dg.ExecuteInProcessResult) -> list[str]:
@@ -139,22 +153,28 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
 
 def test_a_plot_shows_the_rows_of_its_own_partition(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        for event in materialise(pipeline, instance).get_asset_materialization_events():
-            title = str(event.materialization.metadata["plot"].value).splitlines()[0]
-            assert f"{event.partition}T00:00:00Z to {event.partition}T23:00:00Z" in title
+        for day, event in materialised(materialise(pipeline, instance)).items():
+            title = str(event.metadata["plot"].value).splitlines()[0]
+            assert f"{day}T00:00:00Z to {day}T23:00:00Z" in title
 
 
-def test_days_whose_rows_stay_are_observed_and_a_changed_one_is_materialised(pipeline: PipelineContext) -> None:
+def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    """The data version of each materialised partition."""
+    return {day: (event.tags or {})["dagster/data_version"] for day, event in materialised(result).items()}
+
+
+def test_a_finished_day_is_materialised_changed_or_not_and_its_data_version_tells_which(
+    pipeline: PipelineContext,
+) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(pipeline, instance)
-        assert (counts(again := materialise(pipeline, instance)), len(observed(again))) == ({}, len(DAYS))
+        first = versions(materialise(pipeline, instance))
+        assert (versions(materialise(pipeline, instance)), len(first)) == (first, len(DAYS))
         short = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12"))
-        first = materialise(short, instance, DAYS[-3:])
-        assert (counts(first), len(observed(first))) == ({}, 3), "a short answer evicts nothing"
+        assert counts(materialise(short, instance, DAYS[-1:])) == {"2026-02-10": 24}, "a short answer evicts nothing"
         other = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 24 +5"))
-        result = materialise(other, instance, DAYS[-3:])
-        assert counts(result) == {"2026-02-10": 24}
-        assert observed(result) == ["2026-02-08", "2026-02-09"]
+        after = versions(materialise(other, instance, DAYS[-3:]))
+        assert {day for day, version in after.items() if version != first[day]} == {"2026-02-10"}
+        assert after.keys() >= {str(day) for day in DAYS[-3:]}
 
 
 @pytest.mark.slow
@@ -170,18 +190,44 @@ def test_the_row_count_is_what_the_partition_holds(pipeline: PipelineContext) ->
 def test_a_day_that_another_days_answer_brought_is_marked(pipeline: PipelineContext) -> None:
     whole_month = replace(pipeline, session=Publisher(d2026_02_01=b"2026-02-02"))
     with dg.DagsterInstance.ephemeral() as instance:
-        assert counts(materialise(whole_month, instance, [date(2026, 2, 1)])) == {"2026-02-02": 24}
+        result = materialise(whole_month, instance, [date(2026, 2, 1)])
+        assert (counts(result), observed(result)) == ({"2026-02-02": 24}, ["2026-02-01"])
 
 
-def test_checks_carry_their_partition(pipeline: PipelineContext) -> None:
+def test_every_asked_day_has_its_verdicts_and_the_feed_its_freshness(pipeline: PipelineContext) -> None:
     publisher = Publisher(d2026_02_10=b"2026-02-10 12")
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(replace(pipeline, session=publisher), instance)
-        outcomes = checks.last_outcomes(instance, FEED, days_of(FEED, map(str, DAYS)), paired=False)
-    recent = {"2026-02-08", "2026-02-09", "2026-02-10"}
-    passed = {(name, day) for (name, day), fine in outcomes.items() if fine}
-    assert passed == {(n, d) for n in ("believed", "complete", "steady") for d in recent} - {("complete", "2026-02-10")}
-    assert ("complete", "2026-02-10") in outcomes
+        judged = verdicts(materialise(replace(pipeline, session=publisher), instance))
+    by_day = {(name, str(day)) for name in ("believed", "complete", "steady") for day in DAYS}
+    assert judged.keys() == by_day | {("fresh", None)}
+    assert {key for key, passed in judged.items() if not passed} == {("complete", "2026-02-10"), ("fresh", None)}
+
+
+def test_a_day_of_the_future_says_so_and_fails_nothing(
+    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-02-09T23:30:00Z")
+    silent = Publisher(d2026_02_10=NotPublished("example.org answers 404"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = materialise(replace(pipeline, session=silent), instance, DAYS[-1:])
+        assert result.success
+        (event,) = result.get_asset_observation_events()
+    observation = event.asset_observation_data.asset_observation
+    assert observation.description.startswith("waiting: the day lies in the future: rows are expected from 2026-02-10")
+    passed = {name for (name, day), fine in verdicts(result).items() if fine and day}
+    assert passed == {"believed", "complete", "steady"}
+
+
+def test_a_day_that_failed_once_is_green_after_a_run_that_finds_it_whole(pipeline: PipelineContext) -> None:
+    partitions = partitions_of(FEED, FIRST)
+    day = [str(DAYS[-1])]
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(pipeline, instance)
+        materialise(replace(pipeline, session=Publisher(d2026_02_10=b"!")), instance, DAYS[-1:])
+        red = instance.get_status_by_partition(asset_key(FEED), day, partitions)
+        materialise(pipeline, instance, DAYS[-2:])
+        green = instance.get_status_by_partition(asset_key(FEED), day, partitions)
+    assert [status[day[0]].value for status in (red, green)] == ["FAILED", "MATERIALIZED"]
 
 
 def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -> None:
@@ -193,8 +239,8 @@ def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -
         reason = failure.step_failure_data.user_failure_data
         assert reason is not None
         assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no column demand"
-        outcomes = checks.last_outcomes(instance, FEED, days_of(FEED, ["2026-02-03"]), paired=False)
-        assert outcomes == {(name, "2026-02-03"): False for name in ("believed", "complete", "steady")}
+        failing = {key for key, passed in verdicts(result).items() if not passed and key[1]}
+        assert failing == {(name, "2026-02-03") for name in ("believed", "complete", "steady")}
 
 
 def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> None:
@@ -204,15 +250,15 @@ def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> N
     assert publisher.requests == len(DAYS)
 
 
-def test_a_retry_asks_only_for_the_days_that_are_not_finished(
+def test_a_publisher_that_is_away_is_asked_again_in_the_run(
     pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("random.uniform", lambda a, b: 0.0)
-    publisher = Publisher(d2026_02_03=FeedUnavailable("example.org answers 503"))
+    publisher = Publisher(d2026_02_10=FeedUnavailable("example.org answers 503"))
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(pipeline, session=publisher), instance)
-    assert publisher.requests == len(DAYS) + 2
-    assert "2026-02-03: FeedUnavailable: example.org answers 503" in str(result.all_events)
+        result = materialise(replace(pipeline, session=publisher), instance, DAYS[-1:])
+    assert publisher.requests == 3
+    assert "2026-02-10: FeedUnavailable: example.org answers 503" in str(result.all_events)
 
 
 def test_a_run_over_kept_bytes_asks_nobody(pipeline: PipelineContext) -> None:

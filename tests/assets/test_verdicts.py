@@ -56,7 +56,16 @@ def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> N
     for check in (BELIEVED, COMPLETE, STEADY):
         judged = verdict(storage, check)
         assert (judged.passed, judged.grave, judged.findings) == (False, True, (verdicts.NOTHING_READ,)), check
-    assert (verdict(storage, AGREES).passed, verdict(storage, AGREES).compared) == (False, 0)
+    nothing = verdict(storage, AGREES)
+    assert (nothing.passed, nothing.compared) == (True, 0)
+    assert nothing.findings[0].startswith("nothing to compare")
+
+
+@pytest.mark.parametrize("check", [BELIEVED, COMPLETE, STEADY])
+def test_a_day_of_which_nothing_is_due_passes_and_says_so(storage: Folder, check: str) -> None:
+    judged = verdict(storage, check, now=DAY.start)
+    assert (judged.passed, judged.findings) == (True, (verdicts.NOTHING_DUE,))
+    assert not verdict(storage, check, now=DAY.end).passed
 
 
 def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(storage: Folder) -> None:

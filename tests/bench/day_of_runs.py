@@ -2,8 +2,9 @@
 
     python -m tests.bench.day_of_runs
 
-A simulated warehouse of two days; then each schedule of a feed is run once, in this process, with EMDS_NOW one interval
-later, and all documents once. Captured output, which runs in processes of their own leave, is not in it.
+A simulated warehouse of two days; then each job of feeds is run once, in this process, with EMDS_NOW one interval later
+(`live` at a full hour, with its look-back, and five minutes later without), and all documents once. Captured output,
+which runs in processes of their own leave, is not in it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,14 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import dagster as dg
-
-from assets.published import ZONE_PARTITIONS
 from assets.sources import sources
-from orchestration import backfill, commands, definitions, event_log
+from orchestration import backfill, commands, definitions, recording
+from orchestration.live import LIVE, TICK
 from orchestration.schedules import RANGE, look_back_keys, schedule_groups
 from orchestration.settings import PipelineSettings
 
@@ -46,31 +46,36 @@ def run(home: Path) -> tuple[float, float, dict[str, float]]:
     """Runs each tick once. Returns runs a day, CPU seconds a day, and bytes a day by folder."""
     repository = definitions.build().get_repository_def()
     firsts = definitions.first_partitions(PipelineSettings.from_environ(os.environ))
-    zones = ZONE_PARTITIONS.get_partition_keys()
-    of_zones = {dg.AssetKey(["published", name]) for name in ("latest", "brief")}
-    documents = repository.get_implicit_global_asset_job_def().get_subset(asset_selection=of_zones)
     runs, cpu, grown = 0.0, 0.0, dict.fromkeys(FOLDERS, 0.0)
-    instance = event_log.instance(home)
+    instance = recording.instance(home)
     assert instance is not None
-    groups = [group for source in sources().values() for group in schedule_groups(source).items()]
     with instance:
-        for name, feeds in [*groups, ("documents", [])]:
-            minutes = feeds[0].every_minutes if feeds else 15
-            moment = BEGIN + timedelta(minutes=minutes)
-            at(moment)
-            if feeds:
-                today = moment.astimezone(ZoneInfo(feeds[0].tz)).date()
-                job, span = repository.get_job(name), look_back_keys(feeds, today, firsts[feeds[0].id])
-            else:
-                job, span = documents, (zones[0], zones[-1])
+        for name, minutes, a_day, tags in _ticks(firsts):
+            at(BEGIN + timedelta(minutes=minutes))
             before, used = sizes(home), time.process_time()
-            tags = dict(zip(RANGE, span, strict=True))
-            assert job.execute_in_process(tags=tags, instance=instance, raise_on_error=False).success, name
-            a_day = 1440 / minutes
+            job = repository.get_job(name)
+            done = job.execute_in_process(
+                tags=tags, instance=instance, run_config=recording.QUIET, raise_on_error=False
+            )
+            assert done.success, name
             runs, cpu = runs + a_day, cpu + a_day * (time.process_time() - used)
             for folder, size in sizes(home).items():
                 grown[folder] += a_day * (size - before[folder])
     return runs, cpu, grown
+
+
+def _ticks(firsts: Mapping[str, date]) -> Iterator[tuple[str, int, float, dict[str, str]]]:
+    """Job, minutes after BEGIN, ticks a day, and the run's tags."""
+    for minutes, a_day in ((60, 24.0), (65, 264.0)):
+        yield LIVE, minutes, a_day, {TICK: (BEGIN + timedelta(minutes=minutes)).isoformat()}
+    for source in sources().values():
+        for name, feeds in schedule_groups(source, firsts).items():
+            minutes = feeds[0].every_minutes
+            today = (BEGIN + timedelta(minutes=minutes)).astimezone(ZoneInfo(feeds[0].tz)).date()
+            span = look_back_keys(feeds, today, firsts[feeds[0].id])
+            if span[0] <= span[1]:
+                yield name, minutes, 1440 / minutes, dict(zip(RANGE, span, strict=True))
+    yield "documents", 15, 96.0, {}
 
 
 def sizes(home: Path) -> dict[str, int]:

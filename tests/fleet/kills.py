@@ -15,7 +15,7 @@ import psycopg
 from tests.fleet.parts import CODE, Parts, Server
 from tests.fleet.pipeline import Away, Dagster
 
-JOB = "nyiso_every_5m"
+JOB = "nyiso_every_30m"
 """A job, whose plan only a code server can tell."""
 DOWN_S = 2.0
 """So long a part is away before it is started again."""
@@ -31,8 +31,6 @@ class Kill:
     back_at: float = 0.0
     """When the part was seen to work again, or was given up."""
     back: bool = True
-    taken_over: Server | None = None
-    """What another stands in for, and is started again once that one was seen to."""
 
     @property
     def seconds(self) -> float:
@@ -63,8 +61,6 @@ class Kills:
         except TimeoutError:
             kill.back = False
         kill.back_at = time.time()
-        if kill.taken_over is not None:
-            kill.taken_over.start()
 
     def _replica(self, kill: Kill) -> Callable[[], bool]:
         number = self.replica % len(self.parts.replicas)
@@ -99,10 +95,8 @@ class Kills:
         return lambda: self.dagster.heartbeat() > 0
 
     def _code(self, kill: Kill) -> Callable[[], bool]:
-        """The first of the two; back once the other answers. Runs under way go on: each has its own process."""
-        kill.at = time.time()
-        kill.taken_over = self.parts.dagster[CODE[0]]
-        kill.taken_over.kill()
+        """Back once it has loaded again. Runs under way go on: each has its own process."""
+        self._again(self.parts.dagster[CODE], kill)
         return lambda: self.dagster.plans(JOB)
 
     def _worker(self, kill: Kill) -> Callable[[], bool] | None:

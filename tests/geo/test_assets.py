@@ -16,7 +16,7 @@ from warehouse.storage import Folder
 def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProcessResult:
     with dg.DagsterInstance.ephemeral() as instance:
         return dg.materialize(
-            assets, resources={"pipeline": SimpleNamespace(storage=storage)}, instance=instance, raise_on_error=False
+            assets, resources={"warehouse": SimpleNamespace(storage=storage)}, instance=instance, raise_on_error=False
         )
 
 

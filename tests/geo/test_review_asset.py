@@ -22,7 +22,7 @@ def run(mode: str, folder: str = "") -> dg.ExecuteInProcessResult:
     with dg.DagsterInstance.ephemeral() as instance:
         return dg.materialize(
             [plants_review.plants_review()],
-            resources={"pipeline": SimpleNamespace(mode=mode)},
+            resources={"warehouse": SimpleNamespace(mode=mode)},
             run_config=config,
             instance=instance,
             raise_on_error=False,

@@ -67,7 +67,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     clocks = {code: Clock() for code in sources()}
 
     def timed(
-        source: Source, transport: Transport, environ: Mapping[str, str] | None, most: int, states: object
+        source: Source, transport: Transport, environ: Mapping[str, str] | None, most: int, turns: object
     ) -> Trials:
         clock = clocks[source.code]
         return Trials(source, transport, environ, most, clock.tick, clock.sleep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import urllib.request
@@ -16,11 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster._core.errors import DagsterUserCodeUnreachableError
-from dagster._grpc.client import DagsterGrpcClient
-from dagster._grpc.types import CanCancelExecutionRequest
 
-from orchestration import code_server, dagster_home, event_log
+from orchestration import dagster_home, recording, up
 from tests.stand_ins.ports import free_port
 
 SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
@@ -34,8 +32,6 @@ class Ui:
 
     url: str
     home: Path
-    code_socket: Path
-    """Where its code server listens."""
     start_daemon: Callable[[], subprocess.Popen[bytes]]
     """Starts the code server, where it does not run, and the daemon in its process group, which the runs are in too."""
     started: list[subprocess.Popen[bytes]]
@@ -85,18 +81,6 @@ class Ui:
         found = self.ask(query, f={"tags": wanted})["runsOrError"]["results"]
         return {run["id"]: run["status"] for run in found}
 
-    def is_told_to_end(self, run: str) -> bool:
-        """Whether a run whose process is stopped has been told to end.
-
-        Telling it waits for the process, and meanwhile the code server answers no question about its runs.
-        """
-        asked = CanCancelExecutionRequest(run_id=run)
-        try:
-            DagsterGrpcClient(socket=str(self.code_socket)).can_cancel_execution(asked, timeout=5)
-        except DagsterUserCodeUnreachableError:
-            return True
-        return False
-
     def partitions(self, asset: list[str]) -> dict[str, set[str]]:
         """Days by status of an asset."""
         query = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k) { ... on AssetNode {
@@ -128,26 +112,28 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
     Schedules and what follows by condition are stopped before the daemon starts, so that only what a test asks for is
     run.
     """
-    port = free_port()
+    port, code_port = free_port(), free_port()
     environ = {
         **os.environ,
         "EMDS_HOME": str(home),
         **settings,
+        "DAGSTER_CODE_HOST": "127.0.0.1",
+        "DAGSTER_CODE_PORT": str(code_port),
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
     for name in ("EMDS_NOW", "EMDS_FEEDS"):
         environ.pop(name, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DAGSTER_HOME", "")
-        instance = event_log.instance(home)
+        instance = recording.instance(home)
         assert instance is not None
         instance.dispose()
-        commands = code_server.commands(dagster_home.ROOT, port, "127.0.0.1")
+        patch.setenv("DAGSTER_CODE_HOST", "127.0.0.1")
+        commands = up.dagster_commands(code_port, port)
     file = home / "dagster" / "dagster.yaml"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join((configuration or {}).get(line.partition(":")[0], line) for line in lines))
     environ["DAGSTER_HOME"] = str(home / "dagster")
-    listens_at = Path(commands["code"][commands["code"].index("--socket") + 1])
     log = (home / "servers.log").open("wb")
 
     children: list[subprocess.Popen[bytes]] = []
@@ -162,12 +148,11 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
 
     def start_code_server() -> int:
         if not code or code[-1].poll() is not None:
-            listens_at.unlink(missing_ok=True)
             code.append(start("code"))
-            until(listens_at.exists, bool)
+            until(lambda: _listens(code_port), bool)
         return code[-1].pid
 
-    server = Ui(f"http://127.0.0.1:{port}", home, listens_at, lambda: start("daemon", start_code_server()), children)
+    server = Ui(f"http://127.0.0.1:{port}", home, lambda: start("daemon", start_code_server()), children)
     try:
         start_code_server()
         start("webserver")
@@ -183,6 +168,11 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         for child in children:
             child.wait(30)
         log.close()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _reachable(url: str) -> bool:

@@ -17,8 +17,8 @@ from api.access.accounts.sign_ups import SignUp
 from api.access.accounts.store import Accounts
 from api.access.diagnosis import access_faults
 from api.settings import Facilitator, Settings
-from assets.payments import payments_asset
 from orchestration.cli import main
+from orchestration.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
 from warehouse.clock import DAY
 
@@ -117,9 +117,8 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
 
 def _materialised() -> tuple[bool, int]:
     """Whether the asset's check passes, and how many answers it found without money."""
-    from orchestration.reconcile import counts
-
-    result = dg.materialize([payments_asset()], resources={"reconcile": counts})
+    (payments,) = (asset for asset in service_assets(publishes=False) if asset.key == PAYMENTS)
+    result = dg.materialize([payments])
     check = result.get_asset_check_evaluations()[0]
     return check.passed, int(check.metadata["unproven"].value) if "unproven" in check.metadata else 0
 

@@ -13,7 +13,7 @@ import pytest
 from assets.documents.publish import publish
 from assets.ingest.context import PipelineContext
 from assets.sources import feed
-from orchestration import backfill, commands, event_log, retention
+from orchestration import backfill, commands, recording, retention
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.cli import main
@@ -49,7 +49,7 @@ def tasks() -> list[Task]:
 
 
 def garbage_in_dagsters_storage(home: Path) -> None:
-    instance = event_log.instance(home)
+    instance = recording.instance(home)
     assert instance is not None
     instance.dispose()
     for path in (home / "dagster").rglob("*.db"):

@@ -14,7 +14,7 @@ import yaml
 
 from api.endpoints import ENDPOINTS
 from api.settings import Settings
-from orchestration import cli
+from orchestration import cli, verbs
 from orchestration.settings import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
@@ -38,21 +38,21 @@ def test_the_file_is_as_the_compose_specification_publishes(environ: dict[str, s
 
 def test_one_machine_starts_what_it_did_and_the_fleet_nothing_of_it() -> None:
     alone = started({})
-    assert set(alone) == {"pipeline", "api"}
+    assert set(alone) == {"one-fill", "one-code", "one-webserver", "one-daemon", "api"}
     for service in alone.values():
         assert service["volumes"] == ["warehouse:/data", "public:/public"]
         assert "image" not in service
         assert "networks" not in service
         assert "EMDS_HOME" not in service["environment"], "the image's: /data"
     fleet = started(FLEET, "fleet")
-    assert set(fleet) == set(SERVICES) - {"pipeline", "api"}
+    assert set(fleet) == set(SERVICES) - set(alone)
     servers = {"postgres", "store", "code", "webserver", "daemon", "replica", "web"}
     assert set(fleet) == servers | {"bucket", "fill"}
     assert fleet["replica"]["deploy"]["replicas"] == 3
     assert {name for name, service in fleet.items() if service["restart"] == "no"} == {"bucket", "fill"}
 
 
-@pytest.mark.parametrize("name", ["pipeline", "api"])
+@pytest.mark.parametrize("name", ["one-code", "api"])
 def test_one_machine_is_handed_every_setting_and_none_is_set_by_it(name: str) -> None:
     environ = {key: value for key, value in started({})[name]["environment"].items() if key in settings.BY_NAME}
     assert set(environ) == set(settings.BY_NAME) - TESTS_OWN - {"EMDS_HOME", "EMDS_LOCAL", "EMDS_RUN_IMAGE"}
@@ -114,12 +114,16 @@ def test_a_command_is_a_verb_with_its_options(name: str) -> None:
     assert command[0] == "emds"
     args = cli._parser().parse_args(command[1:])
     if name in ("webserver", "daemon"):
-        host, port = args.code.split(":")
-        listens = SERVICES[host]["command"]
+        environ = SERVICES[name]["environment"]
+        listens = SERVICES[environ["DAGSTER_CODE_HOST"]]["command"]
+        port = environ["DAGSTER_CODE_PORT"]
         assert listens[listens.index("--port") + 1] == port == SERVICES["code"]["healthcheck"]["test"][-1]
+        assert (ROOT / args.options[args.options.index("--workspace") + 1]).exists()
+    if name in ("code", "webserver", "daemon"):
+        assert args.program in verbs.PROGRAMS
+        assert SERVICES[f"one-{name}"]["command"] == command
     if name in ("code", "webserver"):
-        assert args.host == "0.0.0.0"
-        assert args.port
+        assert args.options[args.options.index("--host") + 1] == "0.0.0.0"
 
 
 def test_nothing_starts_before_what_it_needs() -> None:

@@ -14,10 +14,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import checks, runless_events
-from assets.partitions import asset_key, days_of
+from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import backfill, commands, dagster_home, event_log, partition_status, retention
+from orchestration import backfill, commands, dagster_home, partition_status, recording, retention
 from orchestration.resources import open_context
 from tests.stand_ins.postgres import Postgres, programs
 from warehouse.errors import StorageError
@@ -52,21 +51,20 @@ def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
     assert commands.run(backfill.plan([FEED], date(2026, 11, 17), None)) == 0
     assert not (home / "dagster" / "history").exists(), "no SQLite"
     assert "127.0.0.1" not in (home / "dagster" / "dagster.yaml").read_text()
-    instance = event_log.instance(home)
+    instance = recording.instance(home)
     assert instance is not None
     with instance:
         assert "Postgres" in type(instance.event_log_storage).__name__
         marked = instance.get_materialized_partitions(asset_key(FEED))
         assert marked == {f"2026-11-{day}" for day in (17, 18, 19, 20)}
-        outcomes = checks.last_outcomes(instance, FEED, days_of(FEED, ["2026-11-19"]), paired=False)
-        assert outcomes == {(name, "2026-11-19"): True for name in ("believed", "complete", "steady")}
-        for passed in (False, True):
-            evaluation = dg.AssetCheckEvaluation(asset_key(FEED), "complete", passed, partition="2026-11-19")
-            runless_events.report(instance, [evaluation])
-        assert retention.purge_runless(instance) >= 2
-        assert retention.purge_checks(instance, time.time()) == 0
+        (run,) = instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE))
+        kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+        judged = [e.dagster_event.asset_check_evaluation_data for e in instance.all_logs(run.run_id, of_type=kinds)]
+        passed = {e.check_name for e in judged if e.passed and e.partition == "2026-11-19"}
+        assert passed == {"believed", "complete", "steady"}
+        assert retention.purge_runs(instance, time.time() + 86_400) == 1
         assert instance.get_materialized_partitions(asset_key(FEED)) == marked
-        assert list(partition_status.differences(instance, open_context())) == []
+        assert list(partition_status.unmarked(instance, open_context())) == []
 
 
 def test_the_owners_own_file_is_left_alone_and_must_read_the_address(home: Path) -> None:

@@ -13,9 +13,9 @@ from tests.orchestration.conftest import in_simulated
 _OPENER = """
 import sys
 from pathlib import Path
-from orchestration import event_log
+from orchestration import recording
 sys.stdin.readline()
-instance = event_log.instance(Path(sys.argv[1]))
+instance = recording.instance(Path(sys.argv[1]))
 print(instance is not None and instance.get_runs_count(), flush=True)
 """
 

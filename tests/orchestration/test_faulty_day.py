@@ -53,7 +53,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 def ask_all(pipeline: PipelineContext) -> None:
     """One scheduled run of every feed: the days it may still revise, and today."""
     for task in backfill.plan(FEEDS, None, None):
-        refresh(pipeline, ingest_days(pipeline, feed(task.feed), backfill.days_of(task)))
+        refresh(pipeline, ingest_days(pipeline, feed(task.feed), backfill.days_of(task)).zones)
 
 
 def states_of(client: FlaskClient) -> dict[str, tuple[str, str]]:

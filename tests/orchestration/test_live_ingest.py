@@ -18,7 +18,7 @@ from assets.fetch import live
 from assets.fetch.live import Live, TransferLimits
 from assets.fetch.session import Session
 from assets.sources import sources
-from orchestration import backfill, cli, event_log, resources
+from orchestration import backfill, cli, recording, resources
 from warehouse import health
 from warehouse.clock import now
 from warehouse.storage import Folder
@@ -125,7 +125,7 @@ def test_every_failure_is_told_and_nothing_is_written(
         live, "Live", lambda contact: Live(contact, TransferLimits(connect=1, silence=1, whole=5), stand_ins)
     )
     monkeypatch.setattr(backfill, "run", partial(backfill.run, workers=1))  # here, where the stand-ins are known
-    monkeypatch.setattr(event_log, "instance", lambda home: None)  # Dagster's record has tests of its own
+    monkeypatch.setattr(recording, "instance", lambda home: None)  # Dagster's record has tests of its own
     pauses: list[float] = []
     monkeypatch.setattr(resources, "Session", partial(Session, sleep=pauses.append))
 

@@ -1,4 +1,4 @@
-"""Dagster's partitions equal the warehouse, in both directions, whatever brought the rows. No late annotations."""
+"""What the command line brought is marked in Dagster; `emds repair` marks the rest. No late annotations."""
 
 import shutil
 from datetime import date
@@ -7,16 +7,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import first_days
-from assets.event_tables import EVENTS, delete_events, tables
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import backfill, commands, event_log, partition_status
+from orchestration import backfill, commands, partition_status, recording
 from orchestration.cli import main
 from orchestration.resources import open_context
 from tests.orchestration.conftest import in_simulated
-from warehouse import layout
-from warehouse.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 CHOSEN = ("neso.generation", "elexon.demand", "nyiso.load", "entsoe.capacity", "aemo.price_and_demand")
@@ -41,76 +37,67 @@ def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def differences(home: Path) -> list[str]:
-    with event_log.instance(home) as instance:
-        return list(partition_status.told(partition_status.differences(instance, open_context())))
+def unmarked(home: Path) -> list[str]:
+    with recording.instance(home) as instance:
+        return [str(found) for found in partition_status.unmarked(instance, open_context())]
 
 
-def test_what_is_held_is_marked_and_what_is_marked_is_held(home: Path) -> None:
-    assert differences(home) == []
-    with event_log.instance(home) as instance:
+def test_what_is_held_is_marked(home: Path) -> None:
+    assert unmarked(home) == []
+    with recording.instance(home) as instance:
         marked = {name: instance.get_materialized_partitions(asset_key(feeds()[name])) for name in CHOSEN}
-        keys = {name: min(marked[name]) for name in CHOSEN}
-    assert keys["neso.generation"] == "2026-11-14"
-    assert keys["entsoe.capacity"] == "2026"
-    assert keys["aemo.price_and_demand"] == "2026-11-01", "a monthly file brings its whole month"
+    assert min(marked["neso.generation"]) == "2026-11-14"
+    assert min(marked["entsoe.capacity"]) == "2026"
+    assert min(marked["aemo.price_and_demand"]) == "2026-11-01", "a monthly file brings its whole month"
+
+
+def test_a_second_run_records_its_verdicts_anew(home: Path) -> None:
+    """Dagster takes a check's evaluation of a partition without a run only once."""
+    feed = feeds()["nyiso.load"]
+    for _ in range(2):
+        assert commands.run(backfill.plan([feed], date(2026, 11, 20), None)) == 0
+    with recording.instance(home) as instance:
+        runs = instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE), limit=2)
+        kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+        of_runs = [
+            {
+                (e.dagster_event.asset_check_evaluation_data.check_name)
+                for e in instance.all_logs(r.run_id, of_type=kinds)
+            }
+            for r in runs
+        ]
+    assert of_runs == [{"believed", "complete", "steady", "agrees", "fresh"}] * 2
 
 
 def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home: Path) -> None:
-    names = ["published/latest", "published/brief", "published/catalogue", "published/snapshot", "geo/live"]
-    names += ["geo/zones", "geo/plants", "analyst/warehouse_duckdb", "measured_publishers", "accounts/payments"]
-    with event_log.instance(home) as instance:
+    names = ["published/catalogue", "published/snapshot", "geo/live", "geo/zones", "geo/plants"]
+    names += ["analyst/warehouse_duckdb", "measured_publishers", "accounts/payments", "accounts/webhooks"]
+    with recording.instance(home) as instance:
+        recording.materialise_the_rest(instance)
         for name in names:
             assert instance.get_latest_materialization_event(dg.AssetKey(name.split("/"))) is not None, name
+        latest = instance.get_materialized_partitions(dg.AssetKey(["published", "latest"]))
+    assert {"GB", "US-NYISO"} <= latest
     assert (home / "warehouse.duckdb").exists()
 
 
-def test_rows_that_dagster_does_not_know_are_found(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    feed = feeds()["elexon.demand"]
-    gone = (EVENTS.c.asset_key == asset_key(feed).to_string()) & (EVENTS.c.partition == "2026-11-16")
-    with event_log.instance(home) as instance, tables(instance) as connection:
-        delete_events(connection, gone)
-    assert differences(home) == ["elexon.demand 2026-11-16: 48 rows held, but not materialised in Dagster"]
-    assert main(["doctor"]) == 1
-    assert "elexon.demand 2026-11-16: 48 rows held" in capsys.readouterr().out
-
-
-def test_partitions_without_rows_are_found_and_forgotten_by_the_next_run(home: Path) -> None:
-    feed, storage = feeds()["nyiso.load"], Folder(home)
-    for key in storage.keys(layout.series_prefix("demand", "US-NYISO")):
-        storage.delete(key)
-    found = f"{feed.id} 2026-11-14 to 2026-11-20: materialised in Dagster in 7 partitions, but no row is held"
-    assert found in differences(home)
-    with event_log.instance(home) as instance:
-        instance.report_runless_asset_event(dg.AssetMaterialization(asset_key(feed), partition="2026-11-13"))
-    commands.run(backfill.plan([feed], date(2026, 11, 13), date(2026, 11, 20)))
-    assert not [line for line in differences(home) if line.startswith(feed.id)]
-
-
-def test_repair_marks_what_an_older_release_held_and_forgets_what_is_gone(
+def test_rows_that_dagster_does_not_know_are_found_and_repair_marks_them(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Dagster's record of an older release: other days, and no first day noted."""
-    storage = Folder(home)
-    with event_log.instance(home) as instance:
-        marked = {name: instance.get_materialized_partitions(asset_key(feeds()[name])) for name in CHOSEN}
-        with tables(instance) as connection:
-            delete_events(connection, EVENTS.c.partition.is_not(None))
-        gone = dg.AssetMaterialization(asset_key(feeds()["elexon.demand"]), partition="2026-12-24")
-        instance.report_runless_asset_event(gone)
-    noted = first_days.load(storage)
-    storage.delete(layout.FIRST_DAYS)
+    feed = feeds()["elexon.demand"]
+    with recording.instance(home) as instance:
+        instance.wipe_assets([asset_key(feed)])
+    days = [f"2026-11-{day}" for day in range(14, 21)]
+    assert [line.split(":")[0] for line in unmarked(home)] == [f"elexon.demand {day}" for day in days]
     assert main(["doctor"]) == 1
     told = capsys.readouterr().out
-    assert "elexon.demand 2026-12-24: materialised in Dagster, but no row is held" in told
-    assert "elexon.demand 2026-11-14 to 2026-11-20:" in told
+    assert "elexon.demand 2026-11-16: 48 rows held, but not materialised in Dagster" in told
     assert "`emds repair` brings" in told
     assert main(["repair"]) == 0
-    assert differences(home) == []
-    assert first_days.load(storage) == noted
-    with event_log.instance(home) as instance:
-        assert {n: instance.get_materialized_partitions(asset_key(feeds()[n])) for n in CHOSEN} == marked
-        record = dg.AssetRecordsFilter(asset_key=asset_key(feeds()["elexon.demand"]), asset_partitions=["2026-11-16"])
+    assert unmarked(home) == []
+    with recording.instance(home) as instance:
+        assert instance.get_materialized_partitions(asset_key(feed)) == set(days)
+        record = dg.AssetRecordsFilter(asset_key=asset_key(feed), asset_partitions=["2026-11-16"])
         made = instance.fetch_materializations(record, limit=1).records[0].asset_materialization
     assert made is not None
     assert made.metadata["dagster/partition_row_count"].value == 48

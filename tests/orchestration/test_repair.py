@@ -238,7 +238,7 @@ def test_a_repair_that_could_not_publish_or_open_dagster_says_so(
         assert main(["repair"]) == 1
     (tmp_path / "dagster").mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr("orchestration.event_log.instance", lambda _: None)
+        patch.setattr("orchestration.recording.instance", lambda _: None)
         assert main(["repair"]) == 1
     assert "Dagster's partitions could not be brought in line" in capsys.readouterr().out
 

@@ -1,7 +1,9 @@
 """The webhook gets which run failed and why: the reason itself. No late annotations."""
 
 import json
+import os
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -9,7 +11,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration.sensors import outage_begins, outage_ends
+from orchestration import sensors
+from orchestration.resources import open_context
+from warehouse import clock, health
+from warehouse.errors import UNKNOWN_MEMBER
+from warehouse.health import Health
 
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 
@@ -40,20 +46,30 @@ def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[dict
         thread.join()
 
 
-def run_of(step: dg.OpDefinition, name: str = "caiso_every_5m") -> None:
-    """Runs this step as a feed's job and lets the sensors see how it ended."""
+class Watch:
+    """Runs a step as a feed's job over an instance, and lets the sensor look afterwards."""
 
-    @dg.job(name=name, tags={"source": "caiso", "dagster/asset_partition_range_start": "2026-01-01"})
-    def job() -> None:
-        step()
+    def __init__(self, home: Path) -> None:
+        self.pipeline = open_context({"EMDS_HOME": str(home), "EMDS_RAW_DAYS": "7"})
+        self.instance = dg.DagsterInstance.ephemeral()
+        self.since = time.time()
 
-    with dg.DagsterInstance.ephemeral() as instance:
-        run = job.execute_in_process(instance=instance, raise_on_error=False)
-        kinds = (dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS)
-        (event,) = [e for e in run.all_events if e.event_type in kinds]
-        name = "outage_ends" if run.success else "outage_begins"
-        context = dg.build_run_status_sensor_context(name, event, instance, run.dagster_run)
-        outage_ends(context) if run.success else outage_begins(context.for_run_failure())
+    def run(self, step: dg.OpDefinition, name: str = "caiso_every_1h") -> None:
+        @dg.job(name=name, tags={"source": "caiso", "dagster/asset_partition_range_start": "2026-01-01"})
+        def job() -> None:
+            step()
+
+        job.execute_in_process(instance=self.instance, raise_on_error=False)
+        self.look()
+
+    def look(self) -> None:
+        since, self.since = self.since, time.time()
+        sensors.look(self.instance, self.pipeline, os.environ["EMDS_ALERT_WEBHOOK"], since)
+
+
+@pytest.fixture
+def watch(heard: list[dict[str, object]], tmp_path: Path) -> Watch:
+    return Watch(tmp_path)
 
 
 @dg.op
@@ -84,41 +100,73 @@ def broken() -> None:
         (broken, "KeyError: 'zone'"),
     ],
 )
-def test_the_reason_is_told(heard: list[dict[str, object]], step: dg.OpDefinition, reason: str) -> None:
-    run_of(step)
+def test_the_reason_is_told(heard: list[dict[str, object]], watch: Watch, step: dg.OpDefinition, reason: str) -> None:
+    watch.run(step)
     (message,) = heard
     assert message["reason"] == reason
-    assert (message["job"], message["source"], message["partitions"]) == ("caiso_every_5m", "caiso", ["2026-01-01"])
+    assert (message["job"], message["source"], message["partitions"]) == ("caiso_every_1h", "caiso", ["2026-01-01"])
 
 
-def test_without_a_webhook_nobody_is_told(heard: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_webhook_nobody_is_told(
+    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("EMDS_ALERT_WEBHOOK")
-    run_of(changed)
+    with dg.build_sensor_context(instance=watch.instance, resources={"warehouse": watch.pipeline}) as context:
+        assert "not set" in str(sensors.outages(context).skip_message)
     assert heard == []
 
 
-def test_a_mistake_in_the_launchpad_of_history_is_no_outage(heard: list[dict[str, object]]) -> None:
-    run_of(changed, "history")
-    assert heard == []
-
-
-def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]]) -> None:
+def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]], watch: Watch) -> None:
     for step in (works, silent, changed, silent, works, works, changed):
-        run_of(step)
+        watch.run(step)
     assert [(m["event"], m["job"]) for m in heard] == [
-        ("outage", "caiso_every_5m"),
-        ("recovered", "caiso_every_5m"),
-        ("outage", "caiso_every_5m"),
+        ("outage", "caiso_every_1h"),
+        ("recovered", "caiso_every_1h"),
+        ("outage", "caiso_every_1h"),
     ]
     assert heard[1]["since"] == heard[0]["since"]
 
 
 def test_an_outage_that_could_not_be_told_is_told_at_the_next_failure(
-    heard: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
+    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("EMDS_ALERT_WEBHOOK", "http://127.0.0.1:9/nobody")
         with pytest.raises(OSError, match="refused"):
-            run_of(silent)
-    run_of(silent)
+            watch.run(silent)
+    watch.run(silent)
     assert [m["event"] for m in heard] == ["outage"]
+
+
+def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
+    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = clock.instant("2026-11-20T12:00:00Z")
+
+    def at(now: int, until: int, error: str) -> None:
+        monkeypatch.setenv("EMDS_NOW", str(now))
+        zone = Health("nyiso.load", "US-NYISO", now, error, now if error else 0, until, reached={"demand": until})
+        health.note(watch.pipeline.storage, "nyiso", [zone])
+        watch.look()
+
+    at(noon, noon, "")
+    at(noon + 900, noon, "mis.nyiso.com answers 503")
+    at(noon + 3600, noon, "mis.nyiso.com answers 503")
+    at(noon + 7200, noon, "mis.nyiso.com answers 503")
+    at(noon + 7500, noon + 7500, "")
+    told = [(m["event"], m["job"], m.get("source"), m.get("reason")) for m in heard]
+    assert told == [
+        ("outage", "nyiso.load", "nyiso", "mis.nyiso.com answers 503"),
+        ("recovered", "nyiso.load", None, None),
+    ]
+
+
+def test_a_member_that_no_table_has_is_told(
+    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock.instant("2026-11-20T12:00:00Z")
+    monkeypatch.setenv("EMDS_NOW", str(now))
+    zone = Health("nyiso.load", "US-NYISO", now, f"{UNKNOWN_MEMBER}ZONE Q", now, now, reached={"demand": now})
+    health.note(watch.pipeline.storage, "nyiso", [zone])
+    watch.look()
+    assert [(m["job"], m["reason"]) for m in heard] == [("nyiso.load", f"{UNKNOWN_MEMBER}ZONE Q")]

@@ -18,8 +18,8 @@ import orjson
 import pytest
 import zstandard
 
-from assets.static_side import static_side_asset
 from orchestration import commands
+from orchestration.service_assets import STATIC_SIDE, service_assets
 from orchestration.static_side import publish, run
 from orchestration.static_side.folder import FolderTarget
 from orchestration.static_side.publication import (
@@ -376,7 +376,7 @@ def test_the_pipeline_publishes_where_a_target_is_set(
     assert counts is not None
     assert (counts["files"], counts["current"]) == (2, 1)
     assert manifest_of(FolderTarget(tmp_path / "public side").get)["mode"] == "live"
-    asset = static_side_asset(automatic=True)
-    done = dg.materialize_to_memory([asset], resources={"publish_files": dg.ResourceDefinition(lambda _: run.counts)})
+    (asset,) = (asset for asset in service_assets(publishes=True) if asset.key == STATIC_SIDE)
+    done = dg.materialize_to_memory([asset])
     assert done.success
     assert done.asset_materializations_for_node("published__static_side")[0].metadata["files"].value == 2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import home_lock, up
+from orchestration import up
 from tests.orchestration.test_up_stops import PROGRAM, until_up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
@@ -108,5 +108,5 @@ def test_a_second_up_over_a_home_names_the_first_and_does_nothing(
     assert sorted(home.rglob("*")) == before
     running.send_signal(signal.SIGKILL)
     running.wait(30)
-    with home_lock.held(home):
+    with up.lock(home):
         pass

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import logs, ports, supervisor, up
+from orchestration import ports, servers, up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
 from warehouse.errors import StorageError
@@ -43,11 +43,11 @@ from orchestration import serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 up._fill = lambda days, recordings: None
 serve.command = lambda port, host: [sys.executable, "-c", server, str(port), f"{folder}/api"]
-up._dagster_commands = lambda port, host: {
+up.dagster_commands = lambda code, port: {
     "webserver": [sys.executable, "-c", server, str(port), f"{folder}/ui"],
     "daemon": [sys.executable, "-c", "import time; print('the daemon', flush=True); time.sleep(600)"],
 }
-sys.exit(up.up(api, "127.0.0.1", ui, "127.0.0.1", 1, None))
+sys.exit(up.up(api, "127.0.0.1", ui, 1, None))
 """
 
 
@@ -141,11 +141,11 @@ def test_a_server_that_ends_is_restarted_and_takes_none_along(
     assert all_end(tmp_path, "api", "ui")
     errors = running.stderr.read() if running.stderr else ""
     server = "webserver" if name == "ui" else "api"
-    assert f"emds: {server} ended (signal SIGKILL); restarted in 1 s, the others go on" in errors
+    assert f"emds: {server} ended (-9); started again in 1 s" in errors
 
 
 def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    supervised = supervisor.Supervisor(tmp_path, logs.Logs(None))
+    supervised = servers.Servers(tmp_path, None)
     server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
     for wait in (1, 2, 4, 8):
         server.process.wait(30)
@@ -155,9 +155,9 @@ def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str])
         assert before + wait <= server.restart_at <= time.monotonic() + wait
         server.restart_at = 0.0
         supervised.tend()
-    supervised.servers[0].process.wait(30)
-    assert capfd.readouterr().err.count("emds: daemon ended (exit code 3); restarted in") == 4
-    server.started_at -= supervisor.STEADY_S
+    supervised.running[0].process.wait(30)
+    assert capfd.readouterr().err.count("emds: daemon ended (3); started again in") == 4
+    server.started_at -= servers.STEADY_S
     supervised.tend()
     assert server.deaths == 1, "it had run for long"
 
@@ -165,7 +165,7 @@ def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str])
 def test_a_server_that_cannot_be_started_again_is_tried_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    supervised = supervisor.Supervisor(tmp_path, logs.Logs(None))
+    supervised = servers.Servers(tmp_path, None)
     server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
     server.process.wait(30)
     supervised.tend()
@@ -195,7 +195,7 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
             assert f"logs:    {tmp_path}/logs" in shown
             assert "curl -H 'Authorization: Bearer emds_test'" in shown
             os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
-            while "webserver ended (signal SIGKILL)" not in shown:
+            while "webserver ended (-9)" not in shown:
                 shown += os.read(screen, 1000).decode()
             assert f"-- {tmp_path}/logs/webserver.log" in shown, "what it said last is shown when it ends"
             process.send_signal(signal.SIGTERM)
@@ -206,19 +206,20 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
 
 
 def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MOST_BYTES", 100)
-    kept = logs.Logs(tmp_path / "logs")
-    path = kept.of("api")
-    assert path
-    with path.open("ab", buffering=0) as server:
-        server.write(b"a" * 90)
-        kept.bound()
-        server.write(b"b" * 90)
-        kept.bound()
-        server.write(b"c")
-    assert path.read_bytes() == b"c"
-    assert path.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
-    assert kept.ends() == f"-- {path}\nc\n"
+    monkeypatch.setattr(servers, "MOST_LOG_BYTES", 100)
+    supervised = servers.Servers(tmp_path, tmp_path / "logs")
+    server = supervised.start("api", [sys.executable, "-c", "import time; time.sleep(600)"])
+    assert server.log
+    with server.log.open("ab", buffering=0) as stream:
+        stream.write(b"a" * 90)
+        supervised.tend()
+        stream.write(b"b" * 90)
+        supervised.tend()
+        stream.write(b"c")
+    supervised.stop()
+    assert server.log.read_bytes() == b"c"
+    assert server.log.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
+    assert servers.tail(server) == f"-- {server.log}\nc\n"
 
 
 def test_a_taken_port_is_told_before_anything_starts() -> None:

@@ -52,14 +52,13 @@ def test_a_port_that_is_taken_is_told_in_a_sentence(
     monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("the server would have been started"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for verb in (["serve"], ["dagster", "code"], ["dagster", "webserver", "--code", "code:3030"]):
-            assert main([*verb, "--port", str(port)]) == 1
-            told = capsys.readouterr().err
-            assert told == f"emds: port {port} is taken (Address already in use): choose another with --port\n"
+        assert main(["serve", "--port", str(port)]) == 1
+        told = capsys.readouterr().err
+        assert told == f"emds: port {port} is taken (Address already in use): choose another with --port\n"
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize("verb", ["doctor", "ingest", "publish", "serve", "dagster code", "copy"])
+@pytest.mark.parametrize("verb", ["doctor", "ingest", "publish", "serve", "dagster dagster", "copy"])
 @pytest.mark.parametrize("place", ["file", "below/nothing"])
 def test_a_home_that_is_no_folder_is_named(
     verb: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -67,7 +66,7 @@ def test_a_home_that_is_no_folder_is_named(
     (tmp_path / "file").touch()
     (tmp_path / "below").symlink_to("/proc")
     home = (tmp_path / place).resolve()
-    argv = [*verb.split(), *(("--port", str(free_port())) if verb in ("serve", "dagster code") else ())]
+    argv = [*verb.split(), *(("--port", str(free_port())) if verb == "serve" else ())]
     if verb == "copy":
         in_simulated(monkeypatch, tmp_path / "from")
         assert main(["publish"]) == 0
@@ -99,7 +98,6 @@ def test_an_instant_that_is_none_is_named(
         ("probe --requests many", "argument --requests: 'many' is no number from 0 to 20000"),
         ("up --port x", "argument --port: 'x' is no port from 0 to 65535"),
         ("serve --port 99999", "argument --port: '99999' is no port from 0 to 65535"),
-        ("dagster code --port 99999", "argument --port: '99999' is no port from 0 to 65535"),
         ("keys show x", "argument ID: 'x' is no number from 0 to 9223372036854775807"),
         ("keys quota 1 all", "argument N: 'all' is no number from 0 to 10000000, nor `usual`"),
     ],

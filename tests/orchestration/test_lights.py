@@ -1,0 +1,86 @@
+"""After three ticks of each schedule, evaluated in this process, what the UI shows: counted by GraphQL.
+
+Every check of a feed in order is evaluated, and none is skipped or red; no day is red; nothing was never materialised.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+
+from orchestration import backfill, commands, definitions, recording
+from orchestration.resources import open_context
+from tests.campaigns import lights
+from tests.orchestration.dagster_servers import Ui, serving
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning"),
+]
+SOURCES = ("neso", "nyiso", "eia", "ercot", "spp")
+"""Live feeds and slower ones, a day ahead, published a day and five days late, with a second feed and without."""
+TICKS = 3
+
+
+@pytest.fixture(scope="module")
+def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    """A filled warehouse over which every schedule of these publishers ticked three times."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, value in {"EMDS_HOME": str(home), "DAGSTER_HOME": ""}.items():
+            patch.setenv(name, value)
+        for name in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_SINCE"):
+            patch.delenv(name, raising=False)
+        patch.setattr(backfill, "WORKERS", 1)
+        feeds = [feed for code in SOURCES for feed in backfill.chosen(code, None)]
+        commands.run(backfill.plan(feeds, None, None, 8))
+        instance = recording.instance(home)
+        assert instance is not None
+        with instance:
+            _tick(instance)
+    with serving(home, {}) as servers:
+        yield servers
+
+
+def _tick(instance: dg.DagsterInstance) -> None:
+    loaded = definitions.build()
+    known = {code: source for code, source in open_context().sources.items() if code in SOURCES}
+    assert known
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    for schedule in loaded.get_repository_def().schedule_defs:
+        if not schedule.job_name.startswith(("live", *(f"{code}_every" for code in SOURCES))):
+            continue
+        for tick in range(TICKS):
+            at = now + timedelta(minutes=5 * tick)
+            with dg.build_schedule_context(instance=instance, scheduled_execution_time=at) as context:
+                asked = schedule.evaluate_tick(context).run_requests or ()
+            for request in asked:
+                job = loaded.resolve_job_def(schedule.job_name)
+                done = job.execute_in_process(
+                    instance=instance, tags=dict(request.tags), run_config=recording.QUIET, raise_on_error=False
+                )
+                assert done.success, schedule.name
+
+
+def test_every_check_of_a_feed_in_order_is_green_and_evaluated(ui: Ui) -> None:
+    found = {name: colour for name, colour in lights.checks(ui.url).items() if name.split("/")[0] in SOURCES}
+    counts = Counter(found.values())
+    assert set(counts) <= {"green", "amber"}, {name: colour for name, colour in found.items() if colour != "green"}
+    assert len(found) > 80
+    # The twin of SPP's five-minute prices states its newest hour only: its first day fills while it is asked.
+    assert {name for name, colour in found.items() if colour == "amber"} <= {"spp/lmp_rt complete"}
+
+
+def test_no_day_is_red(ui: Ui) -> None:
+    assert lights.partitions(ui.url)["red"] == 0
+
+
+def test_every_run_ended_well(ui: Ui) -> None:
+    assert {name.split()[1] for name in lights.runs(ui.url)} == {"SUCCESS"}
