@@ -11,11 +11,15 @@ import re
 from collections.abc import Iterable
 
 from assets.parsing.body import number, reading, table, text_of, without_cut_cell
-from assets.parsing.stamps import american_stamp
+from assets.parsing.members import Members
+from assets.parsing.stamps import american_stamp, iso_instant
+from assets.sources.spp.requests import ZONE
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.schema import Rows
 
 EASTERN = "SPP"
+AREAS = Members("balancing authority", "", {EASTERN: True, "SWPW": False}, ZONE)
+"""Whether it is ours."""
 LARGEST_WEST, LEAST_EAST = 5_000.0, 10_000.0
 """MW of load that tell the areas apart where a line does not name its own."""
 Columns = tuple[list[int], list[float]]
@@ -54,12 +58,17 @@ class Sheet:
 
     def _is_eastern(self, cells: list[str], area: int, load: int | None, rows: Rows) -> bool:
         if name := cells[area].strip():
-            return name == EASTERN
+            return bool(AREAS.find(rows, name, [self._instant(cells)]))
         megawatts = None if load is None else reading(cells[load], "load")
         if megawatts is None or LARGEST_WEST <= megawatts < LEAST_EAST:
             rows.dropped["a line without its area"] += 1
             return False
         return megawatts >= LEAST_EAST
+
+    def _instant(self, cells: list[str]) -> int:
+        """The instant of a line, or its interval's end."""
+        at = self.place("gmtintervalend", "gmtinterval", "gmttime")
+        return iso_instant(cells[at]) if self.names[at] == "gmttime" else american_stamp(cells[at])
 
     def nothing(self) -> FeedChanged | NotPublished:
         """What a file without a line of ours means."""
