@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+from pathlib import Path
 from typing import Any
 
 from api.http import busy_clients, cores, unreadable_requests
@@ -14,8 +15,8 @@ from api.settings import Settings
 
 # Each worker counts into files of this folder, and /metrics adds them up. prometheus_client reads the variable as it is
 # imported, which is after this.
-_counts = "" if "PROMETHEUS_MULTIPROC_DIR" in os.environ else tempfile.mkdtemp(prefix="emds-metrics-")
-os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", _counts)
+if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="emds-metrics-")
 unreadable_requests.answer_as_problems(Settings.from_environ(os.environ).base_url)
 
 # Threads, so that a facilitator that takes its time holds up one thread and not a worker; they start as they are
@@ -65,6 +66,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    """Remove the folder of counts, if it was made here."""
-    if _counts:
-        shutil.rmtree(_counts, ignore_errors=True)
+    """Remove the folder of counts, if it was made here: this file is read again at each reload."""
+    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    if folder.name.startswith("emds-metrics-"):
+        shutil.rmtree(folder, ignore_errors=True)
