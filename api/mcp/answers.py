@@ -25,7 +25,7 @@ from warehouse.clock import iso
 from warehouse.market import Metric
 from warehouse.zones import ZONES
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 """A tool's checked arguments."""
 
 
@@ -37,12 +37,12 @@ def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
     return body
 
 
-def list_zones(service: Service, _given: Given) -> ToolRequest:
+def list_zones(service: Service, _arguments: Arguments) -> ToolRequest:
     body = zones_with_metrics(service.catalogue)
     return ToolRequest("", "/v1/zones", lambda _sample: ToolAnswer(text.zones(body), orjson.dumps(body)))
 
 
-def get_status(service: Service, _given: Given) -> ToolRequest:
+def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
     def answer(_sample: bool) -> ToolAnswer:
         body = status(service.documents, service.catalogue, clock.now())
         return ToolAnswer(text.status(body), orjson.dumps(body | {"time": iso(body["now"])}))
@@ -50,26 +50,26 @@ def get_status(service: Service, _given: Given) -> ToolRequest:
     return ToolRequest("", "/v1/status", answer)
 
 
-def get_latest(service: Service, given: Given) -> ToolRequest:
-    zone = given["zone"]
+def get_latest(service: Service, arguments: Arguments) -> ToolRequest:
+    zone = arguments["zone"]
     document = published.document(service.documents, layout.latest(zone))
     answer = partial(_published, document, published.sample_latest, text.latest)
     return ToolRequest("latest", f"/v1/latest/{zone}", answer, "the price")
 
 
-def get_zone_brief(service: Service, given: Given) -> ToolRequest:
-    zone = given["zone"]
+def get_zone_brief(service: Service, arguments: Arguments) -> ToolRequest:
+    zone = arguments["zone"]
     document = published.document(service.documents, layout.brief(zone))
     answer = partial(_published, document, published.sample_brief, text.brief)
     return ToolRequest("brief", f"/v1/brief/{zone}", answer, "context and trend of one metric")
 
 
-def get_map_snapshot(service: Service, given: Given) -> ToolRequest:
+def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
     document = published.document(service.documents, layout.SNAPSHOT)
-    if given["metric"] is None and given["zones"] is None:
+    if arguments["metric"] is None and arguments["zones"] is None:
         answer = partial(_published, document, published.sample_snapshot, text.snapshot)
     else:
-        answer = partial(_filtered, service.catalogue, document, given["metric"], given["zones"])
+        answer = partial(_filtered, service.catalogue, document, arguments["metric"], arguments["zones"])
     return ToolRequest("snapshot", "/v1/map/snapshot", answer, "the price of each zone")
 
 
@@ -80,11 +80,11 @@ def _published(
     sample: bool,
 ) -> ToolAnswer:
     """A published document or its sample, worded once a publication."""
-    due = document.derive("stale_after", published.stale_after)
+    overdue_after = document.derive("stale_after", published.stale_after)
     form = published.sampled(document, "sample", sampled) if sample else document
-    sentences = form.derive("words", lambda shown: words(shown.json))
-    structured = form.derive("with times", lambda shown: orjson.dumps(text.with_times(shown.json)))
-    return ToolAnswer(sentences, structured, 1, due if clock.now() > due else None)
+    sentences = form.derive("words", lambda sent: words(sent.json))
+    structured = form.derive("with times", lambda sent: orjson.dumps(text.with_times(sent.json)))
+    return ToolAnswer(sentences, structured, 1, overdue_after if clock.now() > overdue_after else None)
 
 
 def _filtered(
@@ -97,8 +97,8 @@ def _filtered(
     """The snapshot of some metrics or zones."""
     whole = published.sample_snapshot(document.json) if sample else document.json
     body = published.filtered_snapshot(whole, None if sample else metrics, zones)
-    due = published.overdue_after(body)
-    stale_since = due if clock.now() > due else None
+    overdue_after = published.overdue_after(body)
+    stale_since = overdue_after if clock.now() > overdue_after else None
     if metrics is None:
         return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
     grouped = _by_instant(catalogue, body)
@@ -125,36 +125,38 @@ def _by_instant(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def find_window(service: Service, given: Given) -> ToolRequest:
+def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
-    zone = given["zone"]
-    question = WindowQuestion(zone, Metric(given["metric"]), given["hours"], given["within"], given["kind"])
+    zone = arguments["zone"]
+    question = WindowQuestion(
+        zone, Metric(arguments["metric"]), arguments["hours"], arguments["within"], arguments["kind"]
+    )
     windows.check(service.catalogue, question)
 
     def answer(sample: bool) -> ToolAnswer:
-        found = windows.answer(service.reader, service.catalogue, question, clock.now())
-        body = windows.sample(found.body) if sample else found.body
-        return ToolAnswer(text.window(body, zone), orjson.dumps(text.with_all_times(body)), int(found.available))
+        result = windows.answer(service.reader, service.catalogue, question, clock.now())
+        body = windows.sample(result.body) if sample else result.body
+        return ToolAnswer(text.window(body, zone), orjson.dumps(text.with_all_times(body)), int(result.available))
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
 
 
-def get_statistics(service: Service, given: Given) -> ToolRequest:
+def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
-    zone, name, metric = given["zone"], given["metric"], SERIES[given["metric"]]
+    zone, name, metric = arguments["zone"], arguments["metric"], SERIES[arguments["metric"]]
     if metric is Metric.CAPACITY:
         raise BadArguments("metric: not capacity, whose rows are yearly")
-    if given["market"] is not None and metric is not Metric.PRICE:
+    if arguments["market"] is not None and metric is not Metric.PRICE:
         raise BadArguments("market: only for price")
-    request = request_of(service, metric, (zone,), given)
+    request = request_of(service, metric, (zone,), arguments)
     if request.end - request.start > statistics.LONGEST:
         raise BadArguments("start: statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
         sampled = request._replace(sample=sample)
-        found = statistics.answer(service.reader, service.catalogue, sampled, given["above"], given["below"])
-        body = {**found.body, "sample": True} if sample else found.body
-        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_all_times(body)), found.rows)
+        result = statistics.answer(service.reader, service.catalogue, sampled, arguments["above"], arguments["below"])
+        body = {**result.body, "sample": True} if sample else result.body
+        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_all_times(body)), result.rows)
 
     holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
     return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)

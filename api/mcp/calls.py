@@ -98,21 +98,21 @@ def _failed(problem: Problem) -> Outcome:
 def _admit(service: Service, request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
     """Admit the call, answer it, settle it (`api.access.values`)."""
     call = _gate_call(request, tool, arguments, caller)
-    entry = service.gate.admit(call)
-    if isinstance(entry, Refusal):
-        return _refused(service, entry, call)
-    if isinstance(entry, Answer):
-        return _replayed(entry)
-    sample, settling = entry.method == "sample", False
+    grant = service.gate.admit(call)
+    if isinstance(grant, Refusal):
+        return _refused(service, grant, call)
+    if isinstance(grant, Answer):
+        return _replayed(grant)
+    sample, settling = grant.method == "sample", False
     try:
         answer = request.answer(sample)
         outcome = _worded(service, request, answer, sample)
         settling = True
     finally:
         if not settling:
-            entry.release()
-    due = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
-    settled = entry.settle(_stored(outcome, due) if entry.method == "payment" else Answer(200, due))
+            grant.release()
+    rows = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
+    settled = grant.settle(_stored(outcome, rows) if grant.method == "payment" else Answer(200, rows))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
     meta = _receipt(settled.headers)

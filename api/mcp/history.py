@@ -83,9 +83,9 @@ def _answer(service: Service, request: SeriesRequest, sample: bool) -> ToolAnswe
     if request.several:
         body |= _move_by_zone(rows)
     elif not page.count:
-        held = _held(service, request)
-        body |= {"held": held} if held else {}
-        lines.append(_held_words(held, page))
+        span = _stored_span(service, request)
+        body |= {"held": span} if span else {}
+        lines.append(_span_words(span, page))
     body["columns"], body["constant"] = columns(rows)
     if page.count:
         lines += table(rows, body["columns"], body["constant"])
@@ -114,7 +114,7 @@ def _next(page: Page, left_out: int) -> dict[str, int]:
     return {"start": page.request.start, "end": page.start}
 
 
-def _held(service: Service, request: SeriesRequest) -> dict[str, Any]:
+def _stored_span(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Return the first and last `ts` held of a series; empty where nothing is."""
     entry = service.catalogue.entry(request.zones[0], request.stored[0])
     first, last = entry.get("first"), entry.get("last")
@@ -159,28 +159,28 @@ def _stamps(ts: Sequence[int]) -> list[str]:
     return [f"{text.removesuffix(':00')}Z" for text in texts]
 
 
-def table(rows: Mapping[str, list[Any]], shown: Mapping[str, list[Any]], constant: Mapping[str, Any]) -> list[str]:
+def table(rows: Mapping[str, list[Any]], printed: Mapping[str, list[Any]], constant: Mapping[str, Any]) -> list[str]:
     """Return rows and their columns as lines of text, oldest first, below a line that says how to read them.
 
     Of means it says which were taken of less than their whole interval.
     """
     notes = []
     if "coverage" in rows:
-        shown, constant = columns({n: column for n, column in rows.items() if n not in ("samples", "coverage")})
+        printed, constant = columns({n: column for n, column in rows.items() if n not in ("samples", "coverage")})
         partial = [place for place, part in enumerate(rows["coverage"]) if part < 1][:20]
         stamps = _stamps([rows["ts"][place] for place in partial])
         words = ", ".join(f"{at} {rows['coverage'][place]:.2g}" for at, place in zip(stamps, partial, strict=True))
         notes = [f"Covered in part: {words}."] if partial else []
     ts = rows["ts"]
     if ts[0] > ts[-1]:
-        ts, shown = ts[::-1], {name: column[::-1] for name, column in shown.items()}
-    if shown.keys() == {"time", "value"} and (spans := _spans(ts, shown["value"], constant)):
+        ts, printed = ts[::-1], {name: column[::-1] for name, column in printed.items()}
+    if printed.keys() == {"time", "value"} and (spans := _spans(ts, printed["value"], constant)):
         step = RESOLUTIONS[constant["resolution"]] // 60
         how = f"Each line: the time of its first value, then one value each {step} min (- is missing)."
         return [how, *(f"{time} {' '.join(cells(values))}" for time, values in spans.items()), *notes]
-    texts = [cells(column) for name, column in shown.items() if name != "time"]
+    texts = [cells(column) for name, column in printed.items() if name != "time"]
     head = ["- is missing."] if any("-" in column for column in texts) else []
-    return [*head, " ".join(shown), *map(" ".join, zip(shown["time"], *texts, strict=True)), *notes]
+    return [*head, " ".join(printed), *map(" ".join, zip(printed["time"], *texts, strict=True)), *notes]
 
 
 def cells(column: Sequence[Any]) -> list[str]:
@@ -247,11 +247,11 @@ def _truncated(going_on: Mapping[str, int], limit: int) -> str:
     return f"TRUNCATED: more rows exist; call again with {named}, or ask for interval=1h or 1d."
 
 
-def _held_words(held: Mapping[str, Any], page: Page) -> str:
+def _span_words(span: Mapping[str, Any], page: Page) -> str:
     """Say which span is held where a window has no rows."""
-    if not held:
+    if not span:
         return "None are held yet for this zone and metric."
-    span = f"from {held['first_time']} to {held['last_time']}"
-    if page.start <= held["last"] and held["first"] < page.end:
-        return f"None begins in it of those held, {span}: widen the window."
-    return f"Held are intervals {span}: ask for a window in that span."
+    words = f"from {span['first_time']} to {span['last_time']}"
+    if page.start <= span["last"] and span["first"] < page.end:
+        return f"None begins in it of those held, {words}: widen the window."
+    return f"Held are intervals {words}: ask for a window in that span."

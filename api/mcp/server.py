@@ -159,21 +159,21 @@ class Server:
     def _resource(self, rpc: CheckedRequest, client: str) -> dict[str, str]:
         """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
         uri = _text(rpc.params, "uri")
-        entry = self.service.gate.admit(Call("/mcp", "", client))
-        if isinstance(entry, Refusal):
-            raise RpcError(LIMIT_REACHED, f"{entry.title}: {entry.detail}")
-        if isinstance(entry, Answer):  # only what is paid for is replayed
+        grant = self.service.gate.admit(Call("/mcp", "", client))
+        if isinstance(grant, Refusal):
+            raise RpcError(LIMIT_REACHED, f"{grant.title}: {grant.detail}")
+        if isinstance(grant, Answer):  # only what is paid for is replayed
             raise RpcError(INTERNAL_ERROR, "A free call was answered as a paid one")
         try:
             contents = reading.resource(self.service.catalogue, uri)
         except UnknownResource:
-            entry.release()
+            grant.release()
             code = INVALID_PARAMS if rpc.version == MODERN else RESOURCE_NOT_FOUND
             raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri}) from None
         except StorageError as error:
-            entry.release()
+            grant.release()
             raise RpcError(INTERNAL_ERROR, str(error)) from None
-        entry.settle(Answer(200, 1))
+        grant.settle(Answer(200, 1))
         return contents
 
 
@@ -235,5 +235,5 @@ def _list(method: str, version: str, settings: Settings) -> dict[str, Any]:
     }[method]
     icons = _icons(settings, version)
     dropped = ("title",) if version in _WITHOUT_TITLES else ()
-    shown = [{name: part for name, part in entry.items() if name not in dropped} for entry in entries]
-    return {member: [{**entry, **icons} for entry in shown]}
+    listed = [{name: part for name, part in entry.items() if name not in dropped} for entry in entries]
+    return {member: [{**entry, **icons} for entry in listed]}

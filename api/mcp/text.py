@@ -134,8 +134,8 @@ def snapshot(body: Mapping[str, Any]) -> str:
     """A line for each metric, instant and unit with the zones' values."""
     members = body["zones"]
     silent = [zone for zone, member in members.items() if not member["metrics"]]
-    shown = [member for member in members.values() if member["metrics"]]
-    return _snapshot(body["generated"], by_instant(members), silent, shown)
+    published = [member for member in members.values() if member["metrics"]]
+    return _snapshot(body["generated"], by_instant(members), silent, published)
 
 
 def snapshot_of_metrics(body: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ def snapshot_of_metrics(body: Mapping[str, Any]) -> str:
 
 
 def _snapshot(
-    generated: int, groups: Sequence[Mapping[str, Any]], silent: Sequence[str], shown: Iterable[Mapping[str, Any]]
+    generated: int, groups: Sequence[Mapping[str, Any]], silent: Sequence[str], published: Iterable[Mapping[str, Any]]
 ) -> str:
     count = len({zone for group in groups for zone in group["zones"]})
     lines = [f"Latest values of {count} zones, published at {iso(generated)}:"]
@@ -152,7 +152,7 @@ def _snapshot(
         values = ", ".join(f"{zone} {number(value)}" for zone, value in group["zones"].items())
         lines.append(f"{group['metric']} in {group['unit']} at {group['time']}: {values}")
     lines += [f"No values: {', '.join(silent)}."] if silent else []
-    return "\n".join([*lines, terms(shown)])
+    return "\n".join([*lines, terms(published)])
 
 
 def window(body: Mapping[str, Any], zone: str) -> str:

@@ -63,9 +63,9 @@ def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
     """What is asked for: one value for what must be given, a sample of what is paid."""
-    given = {"zones": _zones(endpoint)} if endpoint.answer == "SeriesOfZones" else {}
-    given |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
-    return given | ({"sample": "true"} if endpoint.paid else {})
+    query = {"zones": _zones(endpoint)} if endpoint.answer == "SeriesOfZones" else {}
+    query |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
+    return query | ({"sample": "true"} if endpoint.paid else {})
 
 
 def _zones(endpoint: Endpoint) -> str:
@@ -104,15 +104,15 @@ def _pandas(url: str) -> str:
 
 
 def _python(endpoint: Endpoint, url: str, body: str) -> str:
-    given = [f'"{url}"']
-    given += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _needs_key(endpoint) else []
-    given += [f"json={body}"] if body else []
-    call = ",\n    ".join([*given, "timeout=30"])
-    shown = "answer.json()" if _is_json(endpoint) else "answer.text" if _is_text(endpoint) else "len(answer.content)"
+    arguments = [f'"{url}"']
+    arguments += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _needs_key(endpoint) else []
+    arguments += [f"json={body}"] if body else []
+    call = ",\n    ".join([*arguments, "timeout=30"])
+    printed = "answer.json()" if _is_json(endpoint) else "answer.text" if _is_text(endpoint) else "len(answer.content)"
     head = "import os\n\nimport requests" if _needs_key(endpoint) else "import requests"
     return (
         f"{head}\n\nanswer = requests.{endpoint.method.lower()}(\n    {call},\n)\n"
-        f"answer.raise_for_status()\nprint({shown if endpoint.answer else 'answer.status_code'})"
+        f"answer.raise_for_status()\nprint({printed if endpoint.answer else 'answer.status_code'})"
     )
 
 
@@ -123,14 +123,14 @@ def _typescript(endpoint: Endpoint, url: str, body: str) -> str:
     options += [f"headers: {{ {', '.join(headers)} }}"] if headers else []
     options += [f"body: JSON.stringify({body})"] if body else []
     rest = ", {\n  " + ",\n  ".join(options) + ",\n}" if options else ""
-    shown = "await answer.json()" if _is_json(endpoint) else "await answer.text()"
+    printed = "await answer.json()" if _is_json(endpoint) else "await answer.text()"
     if not _is_json(endpoint) and not _is_text(endpoint):
-        shown = "(await answer.arrayBuffer()).byteLength"
+        printed = "(await answer.arrayBuffer()).byteLength"
     if not endpoint.answer:
-        shown = "answer.status"
+        printed = "answer.status"
     return (
         f'const answer = await fetch("{url}"{rest});\n'
-        f"if (!answer.ok) throw new Error(await answer.text());\nconsole.log({shown});"
+        f"if (!answer.ok) throw new Error(await answer.text());\nconsole.log({printed});"
     )
 
 
