@@ -13,7 +13,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -312,11 +313,7 @@ def ask(client: Client, asked: Asked, words: dict[str, str]) -> Answered:
     )
     if asked.path == "/v1/webhooks" and response.status_code == 201:
         words["WEBHOOK"] = response.get_json()["id"]
-    is_series = re.match(r"/v1/(demand|price|interchange|generation|carbon-intensity|capacity)\b", path)
-    sent = [
-        [name, "TAG" if name == "ETag" and is_series else _without_chance(_sorted(value) if name == "Allow" else value)]
-        for name, value in response.headers
-    ]
+    sent = [[name, _without_chance(_sorted(text) if name == "Allow" else text)] for name, text in response.headers]
     return Answered(response.status_code, sorted(sent), _without_chance(response.data.decode("latin-1")))
 
 
@@ -367,7 +364,7 @@ def record(home: Path, scratch: Path) -> Iterator[tuple[str, Answered]]:
         links = dict(map(tuple, answered.headers))
         if "ETag" in links and answered.status == 200:
             again = asked._replace(headers=(*asked.headers, ("If-None-Match", links["ETag"])))
-            yield _name(again), ask(client, again, words)
+            yield f"{_name(asked)} again", ask(client, again, words)
         for page in range(4):
             link = re.match(r"<http://emds.example([^>]+)>", links.get("Link", ""))
             if link is None:
@@ -420,7 +417,17 @@ def _name(asked: Asked) -> str:
     return f"{asked.method} {asked.path} {headers} {asked.body}".strip()
 
 
-def compare(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def numbered(pairs: Iterator[tuple[str, Answered]]) -> dict[str, Answered]:
+    """The answers by question; one that is asked again has a number."""
+    answers: dict[str, Answered] = {}
+    counts: Counter[str] = Counter()
+    for name, answered in pairs:
+        answers[f"{name} #{counts[name]}"] = answered
+        counts[name] += 1
+    return answers
+
+
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What differs, a line or two each."""
     lines = [f"only in one: {name}" for name in sorted({*before} ^ {*after})]
     for name in before.keys() & after.keys():
@@ -455,13 +462,7 @@ def main(verb: str, *arguments: str) -> int:
         return 0
     if verb == "record":
         with tempfile.TemporaryDirectory() as scratch:
-            answers: dict[str, Answered] = {}
-            for name, answered in record(Path(arguments[0]), Path(scratch)):
-                answers[
-                    f"{name} #{sum(known.startswith(f'{name} #') for known in answers)}"
-                    if f"{name} #0" in answers
-                    else f"{name} #0"
-                ] = answered
+            answers = numbered(record(Path(arguments[0]), Path(scratch)))
         Path(arguments[1]).write_text(json.dumps(answers))
         print(f"{len(answers)} answers")
         return 0
