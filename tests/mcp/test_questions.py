@@ -116,7 +116,7 @@ QUESTIONS = (
             ("get_latest", {"zone": "DE-LU"}),
             ("get_statistics", {"zone": "DE-LU", "metric": "price", "start": "2026-02-28T12:00:00Z"}),
         ),
-        (450, 820),
+        (450, 900),
         lambda t: float(found(r"price (-?[\d.]+) EUR", t[0])) < float(found(r"p50 (-?[\d.]+)", t[1])),
         lambda s: s[0]["metrics"]["price"]["value"] < s[1]["statistics"]["p50"],
         lambda f: (
@@ -183,7 +183,7 @@ QUESTIONS = (
     Question(
         "Which zones have carbon intensity?",
         (("list_zones", {}),),
-        (700, 5500),
+        (700, 6000),
         lambda t: re.findall(r"^(\S+): .*carbon_intensity", t[0], re.M),
         lambda s: [zone["id"] for zone in s[0]["zones"] if "carbon_intensity" in zone["metrics"]],
         lambda f: f.zones("carbon_intensity"),
