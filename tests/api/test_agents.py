@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.reading import read_table, rows_of, tokens
+from tests.mcp.reading import read_table, tokens
 from warehouse.clock import DAY, HOUR
 
 Call = Callable[..., dict[str, Any]]
@@ -90,25 +90,6 @@ def test_a_day_of_quarter_hours_takes_a_thousand_tokens_of_text(call: Call, mark
     assert result["structuredContent"]["count"] == 96
     assert tokens(text_of(result)) <= 1000
     assert tokens(json.dumps(result["structuredContent"], separators=(",", ":"))) <= 2000
-
-
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize(("metric", "limit"), [("demand", 40), ("generation", 7), ("price", 5)])
-def test_a_walk_by_next_ends_and_gives_every_row_once(
-    call: Call, market: Any, metric: str, limit: int, order: str
-) -> None:
-    """No start or end is given and the clock advances: the window of the first answer holds for all pages."""
-    whole = call("get_history", zone="GB", metric=metric, limit=1000, order=order)["structuredContent"]
-    walked: list[tuple[Any, ...]] = []
-    window: dict[str, Any] | None = {}
-    calls = 0
-    while window is not None:
-        answer = call("get_history", zone="GB", metric=metric, limit=limit, order=order, **window)["structuredContent"]
-        walked += [(row["ts"], row.get("fuel"), row["value"]) for row in rows_of(answer)]
-        window, calls = answer.get("next"), calls + 1
-        assert calls < 100
-    assert sorted(walked) == [(row["ts"], row.get("fuel"), row["value"]) for row in rows_of(whole)]
-    assert calls <= -(-whole["count"] // (limit - limit % (3 if metric == "generation" else 1)))
 
 
 def test_a_start_in_the_future_finds_the_auction_of_its_day(call: Call, market: Any) -> None:
