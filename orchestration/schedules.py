@@ -15,8 +15,10 @@ import dagster as dg
 
 from assets.document_events import OF_ALL_ZONES
 from assets.partitions import asset_key, last_day
+from assets.sources import feed as known_feed
 from orchestration.live import LIVE, LIVE_MINUTES, TICK, due_tasks, live_jobs
-from orchestration.resources import configured
+from orchestration.resources import configured, opened
+from warehouse import clock, health
 from warehouse.market import Feed, Source
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
@@ -127,19 +129,35 @@ def _spell(minutes: int) -> str:
 def cron(every_minutes: int, offset: int) -> str:
     """A cron line of that interval; `offset` minutes spread the sources over it."""
     if every_minutes >= 1440:
-        return f"{offset % 60} {6 + offset % 12} * * *"
+        return f"{offset % 60} {daily_hour(offset)} * * *"
     if every_minutes >= 60:
         return f"{offset % 60} */{every_minutes // 60} * * *"
     return f"{offset % every_minutes}-59/{every_minutes} * * * *"
 
 
+def daily_hour(offset: int) -> int:
+    """The local hour at which what is asked once a day is asked: from 6 to 17."""
+    return 6 + offset % 12
+
+
+def is_behind(feed_id: str) -> bool:
+    """Whether a feed is late, down or not configured in any of its zones, by its own publication times."""
+    feed = known_feed(feed_id)
+    known = {h.zone: h for h in health.load(opened(os.environ), feed.source) if h.feed == feed_id}
+    now = clock.now()
+    return any(
+        health.state(known.get(zone), feed.publication, feed.tz, feed.resolution, now) != "ok" for zone in feed.zones
+    )
+
+
 def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.ScheduleDefinition:
-    feed, back = feeds[0], max(f.revised_days for f in feeds)
+    feed, back, offset = feeds[0], max(f.revised_days for f in feeds), sum(map(ord, name))
+    stands_in = [f.stands_in_for for f in feeds if f.stands_in_for]
 
     @dg.schedule(
         name=f"{name}_schedule",
         job_name=name,
-        cron_schedule=cron(feed.every_minutes, sum(map(ord, name))),
+        cron_schedule=cron(60 if stands_in else feed.every_minutes, offset),
         execution_timezone=feed.tz,
         default_status=_status(mode != "recorded"),
         description=f"{', '.join(f.id for f in feeds)}: {back} days back"
@@ -149,6 +167,8 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
         if feed.source not in configured(os.environ, mode):
             return dg.SkipReason(f"{feed.source} is not configured: `emds doctor` says what to set")
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
+        if stands_in and at.hour != daily_hour(offset) and not any(map(is_behind, stands_in)):
+            return dg.SkipReason(f"{', '.join(stands_in)} came in time: asked once a day")
         first, last = look_back_keys(feeds, at.date(), first_day)
         if first > last:
             return dg.SkipReason(f"the first partition, {first}, is not out yet")

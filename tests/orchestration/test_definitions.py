@@ -22,7 +22,10 @@ from orchestration import dagster_home, definitions, live, recording
 from orchestration.schedules import PRIORITY, cron, look_back_keys, schedule_groups, schedules_and_jobs
 from orchestration.settings import PipelineSettings
 from tests.test_architecture import FILES
-from warehouse import clock
+from warehouse import clock, health
+from warehouse.clock import instant
+from warehouse.health import Health
+from warehouse.storage import Folder
 from warehouse.zones import ZONES
 
 TODAY = date(2026, 11, 22)
@@ -265,3 +268,30 @@ def test_what_we_use_of_dagster_is_public() -> None:
             assert "event_logs" not in text, path
             assert "asset_check_executions" not in text, path
             assert "event_log_storage" not in text, path
+
+
+def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    _, schedules = schedules_and_jobs({"entsoe_files": sources()["entsoe_files"]}, "simulated", FIRSTS)
+    schedule = next(each for each in schedules if each.name == "entsoe_files_every_1d_schedule")
+    monkeypatch.setenv("EMDS_NOW", "2026-11-19T20:00:00Z")
+    storage = Folder(tmp_path)
+
+    def asked(reached: str) -> list[int]:
+        """The hours of a day at which a run is asked for, where the Web API's prices reach so far."""
+        until = instant(reached)
+        feed = feeds()["entsoe.price"]
+        reached_by = [Health(feed.id, z, until, data_until=until, reached={"price": until}) for z in feed.zones]
+        health.note(storage, "entsoe", reached_by)
+        hours = []
+        for hour in range(24):
+            at = datetime(2026, 11, 19, hour, 5, tzinfo=ZoneInfo("Europe/Brussels"))
+            with dg.DagsterInstance.ephemeral() as instance:
+                tick = schedule.evaluate_tick(dg.build_schedule_context(instance, scheduled_execution_time=at))
+            hours += [hour] if tick.run_requests else []
+        return hours
+
+    assert len(asked("2026-11-18T23:00:00Z")) == 24, "tomorrow's prices are overdue since the afternoon"
+    assert len(asked("2026-11-20T23:00:00Z")) == 1
