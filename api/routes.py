@@ -54,7 +54,7 @@ VIEWS: Mapping[str, View] = {
 }
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
-"""By operationId, what raises a 404 before parameters are told to be wrong."""
+"""By operationId, the check that raises a 404, which goes before a 400 for parameters."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, bulk.METRICS))})"}
 """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
@@ -72,7 +72,7 @@ class Route(NamedTuple):
 
 
 class _Exact(NamedTuple):
-    """A route whose path is known to the letter."""
+    """A route with a path that nothing varies."""
 
     route: Route
     named: Mapping[str, str]
@@ -120,7 +120,7 @@ def serve(app: Flask, service: Service) -> WSGIApplication:
 
 
 def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplication:
-    """A WSGI application that answers the routes whose paths can be spelled out, and asks `app` for all else."""
+    """Return a WSGI application that answers the routes whose paths can be spelled out, and asks `app` for the rest."""
     exact = {path: found for route in listed for path, found in _spelled_out(route)}
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -216,7 +216,7 @@ def _normal(zone: str) -> str:
 
 
 def _prefixes() -> dict[str, Endpoint]:
-    """What stands before the zone in every path that has one."""
+    """The part before the zone of every path that has one, with its endpoint."""
     starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
     return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in bulk.METRICS}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 READER_BYTES = 28_000_000
 """Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
-Half for where they lie in their files: ten years of all series are 9,075 months, 1 kB each."""
+Half for their places in files: ten years of all series are 9,075 months, 1 kB each."""
 WORKER_TTL_S = 0.2
 """For so long a worker does not look at a file again: it spares each request two system calls."""
 ANSWERS_BYTES = 6_000_000
@@ -39,7 +39,7 @@ class Service:
     documents: DocumentCache
     gate: Gate
     lag_s: float = 0.0
-    """How much older than the newest file rows may be that this worker gives."""
+    """How many seconds older than the newest file this worker's rows may be."""
 
     @classmethod
     def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:

@@ -1,4 +1,4 @@
-"""`/v1/bulk`, the free manifest of month files, and each month file as it lies: by hash, whole or by ranges.
+"""`/v1/bulk`, the free manifest of month files, and each month file byte for byte: by hash, whole or by ranges.
 
 Every row's source decides what may leave, by the rights of now.
 """
@@ -119,14 +119,14 @@ class MonthBytes(NamedTuple):
 
 
 def find(storage: Storage, metric: str, zone: str, month: str) -> MonthFile | None:
-    """The month file as it lies now; None where there is none."""
+    """Find a month file; None where there is none."""
     key = layout.series(metric, zone, month)
     identity = storage.stat(key)
     return None if identity is None else MonthFile(month, key, identity)
 
 
 def read(storage: Storage, cache: LruCache, file: MonthFile) -> MonthBytes | None:
-    """A month file, kept in memory; None where it went meanwhile. Raises DamagedFile and StorageError."""
+    """Read a month file through the cache; None where it is gone. Raises DamagedFile and StorageError."""
 
     def load() -> tuple[MonthBytes | None, int]:
         body = monthfile.whole(storage, file.key)
@@ -163,7 +163,7 @@ def path_of(metric: str, zone: str, month: str) -> str:
 
 
 def month_of(metric: str, first: int, month: str) -> str:
-    """The month under which a file is listed; `first`: its first `ts`, `month`: the UTC month in which it lies.
+    """Return the month under which a file is listed; `first`: its first `ts`, `month`: its UTC month.
 
     A year of capacity begins with January, which begins in December of UTC east of Greenwich.
     """
@@ -178,13 +178,13 @@ def stored_month(metric: str, zone: str, month: str) -> str:
 
 
 def withheld(catalogue: Catalogue, sources: Iterable[str]) -> tuple[str, ...]:
-    """Those of the sources whose rows may not leave; one that nobody knows may not either."""
+    """Return the sources whose rows may not be passed on; an unknown source may not."""
     return tuple(s for s in sorted(sources) if catalogue.sources.get(s, {"withheld": True})["withheld"])
 
 
 @dataclass(frozen=True, slots=True)
 class PublicPlace:
-    """Where month files lie for all without a key, by hash."""
+    """The public address of month files, by hash."""
 
     url: str
     sha256: frozenset[str]

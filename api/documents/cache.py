@@ -24,7 +24,7 @@ class Document:
     body: bytes
     identity: Identity
     packed: dict[str, bytes] = field(default_factory=dict)
-    """The body by content coding; made on first use."""
+    """The body by content coding, compressed on first use."""
     trusted_until: float = 0.0
     """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def _decoded(document: Document) -> dict[str, Any]:
 class DocumentCache:
     """The newest publication of each document in use, looked for again when `ttl_s` seconds have passed.
 
-    A look is a system call, for which a thread gives up Python's global lock and queues for it again.
+    Looking is a system call, for which a thread gives up Python's global lock and queues for it again.
     """
 
     def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:

@@ -40,7 +40,7 @@ _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license"
 
 @dataclass(frozen=True, slots=True)
 class LicenceTerms:
-    """What stands in every answer about the rows in it."""
+    """Licence and attribution of the rows of an answer."""
 
     license: str
     attribution: str
@@ -57,11 +57,11 @@ class Catalogue:
     feeds: Mapping[str, Any]
     simulated: bool
     withheld: frozenset[str]
-    """Ids of the feeds whose rows never leave."""
+    """Ids of the feeds whose rows are never served."""
     ranks: Mapping[str, int]
     """Rank of every feed that may be served."""
     derived: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    """What others made of this publication, kept as long as it is."""
+    """Values that others computed from this publication, cached as long as it is the newest."""
     _terms: dict[frozenset[str], LicenceTerms] = field(default_factory=dict)
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:

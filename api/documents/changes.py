@@ -26,7 +26,7 @@ NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
 _SAMPLE_ENTRIES = 50
 _BRIEF_S = 31 * DAY
-"""Older rows are in no brief, which looks 30 days back, and in nothing that is made with it."""
+"""A brief and what is published with it look 30 days back."""
 _LIVE_S = 3 * DAY
 """Older rows are in no document of the map, which shows 48 hours."""
 
@@ -91,7 +91,7 @@ def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s:
 
 
 def settled(lag_s: float) -> int | None:
-    """The last second whose entries may be told: their rows are in place before any cache of ours was filled."""
+    """Return the last second whose entries may be listed: every worker serves their rows by now."""
     return int(time.time()) - 1 - ceil(lag_s) if lag_s else None
 
 
@@ -134,7 +134,7 @@ def public_metric(metric: str) -> str:
 
 
 def _documents(change: Change, at: int) -> list[str]:
-    """The paths of the documents that are made of these rows and follow them."""
+    """Return the paths of the documents that follow from these rows."""
     zone, paths = change.zone, []
     if change.metric not in (Metric.CAPACITY, Metric.PRICE_DAY_AHEAD):
         if change.last >= at - _BRIEF_S:

@@ -24,7 +24,7 @@ _UNREADABLE = "the record of this source's runs cannot be read; its next run wri
 
 
 class _Carrier(NamedTuple):
-    """A feed as the catalogue states it, and what is known of it in one zone."""
+    """A feed of the catalogue, and its health in one zone."""
 
     feed: Mapping[str, Any]
     health: Health | None
@@ -42,7 +42,7 @@ def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`; not to be changed.
 
-    The last one is kept while the second and what is known are the same, since a second sees many questions.
+    The last one is cached while the second and the records are the same, since a second sees many requests.
     """
     try:
         records = [documents.get(layout.health(source)) for source in catalogue.sources]

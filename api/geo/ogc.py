@@ -64,7 +64,7 @@ _NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of the
 
 
 def _second(text: str, last: bool) -> int:
-    """The second since 1970 at which a stated moment begins, of a date its `last` one. Raises ValueError."""
+    """Return the second since 1970 at which a moment begins, of a date its `last` one. Raises ValueError."""
     moment = _MOMENT.fullmatch(text)
     if moment is None:
         raise ValueError(_NO_MOMENT)
@@ -128,7 +128,7 @@ _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding"
 
 
 class _Feature(NamedTuple):
-    """Where a feature stands in its layer, and the terms of the layer that it does not state itself."""
+    """A feature's place in its layer, and the layer's terms where it has none of its own."""
 
     place: int
     terms: Mapping[str, str]

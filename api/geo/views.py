@@ -28,10 +28,7 @@ _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 _COMPRESSED = ("parquet", "pmtiles")
 """Formats that are compressed inside: readers ask for ranges of their very bytes."""
 # Layers change about once a year; a corrected one reaches every map within an hour.
-_YEARLY = [
-    ("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"),
-    ("Vary", "Accept, Accept-Encoding"),
-]
+_YEARLY = [("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"), ("Vary", "Accept, Accept-Encoding")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
 
 
 def layer_of(document: Document) -> GeoLayer:
-    """The index of a GeoJSON document, made once a publication."""
+    """The index of a GeoJSON document, computed once a publication."""
     index: GeoLayer = document.derive("geo", lambda geojson: GeoLayer.of(geojson.body))
     return index
 
@@ -132,7 +129,7 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
 
 
 def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positions: NDArray[intp]) -> bytes:
-    """The chosen features. Raises Problem 503 while documents of two publications lie beside each other."""
+    """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
     if selection.format == "geojson":
         source = published(documents, selection.document("geojson"))
         until = {"valid_until": valid_until(source, positions)} if selection.layer == "live" else {}
@@ -158,7 +155,7 @@ _CUT_FROM = {"fgb": "rows.fgb"}
 
 
 def _belong_together(documents: DocumentCache, layer: str, *parts: Document) -> bool:
-    """Whether documents are of one publication, by their content: a copy or a restore gives files other times."""
+    """Whether documents are of one publication, by their content: a copy or a restore changes file times."""
     hashes = documents.get(layout.geo_hashes(layer))
     known = {} if hashes is None else hashes.json["documents"]
     return all(known.get(part.name) == part.derive("sha256", _sha256) for part in parts)

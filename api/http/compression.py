@@ -11,7 +11,7 @@ import zstandard
 from isal import igzip_lib
 
 CODINGS = ("zstd", "br", "gzip")
-"""In the order of our liking where a client likes several alike."""
+"""The preferred one first, where a client gives several the same weight."""
 LEAST_BYTES = 1024
 """Shorter bodies fit one packet anyway."""
 _LARGE = 256_000
@@ -52,7 +52,7 @@ def pack(body: bytes, coding: str) -> bytes:
     Of rows, zstd 1 and brotli 2 are smaller than the next levels too. ISA-L's gzip takes a tenth of zlib's time for a
     few hundredths more; its bytes may differ between kinds of processors.
     """
-    # A copy: while what a library gave is kept, it may hold apart memory as long as the plain body.
+    # A copy: a library's own result may hold on to memory of the length of the plain body.
     return bytes(memoryview(_packed(body, coding)))
 
 

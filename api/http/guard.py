@@ -155,7 +155,7 @@ def _fingerprint(request: Request, answer_format: str) -> str:
 
 def replayed_response(stored: Answer, request: Request) -> Response:
     """A stored answer, in a coding that this request takes: the retry may come by another way than the first try."""
-    # Releases up to 0.1 kept the length too, which is told when the answer is sent.
+    # Releases up to 0.1 stored the length too, which is added when the answer is sent.
     headers = [pair for pair in stored.headers if pair[0] != "Content-Length"]
     coding = dict(headers).get("Content-Encoding", "identity")
     if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):

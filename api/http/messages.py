@@ -1,4 +1,4 @@
-"""An HTTP request and an HTTP response as plain values: what views take and what they give. No Flask here.
+"""An HTTP request and an HTTP response as plain values: what views take and return. No Flask here.
 
 A body is read whole within a bound; one sent in chunks states no length, and may turn out not to be chunks.
 """
@@ -30,7 +30,7 @@ _BODILESS = frozenset({204, 304})
 
 
 class Request:
-    """A request as its WSGI environ states it (PEP 3333). What takes work to read is read when it is asked for."""
+    """A request over its WSGI environ (PEP 3333). Arguments are parsed on first use."""
 
     __slots__ = ("_args", "environ")
 
@@ -58,7 +58,7 @@ class Request:
 
     @property
     def query(self) -> str:
-        """What stands behind the `?`, as it was sent."""
+        """The query string as it was sent."""
         query: str = self.environ.get("QUERY_STRING", "")
         return query
 
@@ -84,7 +84,7 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole response; its length is told when it is sent. It is a WSGI application, which Flask takes from a view."""
+    """A whole response, its length added when it is sent. It is a WSGI application, which Flask takes from a view."""
 
     status: int
     headers: Headers
@@ -138,7 +138,7 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
 
 
 def read_json(request: Request, most: int, example: str = "") -> Any:
-    """The JSON value in the body. Raises Problem 400, 413 or 415, whose words show `example`."""
+    """Read the JSON value in the body. Raises Problem 400, 413 or 415, whose detail shows `example`."""
     if parse_options_header(request.header("CONTENT_TYPE"))[0].lower() != "application/json":
         such_as = f" {example}," if example else ""
         raise Problem("unsupported-media-type", f"The body is JSON,{such_as} with Content-Type: application/json.")

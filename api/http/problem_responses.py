@@ -29,7 +29,7 @@ _BY_STATUS = {
 
 
 def response(base_url: str, problem: Problem, request: Request) -> Response:
-    """A problem as the answer to a request; never kept by caches unless the path itself is wrong."""
+    """A problem as the answer to a request, never cached."""
     members = dict(problem.members)
     if problem.faults:
         members["errors"] = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in problem.faults]
@@ -75,6 +75,6 @@ def _problem_of(error: Exception, request: Request) -> Problem:
 
 
 def request_id(request: Request) -> str:
-    """The id of a request: given by the client or made by `api.http.middleware`."""
+    """The id of a request, from the client or from `api.http.middleware`."""
     name: str = request.environ.get("emds.request_id", "")
     return name

@@ -34,7 +34,7 @@ def caching(method: AccessMethod) -> Headers:
 
 
 def uncached() -> Headers:
-    """The caching headers of an answer that the same address gives otherwise a moment later."""
+    """The caching headers of an answer that changes from one moment to the next."""
     return [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")]
 
 
@@ -146,9 +146,7 @@ def ranged(request: Request, response: Response) -> Response:
         cut.make_conditional(request.environ, accept_ranges=True, complete_length=length)
     except RequestedRangeNotSatisfiable:
         raise Problem(
-            "range-not-satisfiable",
-            f"The body has {length} bytes.",
-            headers=[("Content-Range", f"bytes */{length}")],
+            "range-not-satisfiable", f"The body has {length} bytes.", headers=[("Content-Range", f"bytes */{length}")]
         ) from None
     headers = [pair for pair in cut.headers.to_wsgi_list() if pair[0] not in ("Content-Length", "Date")]
     return Response(cut.status_code, headers, b"".join(cut.iter_encoded()))

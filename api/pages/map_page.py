@@ -32,11 +32,7 @@ _POLICY = (
     "form-action 'self'; frame-ancestors {framers}"
 )
 
-_HTML_HEADERS = [
-    ("Cache-Control", "public, no-cache"),
-    ("Vary", "Accept-Encoding"),
-    ("Referrer-Policy", "same-origin"),
-]
+_HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Referrer-Policy", "same-origin")]
 _EMBED = (b"<body>", b'<body class="embed">')
 _HIDDEN_BANNER, _BANNER = b'<p id="simulated" class="banner" hidden>', b'<p id="simulated" class="banner">'
 
@@ -64,7 +60,7 @@ class MapPage:
         digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
         documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
         index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
-        # The banner stands there from the start: one that appears later moves the page.
+        # The banner is there from the start: one that appears later moves the page.
         pages = {
             (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)
             for simulated, body in ((False, index), (True, index.replace(_HIDDEN_BANNER, _BANNER)))
@@ -98,7 +94,7 @@ def _is_simulated(service: Service) -> bool:
 
 
 def _rows() -> str:
-    """The zones as table rows without figures: what stands there before the script, and without it."""
+    """The zones as table rows without figures, for before the script runs and where it does not."""
     return "".join(
         f'<tr class="none"><th scope="row"><button type="button">{zone.id}<small>{escape(zone.name)}</small></button>'
         '</th><td class="num"><b>–</b> <small>&nbsp;</small></td><td><span class="rank unknown"></span></td></tr>'

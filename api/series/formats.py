@@ -23,12 +23,12 @@ MEDIA: dict[str, str] = {
     "parquet": "application/vnd.apache.parquet",
     "arrow": "application/vnd.apache.arrow.stream",
 }
-"""Media type of each `format`, in the order of our liking."""
+"""Media type of each `format`, the preferred one first."""
 _TYPES_OF_ROWS = tuple(MEDIA.values())
 _FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
-"""What stands in a header field as it is, beside letters and digits."""
+"""Characters that a header field holds as they are, beside letters and digits."""
 ENVELOPE_FIELDS = {
     member: f"X-EMDS-{member.replace('_', '-').title()}"
     for member in (
@@ -215,10 +215,7 @@ def _arrow(page: Page) -> Encoded:
 def _disposition(page: Page, extension: str) -> tuple[str, str]:
     request = page.request
     zone = "" if request.several else f"{request.zones[0]}_"
-    return (
-        "Content-Disposition",
-        f'attachment; filename="{zone}{request.metric.value}_{request.start}.{extension}"',
-    )
+    return ("Content-Disposition", f'attachment; filename="{zone}{request.metric.value}_{request.start}.{extension}"')
 
 
 _WRITERS: dict[str, Callable[[Page], Encoded]] = {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}

@@ -26,7 +26,7 @@ MOST = 20
 
 
 class DueSpan(NamedTuple):
-    """Where rows must be by now: `[since, until)` in Unix seconds, and how far apart without any row to tell."""
+    """The span that must hold rows by now, `[since, until)` in Unix seconds, and their step where none is at hand."""
 
     since: int
     until: int
@@ -69,7 +69,7 @@ def due_span(calendars: Collection[Calendar], now: int) -> DueSpan:
 
 
 def calendar(member: Mapping[str, Any], configured: bool) -> Calendar:
-    """The calendar of a feed as the catalogue states it."""
+    """Read the calendar of a feed from the catalogue."""
     return Calendar(
         health.carrier(member, configured), local_midnight(date.fromisoformat(member["since"]), member["tz"])
     )

@@ -1,4 +1,4 @@
-"""The rows of a series request as a page, of one zone or merged by `ts`, then zone. REST and MCP share it.
+"""Turn a series request into a page of rows, of one zone or merged by `ts`, then zone. REST and MCP share it.
 
 A page ends between instants, over all zones; its cursor goes on exactly there.
 """
@@ -74,7 +74,7 @@ class _Merged(NamedTuple):
 
 
 def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
-    """A request's page, planned again where a file was replaced meanwhile. Raises StorageError."""
+    """Return the page of a request; plan again where a file was replaced meanwhile. Raises StorageError."""
     while True:
         try:
             return page(reader, queries.plan(reader, catalogue, request))
@@ -83,7 +83,7 @@ def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page
 
 
 def page(reader: Reader, plan: Plan) -> Page:
-    """The rows of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
+    """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
     request, window = plan.request, plan.request.window
     sample = None
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
@@ -101,7 +101,7 @@ def page(reader: Reader, plan: Plan) -> Page:
 
 
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:
-    """All rows of the window of one zone, ascending, never as means, with the codes of their sources."""
+    """Return all stored rows of one zone's window, ascending, and the codes of their sources."""
     while True:
         try:
             (plan,) = queries.plan(reader, catalogue, request).zones
@@ -116,12 +116,12 @@ def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
 def _first_rows(
     reader: Reader, plan: ZonePlan, window: Window, order: Order, limit: int, cursor: Cursor | None
 ) -> PageSlice:
-    """The first rows of a zone in a window from a cursor on."""
+    """Return the first rows of a zone in a window, from a cursor on."""
     return cut(wanted(reader, plan, order, window), window, order, limit, cursor)
 
 
 def _parts(reader: Reader, plan: Plan, sample: _Merged | None) -> list[PageSlice]:
-    """Of each zone its first rows from the request's cursor on, out of the sample where one is given."""
+    """Return the first rows of each zone from the request's cursor on, out of the sample where there is one."""
     request, parts = plan.request, []
     for place, zone in enumerate(plan.zones):
         window, own = _resumed(request.window, zone.zone, request.order, request.cursor)
@@ -134,7 +134,7 @@ def _parts(reader: Reader, plan: Plan, sample: _Merged | None) -> list[PageSlice
 
 
 def _resumed(window: Window, zone: str, order: Order, cursor: Cursor | None) -> tuple[Window, Cursor | None]:
-    """What is left of a window for a zone behind a cursor."""
+    """Return the rest of the window of a zone behind a cursor, and the cursor within that zone."""
     if cursor is None or cursor.zone in (None, zone):
         return window, cursor
     at, passed = cursor.ts, _is_passed(zone, order, cursor)
@@ -144,12 +144,12 @@ def _resumed(window: Window, zone: str, order: Order, cursor: Cursor | None) -> 
 
 
 def _is_passed(zone: str, order: Order, cursor: Cursor) -> bool:
-    """Whether the rows that a zone has at the cursor's instant stood on the page before."""
+    """Whether the page before holds the zone's rows of the cursor's instant."""
     return bool(cursor.zone) and (zone < str(cursor.zone) if order == "asc" else zone > str(cursor.zone))
 
 
 def _merge(request: SeriesRequest, parts: Sequence[PageSlice], order: Order, limit: int) -> _Merged:
-    """The first `limit` rows of all zones in `order`, whole instants where at least one fits."""
+    """Return the first `limit` rows of all zones in `order`, whole instants where at least one fits."""
     if not request.several:
         rows, following = parts[0]
         return _Merged(rows if order == "asc" else rows.take(slice(None, None, -1)), None, following)
@@ -179,7 +179,7 @@ def _between(order: Order, ts: int, last: int) -> Cursor:
 def _within_instant(
     zones: Sequence[str], merged: _Merged, followings: dict[int, Cursor], order: Order, limit: int
 ) -> _Merged:
-    """Part of one instant, which has more rows than `limit`. A zone's own next row comes before the next zone's."""
+    """Return part of an instant that has more rows than `limit`. A zone's own next row precedes the next zone's."""
     at = int(merged.rows.ts[0])
     rows_of_instant = int(np.count_nonzero(merged.rows.ts == at))
     unfinished = {place for place, following in followings.items() if following.ts == at}
@@ -194,7 +194,7 @@ def _within_instant(
 
 
 def _effective_window(request: SeriesRequest, merged: _Merged, sample: _Merged | None) -> tuple[int, int]:
-    """The window that the rows given fill: `start` or `end` moves to the first row left out."""
+    """Return the window that the page fills: `start` or `end` moves to the first row left out."""
     start, end, cursor, ts = request.start, request.end, request.cursor, merged.rows.ts
     if sample is not None and sample.following is not None:
         start = int(sample.rows.ts[-1])
@@ -210,7 +210,7 @@ def _effective_window(request: SeriesRequest, merged: _Merged, sample: _Merged |
 def _sources(
     reader: Reader, plan: Plan, parts: Sequence[PageSlice], sample: _Merged | None, following: Cursor | None
 ) -> tuple[str, ...]:
-    """Those of the window's rows; of one zone's sample, of the sample's."""
+    """Return the sources of the window's rows; for a sample of one zone, of the sample's rows."""
     request = plan.request
     if sample is not None and not request.several:
         return sources_of_rows(plan.catalogue, [sample.rows])
@@ -223,7 +223,7 @@ def _sources(
 def _holes(
     reader: Reader, plan: Plan, parts: Sequence[PageSlice], merged: _Merged, window: Window, without: Collection[str]
 ) -> Iterator[tuple[str, Window]]:
-    """The holes of each zone in a page's window, but of those zones `without`."""
+    """Yield the holes of each zone in a page's window, except for the zones `without`."""
     request = plan.request
     counts = [len(merged.rows)]
     if request.several:
@@ -257,7 +257,7 @@ def _holes_of_zone(
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
-    """The end of the series' last row that begins before an instant; 0 where there is none of the last day."""
+    """Return the end of the last row that begins before an instant; 0 where the last day has none."""
     window = Window(max(0, at - _LONGEST), at)
     request = plan.request._replace(
         zones=(plan.zone,), stored=(plan.stored,), start=window.start, end=window.end, cursor=None, sample=False
@@ -268,7 +268,7 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
 
 
 def _end_of_holes(request: SeriesRequest, window: Window) -> int:
-    """The end of a page's window, without an instant of which the page before told the holes."""
+    """Return the end of a page's window, without an instant whose holes the page before lists."""
     cursor = request.cursor
     if cursor is None or not cursor.zone or request.order == "asc":
         return window.end
@@ -276,7 +276,7 @@ def _end_of_holes(request: SeriesRequest, window: Window) -> int:
 
 
 def _is_first_elsewhere(request: SeriesRequest, zone: str, following: Cursor | None) -> bool:
-    """Whether a zone's rows of the instant with which a page's window begins stand on the page before, or the next."""
+    """Whether another page holds a zone's rows of the instant with which this page's window begins."""
     if not request.several:
         return False
     if request.order == "asc":

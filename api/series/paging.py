@@ -87,7 +87,7 @@ class PageSlice(NamedTuple):
 def cut(
     months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None
 ) -> PageSlice:
-    """The first rows of a window, at most `limit`, from `cursor` on; months come in the order's direction, ascending.
+    """Return the first rows of a window, at most `limit`, from `cursor` on; months come in the direction of `order`.
 
     A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
     Reads no month further than the first row left out.
@@ -118,7 +118,7 @@ def _whole_instants(
 ) -> tuple[int, int]:
     """The next `room` of rows `first`..`last`, without the instant that would be cut in two.
 
-    It is cut all the same where the page would be empty without it (`alone`: nothing lies before).
+    It is cut all the same where the page would be empty without it (`alone`).
     """
     ts = columns.ts
     if order == "asc":
@@ -135,12 +135,12 @@ def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:
 
 
 def identity_of(label: RowLabels) -> tuple[str, str, str]:
-    """What tells rows of one instant apart, as a cursor names it."""
+    """The part of a row's key that a cursor names beside `ts`."""
     return label.fuel or "", label.counterparty or "", label.link or ""
 
 
 def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
-    """The part of `first`..`last` that a cursor has not passed yet, the cursor's own row included."""
+    """Return the part of `first`..`last` from the cursor's own row on."""
     begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
     identities = [identity_of(columns.labels[code]) for code in columns.label[begin:end]]
     if cursor.order == "asc":

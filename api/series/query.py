@@ -1,4 +1,4 @@
-"""A series request, checked, and the plan of where its rows lie. Reads no row (`api.series.page` does)."""
+"""A checked series request, and the plan of the files that hold its rows. `api.series.page` reads the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 SETTLED_S = 10
-"""Longer ago than this, every file that names an instant is in place and seen by every reader."""
+"""Seconds after which every reader sees the files that name an instant."""
 _YEAR = 367 * DAY
 """A capacity row began at most so long before an instant of its year."""
 
@@ -84,7 +84,7 @@ class ZonePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where the rows of a request lie, zone by zone: enough for an ETag."""
+    """The files that hold a request's rows, zone by zone: enough for an ETag."""
 
     request: SeriesRequest
     catalogue: Catalogue
@@ -92,7 +92,7 @@ class Plan:
 
 
 def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
-    """A window with its defaults: the 24 hours before now, or those after a start in the future. Raises BadWindow."""
+    """Fill in a window's defaults: 24 hours before now, or after a start in the future. Raises BadWindow."""
     if end is None:
         end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
     start = max(0, end - DAY) if start is None else start
@@ -102,9 +102,9 @@ def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
 
 
 def settled(as_of: int | None, now: int) -> int | None:
-    """The instant as of which a request is answered: the same request then gets the same answer for ever.
+    """Return the instant as of which to answer a request, so that it always gets the same answer.
 
-    One of the last SETTLED_S seconds is put back: a file that names it may still be on its way. Raises BadWindow for
+    Move one of the last SETTLED_S seconds back: a file that names it may still be on its way. Raises BadWindow for
     one later than now.
     """
     if as_of is not None and as_of > now:
@@ -113,7 +113,7 @@ def settled(as_of: int | None, now: int) -> int | None:
 
 
 def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:
-    """Where the rows of a request lie now. Raises StorageError."""
+    """Find the files that hold the rows of a request now. Raises StorageError."""
     known_at = clock.now() if request.as_of is None else request.as_of
     reach = _reach(request)
     return Plan(
@@ -130,7 +130,7 @@ def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:
 
 
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
-    """What is due at an instant; the answer for the last one is kept, since a second sees many requests."""
+    """Return what is due at an instant; cache the last answer, since a second sees many requests."""
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
     if last is None or last[0] != known_at:
@@ -139,7 +139,7 @@ def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan
 
 
 def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, ...]:
-    """Those of the feeds that may be served; none for yearly feeds, whose years come when they come."""
+    """Return the calendars of the feeds that may be served; yearly feeds have none."""
     key = ("calendars", zone, stored)
     calendars: tuple[Calendar, ...] | None = catalogue.derived.get(key)
     if calendars is None:
@@ -151,7 +151,7 @@ def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, 
 
 
 def _reach(request: SeriesRequest) -> Window:
-    """Every `ts` that may matter: a year's row begins long before the window, a mean takes in all of its interval."""
+    """Return every `ts` that may matter: a year's row begins long before the window, a mean spans its interval."""
     before = _YEAR if request.metric is Metric.CAPACITY else DAY if request.interval else 0
     after = DAY if request.interval else 0
     return Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))

@@ -23,7 +23,7 @@ from warehouse.zones import ZONES
 
 Notation = Literal["json", "csv"]
 _BETWEEN: Mapping[Notation, bytes] = {"json": b",", "csv": b"\n"}
-"""What stands between two rows."""
+"""The separator of rows."""
 
 
 class Shape(NamedTuple):
@@ -128,7 +128,7 @@ def rfc3339(ts: Ints, style: TimeStyle, tz: Sequence[str]) -> list[str]:
 
 
 class _Frame(NamedTuple):
-    """What stands before a row's `ts`, and what behind, with `%b` for each further member that no label says."""
+    """The bytes before a row's `ts` and behind it, with `%b` for each member that varies within a label."""
 
     before: bytes
     behind: bytes
@@ -161,7 +161,7 @@ def _labels_of_zones(page: Page) -> tuple[list[tuple[RowLabels, str]], list[int]
 
 
 def _render_uniform(frame: _Frame, rows: RowColumns, notation: Notation) -> bytes:
-    """Rows that differ in `ts` and `value` alone: the text of every `ts` becomes the template of all values."""
+    """Render rows that differ in `ts` and `value` alone: the text of every `ts` becomes the template of all values."""
     before, behind = frame
     template = before + _numbers(rows.ts).replace(b",", behind + _BETWEEN[notation] + before) + behind
     return template % tuple(_values(rows.value, notation).split(b","))
@@ -170,7 +170,7 @@ def _render_uniform(frame: _Frame, rows: RowColumns, notation: Notation) -> byte
 def _render_mixed(
     frames: Sequence[_Frame], codes: Sequence[int], columns: Sequence[Sequence[bytes]], between: bytes
 ) -> bytes:
-    """Each row's frame with what its columns say; any other way makes more objects a row."""
+    """Fill each row's frame from its columns; any other way makes more objects a row."""
     fields = [b""] * (len(columns) * len(codes))
     for at, column in enumerate(columns):
         fields[at :: len(columns)] = column
@@ -179,7 +179,7 @@ def _render_mixed(
 
 
 def _fields(page: Page, notation: Notation) -> list[Sequence[bytes]]:
-    """What fills the frames, column by column."""
+    """Return the texts that fill the frames, column by column."""
     rows = page.rows
     numbers = [rows.ts, rows.value, *(column for column in (rows.samples, rows.coverage) if column is not None)]
     fields: list[Sequence[bytes]] = [_values(column, notation).split(b",") for column in numbers]

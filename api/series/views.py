@@ -27,7 +27,7 @@ from warehouse.reader import FileReplaced, Reader
 from warehouse.zones import zones_with
 
 _WRITTEN_OUT = ("zones", "start", "end", "limit", "as_of", "cursor")
-"""Parameters that the `Link` to the next page states as they were understood."""
+"""Parameters that the `Link` to the next page spells out."""
 VERSION = "6"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
 
