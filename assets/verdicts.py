@@ -37,6 +37,8 @@ TOLERANCE: dict[str, tuple[float, float]] = {
 }
 """By metric the mean absolute difference of hourly means that two feeds may have: a share of the mean, and at least so
 much (currency/MWh, MW). Publishers define demand and interchange a little differently (losses, pumping, small ties)."""
+AUCTION, ONE_AUCTION = "day-ahead auction", (0.0, 0.005)
+"""How the hub of a feed of Europe's auction is called; two such feeds state one price each, equal to the cent."""
 GRAVE = 4.0
 """So many tolerances apart the two cannot both be right: an error, not a warning."""
 
@@ -228,14 +230,15 @@ def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_fe
             continue
         mine = np.array([ours[series][hour] for hour in common])
         other = np.array([theirs[hour] for hour in common])
-        share, least = TOLERANCE[series[1]]
+        one_auction = feed.hub.startswith(AUCTION) and other_feed.hub.startswith(AUCTION)
+        share, least = ONE_AUCTION if one_auction else TOLERANCE[series[1]]
         apart, allowed = float(np.abs(mine - other).mean()), max(share * float(np.abs(other).mean()), least)
         hours += len(common)
         if apart > allowed:
             grave |= apart > GRAVE * allowed
             findings.append(
-                f"{series[0]} {series[1]}: {apart:.1f} {series[2]} apart from {other_feed.id} on average"
-                f" over {len(common)} hours, {allowed:.1f} allowed"
+                f"{series[0]} {series[1]}: {apart:.4g} {series[2]} apart from {other_feed.id} on average"
+                f" over {len(common)} hours, {allowed:.4g} allowed"
             )
     if not hours:
         nothing = f"nothing to compare: {other_feed.id} holds no hour of this day that {feed.id} holds"

@@ -129,3 +129,20 @@ def test_every_series_with_a_second_feed_is_compared_and_no_other() -> None:
     for feed, pairing in paired.items():
         for pair in pairing.series if pairing else ():
             assert pair in {(z, m.value) for z in feeds()[feed].zones for m in feeds()[feed].metrics}
+
+
+def test_two_sources_of_one_auction_agree_to_the_cent(storage: Folder) -> None:
+    """One quarter hour of a day that is 1 EUR off is found; a price that another auction clears is no matter of it."""
+    price, other = feeds()["omie.price"], feeds()["entsoe.price"]
+    day, key = MarketDay(date(2026, 11, 10), price.tz), SeriesKey("ES", "price", "EUR/MWh", "15m")
+    counterpart = verdicts.Pairing(other, (("ES", "price"),))
+    fold(storage, price.id, key, day, 900, 60.0)
+    fold(storage, other.id, key, day, 900, 60.0)
+    (same,) = verdicts.examine(storage, price, counterpart, [day], NOW, {AGREES})
+    assert (same.passed, same.compared) == (True, 24)
+    rows = Rows()
+    rows.extend(key, [day.start + 9000], [61.0 + (day.start + 9000) // 900 % 2])
+    series.fold(storage, other.id, rows, {}, {other.id: 1}, 2000, "simulated")
+    (apart,) = verdicts.examine(storage, price, counterpart, [day], NOW, {AGREES})
+    assert not apart.passed
+    assert "ES price: 0.01042 EUR/MWh apart from entsoe.price" in apart.findings[0]
