@@ -28,7 +28,7 @@ SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
 _COUNTED = 5
 """Members of a counted file in `spans.json`: identity, rows, first and last ts, and the last ts of each neighbour."""
 SILENT_S = 14 * DAY
-"""A border silent for so long while others of its zone report is out of service."""
+"""How long a border has been silent, while others of its zone report, when the catalogue names it."""
 
 
 def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> frozenset[str]:
@@ -186,7 +186,7 @@ def _zone(
         for m in metrics
     }
     if Metric.INTERCHANGE in entries:
-        entries[Metric.INTERCHANGE]["borders_out_of_service"] = silent
+        entries[Metric.INTERCHANGE]["silent_borders"] = silent
     carriers = _carriers(entries, sources)
     return {
         "id": zone.id,

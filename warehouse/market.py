@@ -243,6 +243,8 @@ class Source:
     withheld: bool = False
     """Whether its rows stay out of every answer until EMDS_RIGHTS names it."""
     required_env: tuple[str, ...] = ()
+    endpoint_env: str = ""
+    """The environment variable that may hold another address for all its requests; kept ones name the usual address."""
     min_interval_s: float = 0.0
     """Seconds between two requests to one host, where the publisher says so (CAISO OASIS: 5)."""
     user_agent: str = ""

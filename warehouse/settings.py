@@ -116,6 +116,7 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "faults of simulated feeds: `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`",
     ),
+    Setting("ENTSOE_ENDPOINT", "https://web-api.tp.entsoe.eu/api", "the address of ENTSO-E's Web API"),
     Setting("EMDS_RAW_DAYS", "7", "days of which every kept answer stays; of older ones the last of each market day"),
 )
 

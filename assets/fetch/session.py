@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
@@ -131,10 +131,11 @@ class Session:
 
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
         """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
+        addressed = _addressed(request, self._environ or {})
         self._turns.take(_publisher(request), *_pace(request))
         begun = self._tick()
         try:
-            reply = self._transport(request, credentials)
+            reply = self._transport(addressed, credentials)
         except FeedUnavailable as failure:
             return _Passing(failure, None, self._tick() - begun)
         throttled = reply.status == 429 or (reply.status == 403 and not request.secrets)
@@ -193,6 +194,17 @@ class _Passing:
 def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
     """The address with these parameters appended."""
     return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
+
+
+def _addressed(request: Request, environ: Mapping[str, str]) -> Request:
+    """The request at the address that the owner names for its source. Raises FeedUnavailable for what is no address."""
+    name = source(request.feed.split(".")[0]).endpoint_env
+    url = environ.get(name, "").strip() if name else ""
+    if not url:
+        return request
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise FeedUnavailable(f"{name} is no http(s) address", kind="refused")
+    return replace(request, url=url)
 
 
 def _host(request: Request) -> str:

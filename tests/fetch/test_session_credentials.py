@@ -7,12 +7,25 @@ import traceback
 import pytest
 
 from assets.fetch.credentials import Credentials
-from assets.fetch.session import Reply
-from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, SECRET, TOKEN, Clock, Live, Script
-from warehouse.errors import CredentialsMissing, FeedError
+from assets.fetch.session import Reply, Session
+from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, KEYED, SECRET, TOKEN, Clock, Live, Script
+from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable
 from warehouse.market import Request, Secret
 
 SPOILT = "grün\x00geheim"
+
+
+def test_a_source_is_asked_at_the_address_that_the_owner_names() -> None:
+    request = Request("entsoe.price", "https://web-api.tp.entsoe.eu/api", (("documentType", "A44"),), secrets=(TOKEN,))
+    for named, asked in (("", request.url), ("https://mirror.example/api", "https://mirror.example/api")):
+        script = Script([GOOD])
+        answer = Session(script, {**ENVIRON, "ENTSOE_ENDPOINT": named}).ask(request)
+        assert [call.url for call, _ in script.calls] == [asked]
+        assert answer.request == request, "what is kept does not tell where it was asked"
+    script = Script([GOOD])
+    with pytest.raises(FeedUnavailable, match="ENTSOE_ENDPOINT is no http"):
+        Session(script, {**ENVIRON, "ENTSOE_ENDPOINT": "web-api"}).ask(request)
+    assert not script.calls
 
 
 def test_without_credentials_nothing_is_asked(live: Live) -> None:

@@ -65,7 +65,10 @@ def test_one_machine_is_handed_every_setting_and_none_is_set_by_it(name: str) ->
 def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None:
     assert set(FLEET) <= variables()
     environ = SERVICES["replica"]["environment"]
-    assert {name for name in environ if name.startswith("EMDS_")} == set(settings.BY_NAME) - TESTS_OWN
+    assert {name for name in environ if name.startswith("EMDS_")} | {"ENTSOE_ENDPOINT"} == (
+        set(settings.BY_NAME) - TESTS_OWN
+    )
+    assert "ENTSOE_ENDPOINT" in environ
     told = Settings.from_environ(environ)
     assert told.trusted_proxies
     pipeline = PipelineSettings.from_environ(environ)

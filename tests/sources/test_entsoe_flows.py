@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 
 import pytest
 
 from assets.sources import feed
 from assets.sources.entsoe.areas import BORDERS, EIC, zone_of
 from assets.sources.entsoe.net import INTO, OUT_OF
-from warehouse.clock import DAY, instant
+from warehouse.clock import DAY, MarketDay, instant
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
 from warehouse.schema import Member, Rows, SeriesKey
@@ -224,27 +225,51 @@ def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", 
     ).encode()
 
 
-def days_of_flows(silent_days, days=20):
-    """Spain's two borders, hourly; the Portuguese one is silent from the third day on."""
+def days_of_flows(zone, silent, silent_days, days=20):
+    """A zone's borders, hourly, 75 MW each; one is silent from the third day on."""
     rows = Rows()
-    for neighbour, gone in (("FR", range(0)), ("Portugal", range(2, 2 + silent_days))):
+    for border in BORDERS[zone]:
+        gone = range(2, 2 + silent_days) if border.neighbour == silent else ()
         for way, sign in ((INTO, 1.0), (OUT_OF, -0.25)):
             starts = [MIDNIGHT + h * 3600 for h in range(24 * days) if h // 24 not in gone]
-            key = SeriesKey("ES", Metric.INTERCHANGE, "MW", "1h", counterparty=neighbour, link=way)
+            key = SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h", counterparty=border.neighbour, link=way)
             rows.extend(key, starts, [sign * 100.0] * len(starts))
     return rows
 
 
-def test_a_border_silent_for_two_weeks_is_out_of_service_and_the_net_goes_on_without_it():
+def net_of(rows):
+    return {r.ts: r.value for r in rows if r.counterparty is None}
+
+
+def test_a_cable_silent_for_two_weeks_is_out_of_service_and_the_net_goes_on_without_it():
+    whole = 75.0 * len(BORDERS["NO-2"])
     for silent, without in ((13, 0), (14, 14 * 24), (18, 18 * 24)):
-        rows = FLOWS.combine(days_of_flows(silent))
-        net = {r.ts: r.value for r in rows if r.counterparty is None}
-        assert len(net) == 20 * 24 - (0 if without else silent * 24)
-        assert set(net.values()) == ({150.0, 75.0} if without else {150.0})
-        assert rows.dropped == ({"ES without Portugal, silent for 14 days (hours)": without} if without else {})
-        assert not [
-            r for r in rows if r.counterparty == "Portugal" and MIDNIGHT + 2 * DAY <= r.ts < MIDNIGHT + 15 * DAY
-        ]
+        rows = FLOWS.combine(days_of_flows("NO-2", "NL", silent))
+        assert len(net_of(rows)) == 20 * 24 - (0 if without else silent * 24)
+        assert set(net_of(rows).values()) == ({whole, whole - 75.0} if without else {whole})
+        assert rows.dropped == (
+            {"NO-2 without NL, silent for 14 days (hours)": without}
+            if without
+            else {"no net of NO-2: NL is silent (hours)": silent * 24}
+        )
+        assert not [r for r in rows if r.counterparty == "NL" and MIDNIGHT + 2 * DAY <= r.ts < MIDNIGHT + 15 * DAY]
+
+
+def test_a_cable_that_returns_with_its_figures_is_a_part_of_the_nets_again():
+    assert set(net_of(FLOWS.combine(days_of_flows("NO-2", "NL", 0))).values()) == {75.0 * len(BORDERS["NO-2"])}
+    days = [MarketDay(date(2026, 11, 20), FLOWS.tz)]
+    starts = {dict(request.params)["periodStart"] for request in FLOWS.requests(days, days[0].end)}
+    assert starts == {"202611052300"}, "each run asks for the two weeks before again"
+
+
+@pytest.mark.parametrize(
+    ("zone", "neighbour"),
+    [(z, b.neighbour) for z, own in BORDERS.items() for b in own if not b.is_cable],
+)
+def test_a_border_of_lines_is_never_taken_for_dead(zone, neighbour):
+    rows = FLOWS.combine(days_of_flows(zone, neighbour, 18))
+    assert len(net_of(rows)) == 2 * 24
+    assert rows.dropped == {f"no net of {zone}: {neighbour} is silent (hours)": 18 * 24}
 
 
 def test_a_zone_whose_borders_are_mostly_silent_has_no_net():

@@ -1,4 +1,4 @@
-"""The catalogue names borders that are out of service: silent for 14 days while the zone's others report."""
+"""The catalogue names silent borders: without a reading for 14 days while the zone's others report."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def described(home: Path, silent_days: int) -> list[str]:
         rows.extend(key, list(stamps), [1.0] * len(stamps))
         fold(storage, FEED.id, rows, {}, {FEED.id: 1}, NOW, mode="live")
     document = catalogue.describe(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
-    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["borders_out_of_service"] == []
-    assert "borders_out_of_service" not in document["zones"]["GB"]["metrics"]["price"]
-    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["borders_out_of_service"]
+    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["silent_borders"] == []
+    assert "silent_borders" not in document["zones"]["GB"]["metrics"]["price"]
+    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["silent_borders"]
     return named
 
 

@@ -225,6 +225,7 @@ SOURCE = Source(
     attribution="Source: ENTSO-E Transparency Platform (transparency.entsoe.eu)",
     redistributable="unclear",
     required_env=SECRETS[0].env,
+    endpoint_env="ENTSOE_ENDPOINT",
     feeds=(
         Feed(
             id="entsoe.price",
@@ -315,8 +316,8 @@ SOURCE = Source(
         "Demand is actual total load (6.1.A) as the operators report and revise it.",
         "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two "
         "directions, at the coarsest resolution among them; where one border is missing there is no net. A border "
-        "without a reading for 14 days is out of service, and the net of that time is without it. Spain's ties to "
-        "Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
+        "of one cable that has no reading for 14 days is out of service, and the net of that time is without it. "
+        "Spain's ties to Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
         "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
     ),
 )

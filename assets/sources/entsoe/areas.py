@@ -86,6 +86,24 @@ _LINKS = {
 }
 """Borders that are one line of the geographic layer: their total is that line's flow. The others have several lines."""
 
+_CABLES = {
+    frozenset(pair)
+    for pair in (
+        ("DE-LU", "NO-2"),
+        ("DE-LU", "Sweden SE4"),
+        ("PL", "Sweden SE4"),
+        ("NL", "NO-2"),
+        ("DK-1", "NL"),
+        ("BE", "DE-LU"),
+        ("BE", "GB"),
+        ("GB", "NL"),
+        ("GB", "NO-2"),
+        ("DK-1", "GB"),
+    )
+}
+"""Borders that are one direct-current cable (NordLink, Baltic Cable, SwePol, NorNed, COBRA, ALEGrO, Nemo, BritNed,
+North Sea Link, Viking): all of it may be out of service at once."""
+
 _AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
 _UKRAINE_BEFORE, _UKRAINE_CHANGED = "10Y1001C--00003F", utc_stamp("2022-09-21T22:00Z")
 _UNDER_ANOTHER_NAME = {
@@ -108,6 +126,8 @@ class Border:
     neighbour: str
     since: int
     link: str | None
+    is_cable: bool
+    """Whether it is one direct-current cable."""
 
     def eics(self, ts: int) -> tuple[str, str]:
         """The codes under which this border is published at an instant: the zone's, the neighbour's."""
@@ -122,7 +142,8 @@ def _code(area: str, ts: int) -> str:
 
 def _border(zone: str, neighbour: str) -> Border:
     pair = frozenset((zone, neighbour))
-    return Border(zone, neighbour, utc_stamp(_SINCE[pair]) if pair in _SINCE else 0, _LINKS.get(pair))
+    since = utc_stamp(_SINCE[pair]) if pair in _SINCE else 0
+    return Border(zone, neighbour, since, _LINKS.get(pair), pair in _CABLES)
 
 
 BORDERS = {zone: tuple(_border(zone, name) for name in names) for zone, names in _NEIGHBOURS.items()}

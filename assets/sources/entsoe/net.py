@@ -1,8 +1,10 @@
 """Both directions of a border into its net flow, all borders of a zone into its net: only where every part is there.
 
-A border without a reading for 14 days, while most of its zone's borders report, is out of service: nothing is published
-for a link under repair, and "all borders or no net" would silence a zone for weeks. The net of that time is written
-without it.
+A silent border is unknown: there is no net, and the run says which border it lacks. Only one that is a single cable may
+be out of service, for nothing is published of a cable under repair: silent for 14 days, while most of its zone's
+borders report, it carries nothing, and the net of that time is written without it. The two weeks before the days of a
+run are asked for again; where the cable's figures come after all, they make these nets anew. A border of lines is
+never taken for dead: operators have left out whole ones for weeks (DE-LU with NL in May 2024).
 
 Works on the quarter hours of the hours that have a reading. Where parts differ in resolution, the finer are brought to
 the coarser by their exact time-weighted mean, hour by hour; never the other way.
@@ -27,7 +29,7 @@ INTO, OUT_OF = "in", "out"
 
 QUARTER = 900
 SILENT_HOURS = 14 * 24
-"""How long a border says nothing until it counts as out of service."""
+"""How long a cable says nothing until it counts as out of service."""
 _LEVELS = {"1h": 4, "30m": 2, "15m": 1}
 """Quarter hours of each resolution, coarse ones first: finer readings are laid over them."""
 _WATT_DECIMALS = 6
@@ -78,10 +80,13 @@ def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: 
         flows.append(_before_its_time(flow, border, hours))
     most: _Flags = np.asarray(np.mean(silent, axis=0) <= 0.5)
     for number, border in enumerate(borders):
-        resting = _long(silent[number], hours) & most & (hours * HOUR >= border.since)
+        missing = silent[number] & most & np.isnan(flows[number].values).all(axis=1)
+        resting = missing & _long(silent[number], hours) & border.is_cable
         if resting.any():
             combined.dropped[f"{zone} without {border.neighbour}, silent for 14 days (hours)"] += int(resting.sum())
             flows[number] = _Flow(np.where(resting[:, None], 0.0, flows[number].values), flows[number].level)
+        if (lacking := missing & ~resting).any():
+            combined.dropped[f"no net of {zone}: {border.neighbour} is silent (hours)"] += int(lacking.sum())
     values = np.sum([f.values for f in flows], axis=0)
     values[np.isin(hours, _withheld(combined, zone, hours))] = np.nan
     net = _Flow(values, np.max([f.level for f in flows], axis=0))

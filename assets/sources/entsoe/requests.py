@@ -67,8 +67,8 @@ def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
 def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Both directions of every border of every zone, as far as the border was there; at most four weeks a request.
 
-    The first request of a run of days reaches two weeks further back: a border that is silent for so long is out of
-    service (see `net`), and the answers must show it.
+    The first request of a run of days reaches two weeks further back: a cable that is silent for so long is out of
+    service (see `net`), and the answers must show it, and that it has returned.
     """
     return [
         request
