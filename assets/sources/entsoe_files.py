@@ -198,7 +198,7 @@ def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], kind
 def _requests(feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
     def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
         """The export log, which leads to the files."""
-        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)), "listing")]
+        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)), "listing")] if days else []
 
     return requests
 

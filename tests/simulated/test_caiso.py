@@ -6,6 +6,7 @@ import csv
 import io
 import zipfile
 from datetime import date
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -194,6 +195,26 @@ def test_the_future_is_blank_but_for_its_forecasts():
     assert [line[0] for line in lines[1:] if line[3]] == caiso.labels(ORDINARY.day)[0][:143]
     assert all(line[1] and line[2] for line in lines[1:])
     assert (len(lines), lines[-1][0], lines[-1][3]) == (290, "00:00", "")
+
+
+def changes(lines, column):
+    """The labels at which a column has another value than at the label before."""
+    return [line[0] for before, line in pairwise(lines[1:]) if line[column] != before[column]]
+
+
+def test_forecasts_are_labelled_by_interval_ends():
+    lines = outlook("demand", ORDINARY)
+    assert {label[-2:] for label in changes(lines, 1)} == {"05"}
+    assert {label[-2:] for label in changes(lines, 2)} == {"05", "20", "35", "50"}
+    assert outlook("demand", MarketDay(date(2026, 11, 20), TZ))[1][1:3] == lines[-1][1:3], "00:00 ends the day before"
+
+
+def test_the_recorded_forecasts_change_where_the_simulated_ones_do(recordings):
+    text = (recordings / "caiso/netdemand_20190310.csv").read_text()
+    lines = [line for line in csv.reader(io.StringIO(text)) if any(line[1:])]
+    before, after = ([*lines[:1], *lines[first:last]] for first, last in ((1, 25), (25, 289)))
+    for part in (before, after):  # two o'clock, which spring skips, lies between
+        assert {label[-2:] for label in changes(part, 1)} <= {"05", "20", "35", "50"}
 
 
 # Compared with recordings

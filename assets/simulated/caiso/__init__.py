@@ -1,8 +1,9 @@
 """Simulated California ISO: OASIS (see `oasis`) and the CSV files of Today's Outlook.
 
-Quirks of Outlook that are kept: labels without a date, blank lines for the future and for the hour that spring skips,
-the repeated autumn hour once, the next day's midnight where there are forecasts, yesterday's file until a quarter past
-midnight, column names whose case changes by the day. The original: https://www.caiso.com/todays-outlook.
+Quirks of Outlook that are kept: labels without a date, forecasts labelled by interval ends, blank lines for the future
+and for the hour that spring skips, the repeated autumn hour once, the next day's midnight where there are forecasts,
+yesterday's file until a quarter past midnight, column names whose case changes by the day. The original:
+https://www.caiso.com/todays-outlook.
 """
 
 from __future__ import annotations
@@ -76,9 +77,10 @@ def _instant(wall: datetime) -> int | None:
 def _demand(day: date, now: int) -> bytes:
     starts = [ts for ts in labels(day)[1] if ts is not None] + [MarketDay(day, TZ).end]
     at = np.array(starts)
+    ending = at - FIVE  # a forecast stands at the label that its interval ends with
     columns = {
-        "Day ahead forecast": 1.01 * grid.demand(ZONE, at // HOUR * HOUR, HOUR),
-        "Hour ahead forecast": 1.003 * grid.demand(ZONE, at // QUARTER * QUARTER, QUARTER),
+        "Day ahead forecast": 1.01 * grid.demand(ZONE, ending // HOUR * HOUR, HOUR),
+        "Hour ahead forecast": 1.003 * grid.demand(ZONE, ending // QUARTER * QUARTER, QUARTER),
         "Current demand": _so_far(grid.demand(ZONE, at), at, day, now),
         "Demand response": np.full(len(at), np.nan),
     }

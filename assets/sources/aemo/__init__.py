@@ -24,7 +24,7 @@ from assets.parsing.columns import floats
 from assets.parsing.days import months
 from assets.parsing.members import require_known
 from assets.parsing.stamps import wall_stamp
-from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, Report
+from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, MONTHLY_TABLES_SINCE, Report
 from assets.sources.aemo.rows import (
     AHEAD_OF_UTC,
     MEASURES,
@@ -195,7 +195,7 @@ SOURCE = Source(
             resolution="5m",
             stamps="end",
             tz=MARKET_TZ,
-            since=date(2009, 7, 1),
+            since=MONTHLY_TABLES_SINCE,
             publication=Publication(lag_minutes=0, grace_minutes=15),
             requests=_DISPATCH_IS.requests,
             follow=_DISPATCH_IS.follow,
@@ -218,7 +218,7 @@ SOURCE = Source(
             resolution="5m",
             stamps="end",
             tz=MARKET_TZ,
-            since=date(2009, 7, 1),
+            since=MONTHLY_TABLES_SINCE,
             publication=Publication(lag_minutes=0, grace_minutes=30),
             requests=_TRADING_IS.requests,
             follow=_TRADING_IS.follow,
@@ -272,6 +272,7 @@ SOURCE = Source(
         "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: "
         "losses lie between.",
         "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
+        "Dispatch and trading begin in 2015 here; price and demand of the years before stand in the monthly files.",
         "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",
     ),
 )

@@ -26,6 +26,10 @@ CURRENT_DAYS = 1
 """A `Current` directory holds two days, so the whole of yesterday; its DUPLICATE/ folder is passed over."""
 MONTHLY_OUT = 12
 """The day of the next month from which a month's archive is sure to be there; it appears about the 8th."""
+MONTHLY_TABLES_SINCE = date(2015, 1, 1)
+"""The first month of which the archive has a file a table: of those before it has one zip of all tables each
+(https://github.com/UNSW-CEEM/NEMOSIS/issues/66).
+"""
 RENAMED = (2024, 8)
 """Since this month the archive's files are named with `#`, stored as a literal %23: asked for as %2523."""
 
