@@ -51,13 +51,9 @@ FOREIGN: dict[str, set[str]] = {
     "assets.fetch": {"dagster", "flask", "duckdb", "geopandas"},
     "assets.ingest": {"dagster", "flask", "duckdb"},
     "assets.documents": {"dagster", "flask", "duckdb"},
-    "api": {"dagster", "pandas", "geopandas", "requests"},
-    "api.series": {"dagster", "pandas", "geopandas", "requests", "flask"},
-    "api.documents": {"dagster", "pandas", "geopandas", "requests", "flask"},
-    "api.geo": {"dagster", "pandas", "geopandas", "requests", "flask"},
-    "api.access": {"dagster", "pandas", "geopandas", "requests", "flask"},
-    "api.mcp": {"dagster", "pandas", "geopandas", "requests", "flask"},
-    "api.pages": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api": {"dagster", "pandas", "geopandas", "requests", "flask"},
+    "api.routes": {"dagster", "pandas", "geopandas", "requests"},
+    "api.application": {"dagster", "pandas", "geopandas", "requests"},
 }
 """Libraries that a package must not import."""
 FORBIDDEN_NAMES = re.compile(r"^(utils?|helpers?|manager|common|misc|data|info|iso)$")
