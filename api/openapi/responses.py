@@ -20,7 +20,8 @@ _WORDS: Mapping[str, str] = {
     "Cache-Control":
         "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
     "Vary": "The request headers that the answer depends on.",
-    "Link": '`rel="next"`: where the next page is, if rows were left out.',
+    "Link":
+        '`rel="next"`: where the next page is, if rows were left out; `rel="describedby"`: what a layer as CSV holds.',
     "X-Sample": "`true` where the answer is a sample.",
     "X-EMDS-Data": "`simulated` where the figures are simulated.",
     "X-EMDS-Stale": "`true` past the instant at which newer figures were due.",
@@ -103,6 +104,8 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
         yield "Content-Security-Policy"
     elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES):
         yield "Content-Disposition"
+    if endpoint.id.startswith("geo-") and "text/csv" in endpoint.media:
+        yield "Link"
     if 416 in endpoint.statuses:
         yield "Accept-Ranges"
     if endpoint.tag == "Free" and _LIVE.search(endpoint.path):
