@@ -29,29 +29,11 @@ _FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """Characters that a header field holds as they are, beside letters and digits."""
-ENVELOPE_FIELDS = {
-    member: f"X-EMDS-{member.replace('_', '-').title()}"
-    for member in (
-        "zone",
-        "zones",
-        "metric",
-        "market",
-        "by",
-        "interval",
-        "as_of",
-        "known_since",
-        "start",
-        "end",
-        "count",
-        "truncated",
-        "attribution",
-        "license",
-        "sources",
-        "gaps",
-        "gaps_truncated",
-        "sample",
-    )
-}
+_MEMBERS = (
+    *("zone", "zones", "metric", "market", "by", "interval", "as_of", "known_since", "start", "end", "count"),
+    *("truncated", "attribution", "license", "sources", "gaps", "gaps_truncated", "sample"),
+)
+ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
 """The header of a CSV answer that tells a member of the envelope."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
