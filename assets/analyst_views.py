@@ -33,7 +33,10 @@ _COLUMNS = {
     "superseded_at": "Until when the value stood, Unix seconds UTC; null while it stands",
 }
 """What each column holds, in the views' order."""
-_EXPRESSIONS = {"starts_at": "to_timestamp(ts) AS starts_at", "month": "parse_filename(filename, true) AS month"}
+_EXPRESSIONS = {
+    "starts_at": "to_timestamp(ts) AS starts_at",
+    "month": "left(parse_filename(filename, true), 7) AS month",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def _day_ahead(metrics: Collection[Metric]) -> str:
 
 
 def _holds(home: Path, prefix: str) -> bool:
-    return any((home / prefix).glob("**/????-??.parquet"))
+    return any((home / prefix).glob("**/????-??*.parquet"))
 
 
 def _files(roots: list[str], columns: tuple[str, ...]) -> str:

@@ -82,7 +82,7 @@ def read(
 
 
 def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: HeldRows, since: int | None) -> None:
-    versions = vintages.witnessed(storage, place)
+    versions = vintages.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
     if since is not None:

@@ -1,19 +1,18 @@
 """`emds copy FROM TO`: a warehouse copied whole, from a folder or a bucket to an empty folder or bucket.
 
-Everything keeps its bytes and versions, so that both serve the same answers. A month's two files are copied under its
-lock. The mode comes last: a copy that was killed is no warehouse yet, and goes on where it stopped. Accounts, Dagster's
-storage and logs are no part of it.
+Everything keeps its bytes and versions, so that both serve the same answers. A month's history is copied before the
+file that names it. The mode comes last: a copy that was killed is no warehouse yet, and goes on where it stopped.
+Accounts, Dagster's storage and logs are no part of it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from warehouse import home, layout, modes, release
+from warehouse import home, layout, modes, monthfile, release
 from warehouse.errors import StorageError
 from warehouse.storage import Storage
 
@@ -35,41 +34,44 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
     release.check(source)
     if target.stat(layout.MODE) is not None:
         raise StorageError(f"{target} holds a warehouse already: name an empty place")
-    groups = list(_groups(source))
-    done = copied = files = 0
+    keys = list(_keys(source))
+    files = copied = 0
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for keys, moved in zip(groups, pool.map(partial(_copy_group, source, target), groups), strict=True):
-            done, files, copied = done + 1, files + len(keys), copied + moved
-            say(done, len(groups))
-    _remove_others(source, target, groups)
+        for done, (there, moved) in enumerate(pool.map(partial(_copy, source, target), keys), 1):
+            files, copied = files + there, copied + moved
+            say(done, len(keys))
+    _remove_others(source, target, keys)
     copied += _copy_key(source, target, layout.MODE)
     return files + 1, copied
 
 
-def _groups(source: Storage) -> Iterator[tuple[str, ...]]:
-    """The keys to copy; those that belong together as one, in the order in which they are written."""
-    yield from ((key,) for key in _FIRST if source.stat(key) is not None)
-    months: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for key in _keys(source, _MONTHS):  # the history first, as it is written
-        if layout.is_month_file(key):
-            months[layout.of_series(key)[:3]].append(key)
-    yield from (tuple(keys) for _, keys in sorted(months.items()))
-    yield from ((key,) for key in _keys(source, [prefix for prefix in layout.KEPT if prefix not in _MONTHS]))
+def _keys(source: Storage) -> Iterator[str]:
+    """The keys to copy; histories are copied with the month files that name them."""
+    yield from (key for key in _FIRST if source.stat(key) is not None)
+    yield from (key for prefix in layout.KEPT if prefix != layout.history_prefix() for key in source.keys(prefix))
 
 
-_MONTHS = (layout.history_prefix(), layout.series_prefix())
+def _copy(source: Storage, target: Storage, key: str) -> tuple[int, int]:
+    """Copies a file, and the history that it names; returns how many the target then has, and how many were copied."""
+    copied, history = 0, _history_of(source, key)
+    while True:
+        copied += history is not None and _copy_key(source, target, history)
+        copied += _copy_key(source, target, key)
+        named = _history_of(target, key)
+        if named == history or named is None:
+            return 1 + (history is not None), copied
+        history = named  # a fold came between
 
 
-def _keys(storage: Storage, prefixes: Iterable[str]) -> list[str]:
-    return [key for prefix in prefixes for key in storage.keys(prefix)]
-
-
-def _copy_group(source: Storage, target: Storage, keys: tuple[str, ...]) -> int:
-    if not layout.is_month_file(keys[0]):
-        return _copy_key(source, target, keys[0])
-    metric, zone, month, _ = layout.of_series(keys[0])
-    with source.locked([layout.series(metric, zone, month)]):
-        return sum(_copy_key(source, target, key) for key in keys)
+def _history_of(storage: Storage, key: str) -> str | None:
+    """The history that a file names; None for one that names none or is damaged: it is copied as it lies."""
+    if not layout.is_month_file(key):
+        return None
+    try:
+        past = monthfile.past(storage, key)
+    except StorageError:
+        return None
+    return None if past is None else past.history
 
 
 def _copy_key(source: Storage, target: Storage, key: str) -> bool:
@@ -87,10 +89,10 @@ def _copy_key(source: Storage, target: Storage, key: str) -> bool:
             return True
 
 
-def _remove_others(source: Storage, target: Storage, groups: Iterable[tuple[str, ...]]) -> None:
-    """Removes what a killed copy had brought and the source has no more."""
-    wanted = {key for keys in groups for key in keys}
-    for key in _keys(target, layout.KEPT):
+def _remove_others(source: Storage, target: Storage, keys: Iterable[str]) -> None:
+    """Removes what a killed copy had brought and the source has no more, but for histories, which are swept later."""
+    wanted = {*keys}
+    for key in _keys(target):
         if key not in wanted and source.stat(key) is None:
             target.delete(key)
 

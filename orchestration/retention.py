@@ -14,7 +14,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets.ingest.context import PipelineContext
-from warehouse import clock, layout, raw
+from warehouse import clock, layout, raw, vintages
 from warehouse.bookkeeping import logged
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
@@ -76,6 +76,7 @@ def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[Pipel
         "runs": lambda: purge_runs(context.instance, time.time()),
         "kept answers": lambda: prune_answers(warehouse),
         "scratch files": warehouse.storage.sweep,
+        "histories that killed folds left": lambda: vintages.sweep(warehouse.storage),
     }
     for name, step in steps.items():
         with logged(f"retention of {name}") as attempt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ def faults(storage: Storage) -> Iterator[Fault]:
     if _mode_known(storage):
         for prefix in (layout.series_prefix(), layout.history_prefix()):
             yield from _of_files(storage, prefix, _month)
+        yield from _lost_histories(storage)
         yield from _of_files(storage, layout.RAW, _body)
     else:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
@@ -76,6 +78,18 @@ def faults(storage: Storage) -> Iterator[Fault]:
     yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in pending if not d.missing)
     yield from (Fault(layout.DAMAGED, line) for line in losses.to_ask(pending))
     yield from (Fault("folder", line) for line in storage.unreadable())
+
+
+def _lost_histories(storage: Storage) -> Iterator[Fault]:
+    """What cannot be listed or read here is named by itself."""
+    keys: list[str] = []
+    with suppress(StorageError):
+        keys = [key for key in storage.keys(layout.series_prefix()) if layout.is_month_file(key)]
+    for key in keys:
+        with suppress(StorageError):
+            past = monthfile.past(storage, key)
+            if past is not None and past.history is not None and storage.stat(past.history) is None:
+                yield Fault(past.history, f"is gone, though {key} names it", movable=True)
 
 
 def _mode_known(storage: Storage) -> bool:

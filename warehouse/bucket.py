@@ -192,6 +192,10 @@ class Bucket:
         self._seen.learn(key, Seen(begun, tag, Identity(version, len(body), int(token, 16))))
         self._seen.forget_listings()
 
+    def refresh(self, key: str) -> None:
+        """Forgets what was seen of a key: the next reading asks for it."""
+        self._seen.forget(key)
+
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Raises StorageError.
 

@@ -58,9 +58,9 @@ def series(metric: str, zone: str, month: str) -> str:
     return f"{series_prefix(metric, zone)}{month}.parquet"
 
 
-def history(metric: str, zone: str, month: str) -> str:
-    """The rows of lower rank and the superseded values of one UTC month."""
-    return f"{history_prefix(metric, zone)}{month}.parquet"
+def history(metric: str, zone: str, month: str, sha8: str) -> str:
+    """The rows of lower rank and the superseded values of one UTC month; `sha8` begins the SHA-256 of its bytes."""
+    return f"{history_prefix(metric, zone)}{month}-{sha8}.parquet"
 
 
 def series_prefix(metric: str = "", zone: str = "") -> str:
@@ -80,9 +80,14 @@ def _partitions(metric: str, zone: str) -> str:
 def of_series(key: str) -> tuple[str, str, str, bool]:
     """Metric, zone, month, and whether it is history, of a month file's key. Raises ValueError for another key."""
     root, metric, zone, name = key.split("/")
+    is_history, month = f"{root}/" == _HISTORY, name.removesuffix(".parquet")
     if not (metric.startswith("metric=") and zone.startswith("zone=") and name.endswith(".parquet")):
         raise ValueError(f"{key} is no month file")
-    return metric[7:], zone[5:], name[:-8], f"{root}/" == _HISTORY
+    if is_history:
+        month, dash, sha8 = month.rpartition("-")
+        if not dash or len(sha8) != 8:
+            raise ValueError(f"{key} is no month's history")
+    return metric[7:], zone[5:], month, is_history
 
 
 def is_month_file(key: str) -> bool:

@@ -1,15 +1,17 @@
 """One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `warehouse.resolve`.
 
 Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
-schema's version, the warehouse's mode, the file's own key, where its net rows lie (`warehouse.net_rows`), a checksum of
-all that, and one of the whole file (`warehouse.seal`); pages have checksums of their own, for other readers. Net rows
-come first, borders in a row group of their own.
+schema's version, the warehouse's mode, the file's own key, the month's history (`Past`), where its net rows lie
+(`warehouse.net_rows`), a checksum of all that, and one of the whole file (`warehouse.seal`); pages have checksums of
+their own, for other readers. Net rows come first, borders in a row group of their own. A history is named by its bytes,
+so its footer says `BLANK_SHA8` in that place.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -42,7 +44,29 @@ _FILE_SCHEMA = pa.schema(
 )
 
 
-def encode(versions: Versions, key: str, mode: str) -> bytes:
+BLANK_SHA8 = "0" * 8
+
+
+class Past(NamedTuple):
+    """What a served month file says of its month's past."""
+
+    history: str | None
+    """Key of the rows of lower rank and the superseded values; None where there are none."""
+    known_since: int | None
+    """When the first of the month's values was known, Unix seconds; None in an empty month."""
+
+
+def encode_history(versions: Versions, metric: str, zone: str, month: str, mode: str) -> tuple[str, bytes]:
+    """The key and the bytes of a month's history."""
+    body = encode(versions, layout.history(metric, zone, month, BLANK_SHA8), mode)
+    return layout.history(metric, zone, month, _sha8(body)), body
+
+
+def _sha8(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:8]
+
+
+def encode(versions: Versions, key: str, mode: str, past: Past | None = None) -> bytes:
     """Parquet bytes in SCHEMA's columns but those of the key, in canonical order; equal versions give equal bytes."""
     rows = versions.take(versions.order()).compact()
     border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
@@ -65,14 +89,15 @@ def encode(versions: Versions, key: str, mode: str) -> bytes:
         for part in filter(len, parts):
             writer.write_table(_columns(part))
         stated = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
-        writer.add_key_value_metadata({"emds": _footer(key, mode, stated)})
+        writer.add_key_value_metadata({"emds": _footer(key, mode, past or Past(None, None), stated)})
     body = out.getvalue()
     return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
 
 
-def _footer(key: str, mode: str, net: dict[str, Any] | None) -> str:
+def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
     """The checksums come last: by their places the text is found without a Parquet reader."""
-    stated = orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "net": net})[:-1]
+    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key}
+    stated = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
     own = b"".join((_OWN, seal.short(stated).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
     return (stated + own).decode()
 
@@ -127,6 +152,36 @@ def versions(storage: Storage, key: str) -> Versions:
     return empty() if table is None else of_table(table)
 
 
+def month(storage: Storage, key: str) -> tuple[Versions, Past] | None:
+    """The versions of a served month file and what it says of its past; None where there is no file.
+
+    Raises as `read` does.
+    """
+    body = storage.get(key)
+    if body is None:
+        return None
+    table, footer = _decoded(storage, body, key, _COLUMNS)
+    return of_table(table), _past(footer)
+
+
+def history(storage: Storage, key: str) -> Versions:
+    """The versions of a month's history. Raises as `read` does, and DamagedFile for one that is gone."""
+    body = storage.get(key)
+    if body is None:
+        raise DamagedFile(key, "is gone, though the month's file names it")
+    return of_table(_decoded(storage, body, key, _COLUMNS)[0])
+
+
+def past(storage: Storage, key: str) -> Past | None:
+    """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError."""
+    body = storage.get(key)
+    return None if body is None else _past(_checked(body, key))
+
+
+def _past(footer: dict[str, Any]) -> Past:
+    return Past(footer.get("history"), footer.get("known_since"))
+
+
 def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> NetLayout | None:
     """Where the net rows of a kept month file lie, from its end alone; checked.
 
@@ -166,9 +221,13 @@ def net(storage: Storage, key: str, mode: str) -> NetRows | None:
 
 def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
     body = storage.get(key)
-    if body is None:
-        return None
-    modes.check(storage, _checked(body, key).get("mode"), key)
+    return None if body is None else _decoded(storage, body, key, columns)[0]
+
+
+def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
+    """The columns of a month file, and its footer."""
+    footer = _checked(body, key)
+    modes.check(storage, footer.get("mode"), key)
     try:
         # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT], page_checksum_verification=True)
@@ -178,7 +237,7 @@ def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
     if file.num_row_groups > 1 and "ts" in columns:
         # Net and borders are ascending each: a stable sort by time is the canonical order.
         table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
-    return table
+    return table, footer
 
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:
@@ -187,14 +246,20 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     if at < len(_MARK):
         raise DamagedFile(key, "has no checksum")
     seal.check(body, at, key)
-    return _said(orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)]), key)
+    stated = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
+    metric, zone, month, is_history = layout.of_series(key)
+    if not is_history:
+        return _said(stated, key)
+    if key != layout.history(metric, zone, month, _sha8(body)):
+        raise DamagedFile(key, "its name is that of other bytes")
+    return _said(stated, layout.history(metric, zone, month, BLANK_SHA8), key)
 
 
-def _said(stated: dict[str, Any], key: str) -> dict[str, Any]:
-    """What a footer says, if it is of this release and of this file."""
-    seal.check_version(stated.get("schema"), key)
-    if stated.get("key") != key:
-        raise DamagedFile(key, f"is a copy of {stated.get('key')}")
+def _said(stated: dict[str, Any], own: str, key: str = "") -> dict[str, Any]:
+    """What a footer says, if it is of this release and of this file; `own`: the key that it must state."""
+    seal.check_version(stated.get("schema"), key or own)
+    if stated.get("key") != own:
+        raise DamagedFile(key or own, f"is a copy of {stated.get('key')}")
     return stated
 
 

@@ -128,11 +128,6 @@ class Reader:
         first, last = month_of(window.start), month_of(window.end - 1)
         return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
 
-    def histories(self, files: Iterable[MonthFile]) -> tuple[Identity | None, ...]:
-        """The identities of the histories of month files."""
-        keys = (layout.of_series(file.key) for file in files)
-        return tuple(self.storage.stat(layout.history(metric, zone, month)) for metric, zone, month, _ in keys)
-
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
         """The rows of one side of a month file: those of a window, or more.
 
@@ -225,31 +220,21 @@ class Reader:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
         if at < self.known_since(file):
             return {"net": joined([]), "borders": joined([])}
-        place, both = self._with_history(file)
-        return self._memory.get((*both, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
+        place = Month(*layout.of_series(file.key)[:3])
+        return self._memory.get((file, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
 
     def known_since(self, file: MonthFile) -> int:
-        """The instant at which the first of a month's values was known: one column spares most questions the others.
+        """The instant at which the first of a month's values was known. Raises StorageError."""
+        since: int = self._memory.get((file, "since"), partial(self._known_since, file.key))
+        return since
 
-        Raises as `known` does.
-        """
-        place, both = self._with_history(file)
-        return self._memory.get((*both, "since"), partial(self._known_since, place))
-
-    def _with_history(self, file: MonthFile) -> tuple[Month, tuple[MonthFile, Identity | None]]:
-        """A file's month, and what both of its files are right now."""
-        place = Month(*layout.of_series(file.key)[:3])
-        return place, (file, self.storage.stat(layout.history(*place)))
-
-    def _known_since(self, place: Month) -> tuple[int, int]:
+    def _known_since(self, key: str) -> tuple[int, int]:
         """The instant, and the entry's bytes in memory."""
-        keys = layout.series(*place), layout.history(*place)
-        tables = [monthfile.read(self.storage, key, ["known_at"]) for key in keys]
-        columns = [table.column(0).to_numpy() for table in tables if table is not None]
-        return min((int(column.min()) for column in columns if len(column)), default=LAST_INSTANT + 1), 200
+        past = monthfile.past(self.storage, key)
+        return LAST_INSTANT + 1 if past is None or past.known_since is None else past.known_since, 200
 
     def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:
-        then = resolve.known(vintages.witnessed(self.storage, place), at)
+        then = resolve.known(vintages.read(self.storage, place), at)
         chosen = then.take(resolve.served(then, ranks))
         sides = _sides(chosen.take(chosen.order()))
         return sides, sum(columns.nbytes for columns in sides.values())

@@ -1,6 +1,6 @@
 """The series store: `fold` rows into month files, `read` a window back.
 
-Ranks and finest intervals: see `warehouse.resolve`. The two files of a month: see `warehouse.vintages`.
+Ranks and finest intervals: see `warehouse.resolve`. The history of a month: see `warehouse.vintages`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,12 @@ class Folded:
     changed: int
     evicted: int
     unchanged: int
-    healed: bool = False
-    """Whether a killed fold had left the month half written."""
     damaged: bool = False
     """Whether a file of the month was damaged and set aside: `assets.ingest.repair` builds it again from kept bytes."""
 
     @property
     def wrote(self) -> bool:
-        return bool(self.added or self.changed or self.evicted or self.healed or self.damaged)
+        return bool(self.added or self.changed or self.evicted or self.damaged)
 
 
 def fold(
@@ -137,12 +135,12 @@ def _fold_month(
     mode: str,
 ) -> Folded:
     with storage.locked([layout.series(*place)]):
-        old, torn, lost = vintages.mended(storage, place)
+        old, lost = vintages.read_or_set_aside(storage, place)
         at = clock.now() if known_at is None else known_at
         merged, counts = _merge(old, _versions(feed, readings, at), feed, spans, at)
-        if torn or lost or any(counts[:3]):
+        if lost or any(counts[:3]):
             vintages.store(storage, place, merged, ranks, mode, feed)
-    return Folded(place.zone, place.metric, place.month, *counts, healed=torn, damaged=lost)
+    return Folded(place.zone, place.metric, place.month, *counts, damaged=lost)
 
 
 def _merge(
@@ -197,7 +195,7 @@ def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: M
     with storage.locked([key]):
         before = storage.stat(key)
         place = Month(metric, zone, month)
-        vintages.store(storage, place, vintages.mended(storage, place)[0], ranks, modes.of(storage))
+        vintages.store(storage, place, vintages.read_or_set_aside(storage, place)[0], ranks, modes.of(storage))
         return storage.stat(key) != before
 
 
@@ -215,7 +213,7 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
     """The rows of a window as this warehouse knew them at an instant."""
     parts = []
     for month in months(window):
-        then = resolve.known(vintages.witnessed(storage, Month(metric, zone, month)), at)
+        then = resolve.known(vintages.read(storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         if len(chosen):
             parts.append(monthfile.to_table(chosen, zone, metric))

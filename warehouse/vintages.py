@@ -1,21 +1,25 @@
-"""Every version of a month of a zone's metric: its two files read as one, written in an order that a kill cannot break.
+"""Every version of a month of a zone's metric. One object is the truth of a month: the file that is served.
 
-One file holds what is served, the other the history: rows of lower rank, superseded values. History is written first,
-so that a kill between the two leaves a version in both and the next fold heals. What changes for readers is noted
-before, and told after (`warehouse.untold`).
+It names its month's history, rows of lower rank and superseded values, which lies under a name of its own bytes and is
+never changed. A fold puts the new history first, then replaces the served file, then removes the former history. A kill
+leaves a history that nobody names, which is swept after a day. What changes for readers is noted before, and told after
+(`warehouse.untold`).
 """
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from warehouse import changes, damaged, layout, monthfile, resolve, untold
+from warehouse.bookkeeping import logged
+from warehouse.clock import DAY
 from warehouse.errors import DamagedFile
+from warehouse.monthfile import Past
 from warehouse.storage import Storage
-from warehouse.versions import LIVE, Flags, Versions, concat
+from warehouse.versions import Versions, concat, empty
 
 
 class Month(NamedTuple):
@@ -26,82 +30,95 @@ class Month(NamedTuple):
     month: str
 
 
-def all_of(storage: Storage, place: Month) -> tuple[Versions, bool]:
-    """Every version, each once, and whether a killed fold left one in both files: there the history is newer.
+def read(storage: Storage, place: Month) -> Versions:
+    """Every version of a month; none where no file is served.
 
-    Raises as `monthfile.read` does.
+    Raises as `monthfile.read` does, and DamagedFile where the history is gone.
     """
-    return _once(_parts(storage, place), served_wins=False)
+    key, last = layout.series(*place), None
+    while True:
+        found = monthfile.month(storage, key)
+        if found is None:
+            return empty()
+        served, past = found
+        if past.history is None:
+            return served
+        try:
+            return concat([monthfile.history(storage, past.history), served])
+        except DamagedFile:
+            if past.history == last:
+                raise
+            last = past.history  # a fold that has replaced the file meanwhile removes what it named
+            storage.refresh(key)
+            storage.refresh(last)
 
 
-def mended(storage: Storage, place: Month) -> tuple[Versions, bool, bool]:
-    """As `all_of`, for the holder of the month's lock: a damaged file is set aside, and the last value says so.
+def read_or_set_aside(storage: Storage, place: Month) -> tuple[Versions, bool]:
+    """As `read`, for the holder of the month's lock: a damaged file is set aside, and the last value says so.
 
-    What a killed writer left untold is told first.
+    What a killed writer left untold is told first. Where the served file is lost, its history is found by its name.
     """
     untold.tell(storage, *place)
-    lost = False
-    while True:
-        try:
-            return *all_of(storage, place), lost
-        except DamagedFile as error:
-            damaged.set_aside(storage, error.key, error.reason)
-            lost = True
+    found, lost = None, False
+    try:
+        found = monthfile.month(storage, layout.series(*place))
+    except DamagedFile as error:
+        damaged.set_aside(storage, error.key, error.reason)
+        lost = True
+    served, past = found or (empty(), Past(_newest_history(storage, place), None))
+    if past.history is None:
+        return served, lost
+    try:
+        return concat([monthfile.history(storage, past.history), served]), lost
+    except DamagedFile as error:
+        damaged.set_aside(storage, error.key, error.reason)
+        return served, True
 
 
-def witnessed(storage: Storage, place: Month) -> Versions:
-    """Every version as readers see it now: one that is still served is live, whatever a fold under way has noted.
-
-    Raises as `monthfile.read` does.
-    """
-    key = layout.series(*place)
-    while True:
-        before = storage.stat(key)
-        parts = _parts(storage, place)
-        if storage.stat(key) == before:
-            return _once(parts, served_wins=True)[0]
+def _newest_history(storage: Storage, place: Month) -> str | None:
+    """The history of a month by its own name, the newest where a kill left several."""
+    found = _histories(storage, layout.history_prefix(place.metric, place.zone))
+    return found[place][-1][1] if place in found else None
 
 
-def _parts(storage: Storage, place: Month) -> Versions:
-    """The versions of both files, those of both twice; served first, since the history keeps all that leaves it."""
-    served = monthfile.versions(storage, layout.series(*place))
-    return concat([monthfile.versions(storage, layout.history(*place)), served])
-
-
-def _once(both: Versions, served_wins: bool) -> tuple[Versions, bool]:
-    """Each version once, and whether one was there twice: superseded, or as the served file has it, live."""
-    live = both.superseded_at == LIVE
-    repeated = _repeated(both, ~live if served_wins else live)
-    return both.take(~repeated), bool(repeated.any())
-
-
-def _repeated(versions: Versions, *later: Flags) -> Flags:
-    """Which versions occur a second time: those further down, or for which `later` holds."""
-    same = np.stack([versions.label, versions.ts, versions.known_at, versions.value.view(np.int64)])
-    order = np.lexsort((*later, *same))
-    repeated = np.zeros(len(versions), np.bool_)
-    repeated[order[1:]] = (same[:, order[1:]] == same[:, order[:-1]]).all(axis=0)
-    return repeated
+def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str]]]:
+    """Version and key of each history below a prefix by month, the oldest first."""
+    by_month: dict[Month, list[tuple[int, str]]] = defaultdict(list)
+    for key in storage.keys(prefix):
+        if layout.is_month_file(key) and (identity := storage.stat(key)) is not None:
+            by_month[Month(*layout.of_series(key)[:3])].append((identity.version, key))
+    return {place: sorted(found) for place, found in by_month.items()}
 
 
 def store(
     storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, int], mode: str, feed: str | None = None
 ) -> None:
-    """Writes history, then what is served; a version that moves to the served file is in both in between.
+    """Puts a month whose versions are `merged`; nothing where its bytes would not change.
 
     `feed`: whose answer brings the change, for the log of changes. The caller holds the month's lock.
     """
     chosen = resolve.served(merged, ranks)
     served, rest = merged.take(chosen), merged.take(~chosen)
-    history = monthfile.versions(storage, layout.history(*place))
-    moving = _repeated(concat([history, served]))[len(history) :]
+    key, history = layout.series(*place), None
+    kept = storage.get(key)
+    if kept is None and not len(merged):
+        return
+    if len(rest):
+        history, body = monthfile.encode_history(rest, *place, mode)
+        if storage.stat(history) is None:
+            storage.put(history, body)
+    since = int(merged.known_at.min()) if len(merged) else None
+    body = monthfile.encode(served, key, mode, Past(history, since))
+    if body == kept:
+        return
+    former = None if kept is None else monthfile.past(storage, key)
     noted = _noted(storage, place, served, feed)
-    _put(storage, layout.history(*place), concat([rest, served.take(moving)]), mode)
-    _put(storage, layout.series(*place), served, mode)
+    storage.put(key, body)
     if noted is not None:
         untold.tell(storage, *place, noted)
-    if moving.any():
-        _put(storage, layout.history(*place), rest, mode)
+    if former is not None and former.history not in (None, history):
+        with logged(former.history):
+            storage.delete(former.history)
 
 
 def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool | None:
@@ -111,11 +128,14 @@ def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -
     return None if change is None else untold.note(storage, *place, change, storage.get(key))
 
 
-def _put(storage: Storage, key: str, versions: Versions, mode: str) -> None:
-    """Writes a file unless its bytes would not change."""
-    kept = storage.get(key)
-    if kept is None and not len(versions):
-        return
-    body = monthfile.encode(versions, key, mode)
-    if body != kept:
-        storage.put(key, body)
+def sweep(storage: Storage, older_than_s: float = DAY) -> int:
+    """Removes the histories that a killed fold left behind, which no month file names; returns how many."""
+    removed, latest = 0, time.time_ns() - int(older_than_s * 1e9)
+    for place, found in _histories(storage, layout.history_prefix()).items():
+        past = monthfile.past(storage, layout.series(*place)) if found[0][0] < latest else None
+        if past is None:
+            continue  # the served file is lost: its history is found by its name
+        for key in [key for version, key in found if version < latest and key != past.history]:
+            storage.delete(key)
+            removed += 1
+    return removed

@@ -132,7 +132,7 @@ def _rows(
     with service.enter(request, price, format_) as entry:
         while True:
             plan = queries.plan(service.reader, catalogue, asked)
-            etag = _etag(service.reader, request, plan, format_)
+            etag = _etag(request, plan, format_)
             headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
             if responses.matches(request, etag.tag):
                 return entry.settle(etag.unchanged(headers), 0)
@@ -149,12 +149,11 @@ def _rows(
         return entry.settle(response, cached.rows)
 
 
-def _etag(reader: Reader, request: Request, plan: Plan, format_: str) -> ETag:
+def _etag(request: Request, plan: Plan, format_: str) -> ETag:
     """Of all that an answer depends on: the request, the catalogue, and the files that hold its rows."""
     asked = plan.request
-    histories = [reader.histories(zone.files) for zone in plan.zones] if asked.as_of is not None else []
     files = [([tuple(file.identity) for file in zone.files], zone.due_until) for zone in plan.zones]
-    parts = (VERSION, tuple(asked), format_, tuple(plan.catalogue.document.identity), files, histories)
+    parts = (VERSION, tuple(asked), format_, tuple(plan.catalogue.document.identity), files)
     return ETag(request, parts, format_ in formats.COMPRESSIBLE)
 
 

@@ -103,7 +103,7 @@ def _fingerprint(
     month: str,
 ) -> str:
     """Changes where the files of a month do, or the feeds that they are judged by."""
-    files = [name(*pair, month) for pair in sorted(keys[month]) for name in (layout.series, layout.history)]
+    files = [layout.series(*pair, month) for pair in sorted(keys[month])]
     files += [layout.attempts(code, one) for code in sorted(sources) for one in _around(month)]
     parts = [METHOD, mode, *sorted(rights), *(f"{f.id} {f.publication}" for s in sources.values() for f in s.feeds)]
     parts += [f"{key} {storage.stat(key)}" for key in files]
@@ -131,7 +131,7 @@ def _month(
     measured: dict[str, FeedStats] = defaultdict(FeedStats)
     for (metric, zone), first in sorted(first_months.items()):
         try:
-            versions = vintages.witnessed(storage, Month(metric, zone, month))
+            versions = vintages.read(storage, Month(metric, zone, month))
         except StorageError:
             continue  # `emds verify` names it; nothing is measured there
         feed_of = np.array([labels.feed for labels in versions.labels], dtype=object)

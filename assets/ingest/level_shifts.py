@@ -125,7 +125,7 @@ def _others(storage: Storage, feed: str, metric: str, zone: str, day: Window) ->
     """The live rows of every other feed of a series, by feed."""
     series: dict[str, tuple[list[Ints], list[Floats]]] = defaultdict(lambda: ([], []))
     for month in months(day):
-        versions = vintages.witnessed(storage, vintages.Month(metric, zone, month))
+        versions = vintages.read(storage, vintages.Month(metric, zone, month))
         for number, label in enumerate(versions.labels):
             if label.feed != feed and label.counterparty is None and label.link is None and label.unit != "%":
                 mine = (versions.label == number) & (versions.superseded_at == LIVE)

@@ -101,7 +101,7 @@ def _held(pipeline: PipelineContext, feed: Feed, place: Month, span: Window) -> 
     """The feed's own live rows of a zone's metric, served or not; an empty reading where there are none."""
     rows = Rows()
     for month in months(span):
-        versions = vintages.witnessed(pipeline.storage, Month(place.metric, place.zone, month))
+        versions = vintages.read(pipeline.storage, Month(place.metric, place.zone, month))
         live = versions.take(versions.where(lambda labels: labels.feed == feed.id) & (versions.superseded_at == LIVE))
         for number in np.unique(live.label):
             label, chosen = live.labels[number], live.label == number

@@ -10,7 +10,7 @@ from functools import cache, partial
 from assets.ingest import losses
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import reparse_days
-from warehouse import artefact, clock, damaged, layout, monthfile
+from warehouse import artefact, clock, damaged, layout, monthfile, vintages
 from warehouse.bookkeeping import logged
 from warehouse.damaged import Damage
 from warehouse.errors import DamagedFile, MarketError, StorageError
@@ -95,7 +95,7 @@ def _settle(pipeline: PipelineContext, damage: Damage, lost: losses.Places, gaps
 def _how(pipeline: PipelineContext, damage: Damage, lost: losses.Places) -> str:
     """How a file was made good whose rows are held again, as far as anybody owes them."""
     if layout.is_month_file(damage.key):
-        rows = len(monthfile.versions(pipeline.storage, damage.key))
+        rows = len(vintages.read(pipeline.storage, vintages.Month(*layout.of_series(damage.key)[:3])))
         return f"made again from the kept bytes: {rows} rows" if rows else "no kept bytes: ask again by `emds backfill`"
     if damage.key.startswith(layout.published()):
         return "published again"

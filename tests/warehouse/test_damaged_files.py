@@ -127,15 +127,26 @@ def test_a_file_of_another_place_is_no_answer(folder: Folder) -> None:
 
 
 def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> None:
-    for key in (layout.series("demand", "GB", "2026-11"), layout.history("demand", "GB", "2026-11")):
+    served = layout.series("demand", "GB", "2026-11")
+    [history] = folder.keys(layout.history_prefix("demand", "GB"))
+    for key in (served, history):
         files.empty(folder.path(key), files.random.Random(1))
     fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
     assert series.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
     assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why
-    assert {fault.reason.split(" waits")[0] for fault in verify.faults(folder)} == {
-        layout.series("demand", "GB", "2026-11"),
-        layout.history("demand", "GB", "2026-11"),
-    }
+    assert {fault.reason.split(" waits")[0] for fault in verify.faults(folder)} == {served, history}
+
+
+def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) -> None:
+    [history] = folder.keys(layout.history_prefix("demand", "GB"))
+    folder.delete(history)
+    assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(history, True)]
+    with pytest.raises(DamagedFile, match="is gone, though the month's file names it"):
+        series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
+    fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
+    assert series.read(folder, "GB", "demand", EVERYTHING).num_rows == 200
+    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).num_rows == 200
+    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).num_rows == 200
 
 
 @pytest.mark.parametrize("cut", [True, False])

@@ -11,7 +11,7 @@ import pytest
 
 from tests.stand_ins.places import FolderPlace
 from tests.warehouse.series_model import BASE, EVERYTHING, RANKS, WIDE, fold, spelled, tuples, values
-from warehouse import series, vintages
+from warehouse import layout, monthfile, series, vintages
 from warehouse.clock import Window
 from warehouse.vintages import Month
 
@@ -59,9 +59,11 @@ def _killed_in(place, case, step):
     _fold_case(storage, case)  # the rerun heals
     assert state(storage) == (after, after)
     assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
-    once, torn = vintages.all_of(storage, Month("demand", "GB", "2026-10"))
-    assert not torn
+    once = vintages.read(storage, Month("demand", "GB", "2026-10"))
     assert len(once) == len({str(version) for version in spelled(once)})
+    past = monthfile.past(storage, layout.series("demand", "GB", "2026-10"))
+    vintages.sweep(storage, older_than_s=-1)
+    assert storage.keys(layout.history_prefix()) == [key for key in [past.history] if key]
     return killed
 
 
