@@ -12,15 +12,6 @@ from warehouse.errors import StorageError
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 _MARK = "# Written by emds, which replaces it while it stays as it is: "
-_BEFORE_MARKS = frozenset(
-    {
-        "4d27403f8659c6667934de196ac12299fe2eddb09cd0a71640bb94cc8b76294d",
-        "511169865e534bb21e00e3b50bf89db2934cccf271f66a451337e467e870a4c5",
-        "a2a8d5ea363943e60dc83fc5574ba42be1996b4d2f0c08667a38e0a4d68ac8cd",
-        "6d37a88c58c8aa52e134323fda6db3abc9873f100aa83eb8564d428d432bfb9d",
-    }
-)
-"""SHA-256 of the files that earlier releases wrote, without the mark."""
 
 
 def dagster_home(home: Path) -> Path:
@@ -68,9 +59,7 @@ _STORAGE = f"storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n"
 def _ours(kept: str) -> bool:
     """Whether a release wrote a file, and nobody changed it since."""
     mark, _, body = kept.partition("\n")
-    if mark.startswith(_MARK):
-        return mark == _MARK + _digest(body)
-    return _digest(kept.removesuffix(_STORAGE)) in _BEFORE_MARKS
+    return mark == _MARK + _digest(body)
 
 
 def _digest(text: str) -> str:

@@ -272,13 +272,8 @@ def whole(storage: Storage, key: str) -> bytes | None:
 
 
 def layout_of_net(body: bytes, key: str) -> NetLayout | None:
-    """Where the net rows lie in a checked month file, out of its bytes; None where it does not say it.
-
-    Raises StorageError.
-    """
+    """Where the net rows lie in a checked month file, out of its bytes; None: it has fuels. Raises StorageError."""
     own = body.rfind(_OWN)
-    if own < 0:  # before parts of a file were read by themselves, its end did not say it this way
-        return None
     stated = _said(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
     return net_rows.layout(stated["net"]) if stated.get("net") else None
 

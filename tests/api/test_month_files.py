@@ -48,9 +48,3 @@ def test_the_sources_are_those_of_all_rows(
     whole = bulk.read(storage, LruCache(10**6), file)
     assert whole is not None
     assert (whole.sources, whole.body) == (wanted, body)
-
-
-@pytest.mark.parametrize("net", [b"", b',"net":null', b',"net":{"offset":4,"labels":[],"runs":[]}'])
-def test_ends_of_before_parts_had_checksums_do_not_say_where_the_net_lies(net: bytes) -> None:
-    said = b'PAR1{"schema":3,"mode":"live","key":"k"' + net + b',"sha256":"00"}PAR1'
-    assert monthfile.layout_of_net(said, "k") is None

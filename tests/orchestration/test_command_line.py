@@ -235,11 +235,6 @@ def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
     file.write_text(written.replace("limit: 1", "limit: 2"))
     dagster_home.dagster_home(tmp_path)
     assert "limit: 2" in file.read_text(), "an owner's own"
-    before = written.partition("\n")[2]
-    monkeypatch.setattr(dagster_home, "_BEFORE_MARKS", {hashlib.sha256(before.encode()).hexdigest()})
-    file.write_text(before)
-    dagster_home.dagster_home(tmp_path)
-    assert file.read_text().endswith("\nnux: {enabled: false}\n")
 
 
 def test_after_a_fill_in_which_something_failed_servers_start_all_the_same(

@@ -18,7 +18,8 @@ from assets.sources import feed
 from orchestration import cli, copy
 from orchestration.resources import open_context
 from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
-from warehouse import layout, modes, release
+from tests.warehouse.series_model import BASE, fold
+from warehouse import layout, modes, release, vintages
 from warehouse.bucket import Bucket
 from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Folder, Storage
@@ -225,3 +226,24 @@ def test_a_copy_into_itself_either_way_is_refused(tmp_path, capsys):
         assert "one place lies inside the other" in capsys.readouterr().err
     assert not (tiny.root / "sub").exists()
     assert cli.main(["copy", str(tiny), f"{tiny}er"]) == 0
+
+
+def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_to_it(tmp_path, monkeypatch):
+    source, target = Folder(tmp_path / "source"), Folder(tmp_path / "target")
+    release.mark(source)
+    for turn in (1, 2):
+        fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
+    key, put, turns = layout.series("demand", "GB", "2026-10"), Folder.put, iter((3, 4))
+
+    def folded_meanwhile(folder, at, *rest, **named):
+        if folder is target and at == key and (turn := next(turns, None)):
+            fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
+        return put(folder, at, *rest, **named)
+
+    monkeypatch.setattr(Folder, "put", folded_meanwhile)
+    copy.copy(source, target)
+    copied = vintages.read(target, vintages.Month("demand", "GB", "2026-10"))
+    first = sorted(copied.value[copied.ts == BASE].tolist())
+    assert first == [*range(1, len(first) + 1)]
+    assert len(first) >= 2
+    assert next(turns, None) is None
