@@ -18,7 +18,7 @@ _NO_STORE = ("Cache-Control", "no-store")
 
 
 def shown(call: Call) -> str | None:
-    """The key that a call carries, None for none. Credentials of another kind are a key that opens nothing."""
+    """Return the key that a call carries, None for none. Credentials of another kind are a key that opens nothing."""
     if call.api_key:
         return call.api_key
     if not call.authorization:
@@ -30,7 +30,7 @@ def shown(call: Call) -> str | None:
 
 
 def digest(key: str) -> bytes | None:
-    """What the database knows a key by; None for what cannot be a key, without asking it."""
+    """Return what the database knows a key by; None for what cannot be a key, without asking it."""
     return digest_of(key) if is_well_formed(key) else None
 
 
@@ -63,18 +63,18 @@ def admit(key: str, accounts: Accounts, limits: RateLimits, per_second: int, now
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:
-    """How much of the day is left, in the syntax of draft-ietf-httpapi-ratelimit-headers-11."""
+    """Return how much of the day is left, in the syntax of draft-ietf-httpapi-ratelimit-headers-11."""
     policy = ("RateLimit-Policy", f'"day";q={limit};w={DAY}')
     return (policy, ("RateLimit", f'"day";r={max(0, limit - used)};t={resets_at(now) - now}'))
 
 
 def resets_at(now: int) -> int:
-    """The next midnight UTC."""
+    """Return the next midnight UTC."""
     return (now // DAY + 1) * DAY
 
 
 def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
-    """401: no such key, revoked, mistyped, or not confirmed yet."""
+    """Return 401: no such key, revoked, mistyped, or not confirmed yet."""
     headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), _NO_STORE)
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs none."
     if unconfirmed:
@@ -85,7 +85,7 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
 
 
 def used_up(limit: int, now: int) -> Refusal:
-    """429: the day's calls are used up."""
+    """Return 429: the day's calls are used up."""
     wait = resets_at(now) - now
     headers = (*rate_limit(limit, limit, now), ("Retry-After", str(wait)), _NO_STORE)
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
@@ -93,7 +93,7 @@ def used_up(limit: int, now: int) -> Refusal:
 
 
 def unavailable() -> Refusal:
-    """503: nothing can be counted or charged at the moment."""
+    """Return 503: nothing can be counted or charged at the moment."""
     detail = (
         "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
         "sample=true works."
@@ -104,7 +104,7 @@ def unavailable() -> Refusal:
 
 
 def _too_fast(per_second: int) -> Refusal:
-    """429: more calls within one second than a key may make."""
+    """Return 429: more calls within one second than a key may make."""
     headers = (
         ("RateLimit-Policy", f'"second";q={per_second};w=1'),
         ("RateLimit", '"second";r=0;t=1'),
@@ -116,7 +116,7 @@ def _too_fast(per_second: int) -> Refusal:
 
 
 def _user_name(credentials: str) -> str:
-    """The user name of HTTP Basic, where spreadsheets and `https://KEY@host/` put a key; the password is ignored."""
+    """Return the user name of HTTP Basic, where spreadsheets and `https://KEY@host/` put a key."""
     try:
         pair = base64.b64decode(credentials.strip(), validate=True).decode()
     except (binascii.Error, ValueError):
@@ -125,7 +125,7 @@ def _user_name(credentials: str) -> str:
 
 
 def _given_back(accounts: Accounts, reserved: Reserved) -> int:
-    """The key's calls of the day without this one; the call stays counted where the database is gone meanwhile."""
+    """Take a call back. Return the day's calls without it, or with it where the database is gone meanwhile."""
     try:
         return accounts.give_back(reserved)
     except AccountsUnavailable as fault:

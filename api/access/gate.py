@@ -47,7 +47,7 @@ class Gate:
 
     @classmethod
     def open(cls, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> Gate:
-        """A gate over the settings' database, whose tables it brings to this release.
+        """Open a gate over the settings' database, whose tables it brings to this release.
 
         Where the database cannot be opened, free paths and samples are served all the same, and it is tried again.
         """
@@ -60,11 +60,11 @@ class Gate:
 
     @property
     def now(self) -> int:
-        """The true time in whole Unix seconds."""
+        """Return the true time in whole Unix seconds."""
         return int(self._clock())
 
     def admit(self, call: Call) -> Grant | Answer | Refusal:
-        """A grant, or an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
+        """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
             settings = self.settings
             return sample.admit(
@@ -92,13 +92,13 @@ class Gate:
         return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
 
     def _count_unpaid(self, call: Call) -> Refusal | None:
-        """Counts a call that shows no good key; 429 above as many a minute as there may be free calls."""
+        """Count a call that shows no good key; 429 above as many a minute as there may be free calls."""
         limit = self.settings.free_calls_per_minute
         spent = self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now)
         return sample.refused("unpaid", limit, _MINUTE, spent.wait) if spent else None
 
     def _counted(self, entry: Grant | Answer | Refusal, call: Call) -> Grant | Answer | Refusal:
-        """A payment that is taken gives back its own call, and the one that fetched its offer."""
+        """Make a payment that is taken give back its own call, and the one that fetched its offer."""
         if not isinstance(entry, Grant):
             return entry
         settle = entry.settle
@@ -112,10 +112,10 @@ class Gate:
         return replace(entry, settle=settle_and_give_back)
 
     def note_unknown_proxy(self) -> None:
-        """Counts a call that named a client by a proxy which is not trusted, for `emds doctor`."""
+        """Count a call that named a client by a proxy which is not trusted, for `emds doctor`."""
         self.limits.take(UNKNOWN_PROXY, "", 1 << 30, DAY, self.now)
 
     def close(self) -> None:
-        """Closes files and connections."""
+        """Close files and connections."""
         self.limits.close()
         self.accounts.close()

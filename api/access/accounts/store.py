@@ -58,13 +58,13 @@ class Accounts:
 
     @classmethod
     def open(cls, url: str) -> Accounts:
-        """Opens a database and brings its tables to this release. Raises SchemaTooNew too."""
+        """Open a database and bring its tables to this release. Raises SchemaTooNew too."""
         accounts = cls(Database(url))
         accounts.database.open()
         return accounts
 
     def reserve(self, digest: bytes, now: int) -> Reserved | None:
-        """Counts one call of a key on its UTC day; None where the key opens nothing, or has none left."""
+        """Count one call of a key on its UTC day; None where the key opens nothing, or has none left."""
         self.database.open()
         day = now // DAY
         row = self._counter.count(digest, day, CALLS_PER_DAY)
@@ -73,11 +73,11 @@ class Accounts:
         return Reserved(row[0], day, row[1], row[2]) if row else None
 
     def give_back(self, reserved: Reserved) -> int:
-        """Takes a counted call back, on the day that it was counted; the key's calls of that day now."""
+        """Take a counted call back, on the day that it was counted. Return the key's calls of that day now."""
         return self._counter.take_back(reserved.key, reserved.day)
 
     def usage(self, digest: bytes, now: int) -> Usage | None:
-        """The day of a live key; None for any other."""
+        """Return the day of a live key; None for any other."""
         self.database.open()
         row = self._counter.look(digest, now // DAY)
         successor = self._successor(digest, now) if row is None else None
@@ -89,19 +89,19 @@ class Accounts:
         return Usage(row[0], row[1], row[2], limit, current=successor is None)
 
     def is_unconfirmed(self, digest: bytes) -> bool:
-        """Whether a key only lacks the confirmation by mail."""
+        """Return whether a key only lacks the confirmation by mail."""
         mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_(None))
         with self.database.connect() as connection:
             return connection.execute(select(KEYS.c.id).where(*mine)).first() is not None
 
     def revoke(self, key: int, now: int) -> None:
-        """Ends a key, and those that were rotated into it; its usage stays."""
+        """End a key, and those that were rotated into it; its usage stays."""
         with self.database.begin() as connection:
             connection.execute(update(KEYS).where(KEYS.c.id == key, KEYS.c.revoked.is_(None)).values(revoked=now))
             connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == key))
 
     def end(self, digest: bytes, now: int) -> None:
-        """Ends the key of a digest, and those that were rotated into it.
+        """End the key of a digest, and those that were rotated into it.
 
         Of one that was rotated before, its own spelling alone: the key in its place stays.
         """
@@ -114,7 +114,7 @@ class Accounts:
                 connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.digest == digest))
 
     def rotate(self, digest: bytes, now: int) -> str | None:
-        """A new spelling of a key, with the same day and quota; None where the digest is no live key's any more.
+        """Return a new spelling of a key, with the same day and quota; None where no live key has the digest any more.
 
         The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
         """
@@ -130,25 +130,25 @@ class Accounts:
         return secret
 
     def sign_up(self, request: SignUp, per_hour: int, now: int) -> str:
-        """A new key that opens at once; the same one again for the same Idempotency-Key.
+        """Return a new key that opens at once; the same one again for the same Idempotency-Key.
 
         Raises SignUpRefused's leaves.
         """
         return sign_ups.sign_up(self.database, request, per_hour, now, confirmed=True).key
 
     def sign_up_unconfirmed(self, request: SignUp, per_hour: int, now: int) -> NewKey:
-        """A new key that opens once its confirmation token came back. Raises SignUpRefused's leaves."""
+        """Return a new key that opens once its confirmation token came back. Raises SignUpRefused's leaves."""
         return sign_ups.sign_up(self.database, request, per_hour, now, confirmed=False)
 
     def confirm(self, token: str, now: int) -> str | None:
-        """Opens the key of a confirmation token; its address. None for an unknown or outdated one.
+        """Open the key of a confirmation token. Return its address; None for an unknown or outdated token.
 
         Raises TooManyKeys.
         """
         return sign_ups.confirm(self.database, token, now)
 
     def withdraw(self, key: str) -> None:
-        """Removes an unconfirmed key whose mail could not be sent, as if it had never been asked for."""
+        """Remove an unconfirmed key whose mail could not be sent, as if it had never been asked for."""
         sign_ups.withdraw(self.database, key)
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Accounts:
         self.database.close()
 
     def _successor(self, digest: bytes, now: int) -> bytes | None:
-        """The digest of the key that took this one's place, while both open."""
+        """Return the digest of the key that took this one's place, while both open."""
         query = (
             select(KEYS.c.digest)
             .join(PREVIOUS_KEYS, PREVIOUS_KEYS.c.key_id == KEYS.c.id)

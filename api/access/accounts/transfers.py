@@ -11,10 +11,9 @@ from api.access.accounts.tables import CREDITS, PAYMENTS, SCANNED
 
 
 @dataclass(frozen=True, slots=True)
-class Credit:
-    """A transfer that bought no answer; `amount` in smallest units."""
+class Transfer:
+    """USDC that came to the owner: log `log_index` of `tx`; `amount` in smallest units."""
 
-    network: str
     tx: str
     log_index: int
     payer: str
@@ -29,47 +28,47 @@ class TransferBook:
         self._database = database
 
     def scanned(self, network: str, pay_to: str) -> int | None:
-        """The last block that was compared with the ledger; None before the first time."""
+        """Return the last block that was compared with the ledger; None before the first time."""
         mine = (SCANNED.c.network == network, SCANNED.c.pay_to == pay_to)
         with self._database.connect() as connection:
             block: int | None = connection.execute(select(SCANNED.c.block).where(*mine)).scalar()
         return block
 
     def mark_scanned(self, network: str, pay_to: str, block: int) -> None:
-        """Everything up to a block was compared."""
+        """Record that everything up to a block was compared."""
         mine = (SCANNED.c.network == network, SCANNED.c.pay_to == pay_to)
         with self._database.begin() as connection:
             connection.execute(delete(SCANNED).where(*mine))
             connection.execute(insert(SCANNED).values(network=network, pay_to=pay_to, block=block))
 
-    def note_credit(self, credit: Credit, now: int) -> None:
-        """Writes a credit down, once."""
-        mine = (CREDITS.c.network == credit.network, CREDITS.c.tx == credit.tx)
+    def record_credit(self, network: str, transfer: Transfer, now: int) -> None:
+        """Record that a transfer bought no answer, once."""
+        values = {name: getattr(transfer, name) for name in Transfer.__slots__}
+        mine = (CREDITS.c.network == network, CREDITS.c.tx == transfer.tx, CREDITS.c.log_index == transfer.log_index)
         with self._database.begin() as connection:
-            connection.execute(delete(CREDITS).where(*mine, CREDITS.c.log_index == credit.log_index))
-            values = {name: getattr(credit, name) for name in Credit.__slots__}
-            connection.execute(insert(CREDITS).values(values | {"noted": now}))
+            connection.execute(delete(CREDITS).where(*mine))
+            connection.execute(insert(CREDITS).values(values | {"network": network, "noted": now}))
 
     def drop_credit(self, network: str, tx: str, log_index: int) -> None:
-        """The transfer turned out to pay for an answer."""
+        """Remove a credit whose transfer turned out to pay for an answer."""
         mine = (CREDITS.c.network == network, CREDITS.c.tx == tx, CREDITS.c.log_index == log_index)
         with self._database.begin() as connection:
             connection.execute(delete(CREDITS).where(*mine))
 
     def credits(self) -> tuple[int, int]:
-        """How many transfers bought no answer, and their sum in smallest units."""
+        """Return how many transfers bought no answer, and their sum in smallest units."""
         with self._database.connect() as connection:
             count, units = connection.execute(select(func.count(), func.sum(CREDITS.c.amount))).one()
         return count, units or 0
 
     def oldest_payment(self) -> int | None:
-        """When the first payment that the ledger still holds came; None for an empty ledger."""
+        """Return when the first payment in the ledger came; None for an empty ledger."""
         with self._database.connect() as connection:
             created: int | None = connection.execute(select(func.min(PAYMENTS.c.created))).scalar()
         return created
 
     def counts(self) -> dict[str, int]:
-        """How many payments are in each state."""
+        """Return how many payments are in each state."""
         query = select(PAYMENTS.c.state, func.count()).group_by(PAYMENTS.c.state)
         with self._database.connect() as connection:
             return dict(connection.execute(query).tuples().all())

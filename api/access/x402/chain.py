@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.access.accounts.ledger import PaymentTerms
+from api.access.accounts.transfers import Transfer
 from api.access.x402.json_post import NoReply, NotReached, post
 from api.access.x402.offers import USDC
 
@@ -55,17 +56,6 @@ class SpentElsewhere:
 @dataclass(frozen=True, slots=True)
 class Undecided:
     """Used, but in no block that was searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """USDC that came to the owner."""
-
-    tx: str
-    log_index: int
-    payer: str
-    amount: int
-    block: int
 
 
 AuthorizationState = Paid | Unspent | SpentElsewhere | Undecided

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from api.access.accounts.ledger import NONCE_USED, Ledger, LedgerEntry, TransferTaken
-from api.access.accounts.transfers import Credit, TransferBook
-from api.access.x402.chain import Chain, ChainUnavailable, Paid, SpentElsewhere, Transfer, Undecided, Unspent
+from api.access.accounts.transfers import Transfer, TransferBook
+from api.access.x402.chain import Chain, ChainUnavailable, Paid, SpentElsewhere, Undecided, Unspent
 from api.access.x402.facilitators import SPENT, Fate, Outcome, Refused, Settled, Unknown, Unreachable
 from api.access.x402.offers import NETWORK
 
@@ -149,8 +149,7 @@ class Reconciler:
         if entry is not None and entry.state in ("claimed", "settling"):
             return "waiting"
         if entry is None or entry.terms.amount != transfer.amount:
-            credit = Credit(NETWORK, transfer.tx, transfer.log_index, transfer.payer, transfer.amount, transfer.block)
-            book.note_credit(credit, self._now)
+            book.record_credit(NETWORK, transfer, self._now)
             return "credit"
         if entry.state == "settled":  # on a facilitator's word: now it has its transfer
             self._ledger.proven(entry, transfer.tx, transfer.log_index)
