@@ -67,6 +67,14 @@ def command(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> list[s
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", bind, "api.wsgi:app"]
 
 
+def advise_proxy(host: str, port: int) -> None:
+    """Say in one line that a proxy belongs in front of an API that other machines reach."""
+    if host != LOOPBACK:
+        sys.stderr.write(
+            f"emds: the API listens on {host}:{port}; a public service stands behind nginx or another proxy\n"
+        )
+
+
 def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
     """Become the server; return only by an exception. Raise MarketError where it cannot start."""
     check_settings()
@@ -75,9 +83,6 @@ def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
     ports.require_free(port)
     prepare()
     argv = command(port, host, server)
-    if host != LOOPBACK:
-        sys.stderr.write(
-            f"emds: the API listens on {host}:{port}; a public service stands behind nginx or another proxy\n"
-        )
+    advise_proxy(host, port)
     os.chdir(ROOT)
     os.execve(argv[0], argv, environ(port))  # noqa: S606

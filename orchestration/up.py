@@ -48,6 +48,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         ports.require_free(ui_port, "--ui-port", LOOPBACK)
         dagster_home(home.local)
         os.environ.update(serve.environ(port))
+        serve.advise_proxy(host, port)
         _fill(days, recordings)
         return _serve(Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None), host, port, ui_port)
 

@@ -50,6 +50,7 @@ def post(
         raise NotReached(type(fault).__name__) from None
     connection.sock.settimeout(read_s)
     deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a peer that drips its answer is never silent
+    deadline.daemon = True
     deadline.start()
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
