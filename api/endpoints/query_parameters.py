@@ -29,51 +29,65 @@ from warehouse.clock import HOUR
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zones_with
 
+# fmt: off
 SAMPLE = yes_no(
-    "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief."
-)
+    "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief.")
 START = moment(
-    "start",
-    "First instant of the window: Unix seconds, RFC 3339 with an offset, or a date (its midnight in the zone). "
-    "Default: 24 hours before `end`.",
-)
+    "start", "First instant of the window: Unix seconds, RFC 3339 with an offset, or a date (its midnight in the "
+    "zone). Default: 24 hours before `end`.")
 END = moment("end", "End of the window, exclusive. Default: now; where `start` lies in the future, 24 hours after it.")
 LIMIT = whole(
-    "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT
-)
+    "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT)
 ORDER = choice("order", "`asc`: oldest first; `desc`: newest first.", ("asc", "desc"), "asc")
 AS_OF = moment(
-    "as_of",
-    "The rows as this service knew them at that instant. One of the last ten seconds is put back to ten seconds ago, "
-    "and the answer states the instant used, so that the same question always gets the same answer; a later one is "
-    "refused. Default: the newest knowledge.",
-)
+    "as_of", "The rows as this service knew them at that instant. One of the last ten seconds is put back to ten "
+    "seconds ago, and the answer states the instant used, so that the same question always gets the same answer; a "
+    "later one is refused. Default: the newest knowledge.")
 INTERVAL = choice(
-    "interval",
-    "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` and "
-    "`coverage`. "
-    "An interval of which less than half is covered is left out.",
-    ("1h", "1d"),
-)
+    "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` "
+    "and `coverage`. An interval of which less than half is covered is left out.", ("1h", "1d"))
 TIME = choice(
-    "time",
-    "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset.",
-    ("utc", "local"),
-)
+    "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset.",
+    ("utc", "local"))
 # Any text is taken here: one that names no format is a 406, not a 400.
 FORMAT = Parameter(
-    "format",
-    "The answer's format; goes before Accept.",
-    str,
-    {"type": "string", "enum": list(formats.MEDIA)},
-    example="csv",
-)
+    "format", "The answer's format; goes before Accept.", str, {"type": "string", "enum": list(formats.MEDIA)},
+    example="csv")
 MARKET = choice(
-    "market",
-    "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.",
-    ("day_ahead",),
-)
+    "market", "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.",
+    ("day_ahead",))
 BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
+CURSOR = text(
+    "cursor", 'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque.',
+    "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text)
+ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"})
+SNAPSHOT_METRIC = words(
+    "metric", "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
+    [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY], "price")
+SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", ZONES, "GB")
+SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
+FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
+MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)
+BULK_ZONE = words("zone", "Only files of these zones, with commas. Default: all.", ZONES, "GB")
+BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
+HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
+WITHIN = hours(
+    "within", "How far ahead to look, in hours from the running interval: `24h`. Default: as far as prices go.", 96)
+KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
+WINDOW_METRIC = choice(
+    "metric", "What is compared. Only prices are known ahead.",
+    (Metric.PRICE.value, Metric.CARBON_INTENSITY.value), "price")
+STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
+ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
+BELOW = number("below", "With `stats=true`: also the time spent below this value.")
+SINCE = text(
+    "since", "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to "
+    "follow. Default: all that is kept.", f"^({CURSOR_PATTERN}|{NOW})$", change_cursor)
+CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
+CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", [m.value for m in SERIES.values()])
+ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
+CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)
+# fmt: on
 
 
 def zones_of(metric: Metric) -> Parameter:
@@ -89,51 +103,3 @@ def zones_of(metric: Metric) -> Parameter:
     described = "Only these zones, with commas, or `all`: every zone that publishes it."
     schema = {"type": "array", "items": {"type": "string", "enum": [*known, "all"]}, "minItems": 1}
     return replace(named, description=described, read=read, schema=schema, example=list(known[:2]))
-
-
-CURSOR = text(
-    "cursor",
-    'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque.',
-    "^[A-Za-z0-9_-]{1,400}$",
-    Cursor.from_text,
-)
-ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"}, read=Cursor.from_text)
-SNAPSHOT_METRIC = words(
-    "metric",
-    "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
-    [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY],
-    "price",
-)
-SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", ZONES, "GB")
-SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
-FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
-MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)
-BULK_ZONE = words("zone", "Only files of these zones, with commas. Default: all.", ZONES, "GB")
-BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
-HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
-WITHIN = hours(
-    "within",
-    "How far ahead to look, in hours from the running interval: `24h`. Default: as far as prices go.",
-    96,
-)
-KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
-WINDOW_METRIC = choice(
-    "metric",
-    "What is compared. Only prices are known ahead.",
-    (Metric.PRICE.value, Metric.CARBON_INTENSITY.value),
-    "price",
-)
-STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
-ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
-BELOW = number("below", "With `stats=true`: also the time spent below this value.")
-SINCE = text(
-    "since",
-    "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to follow. "
-    "Default: all that is kept.",
-    f"^({CURSOR_PATTERN}|{NOW})$",
-    change_cursor,
-)
-CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
-CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", [m.value for m in SERIES.values()])
-ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
-CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)
