@@ -122,12 +122,13 @@ def _entry(
     by_metric = _by_metric(carriers)
     standing = [_standing(metric, feeds, now) for metric, feeds in by_metric.items()]
     healths = [c.health for c in carriers if c.health is not None]
-    failed = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
+    newest = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
+    errors = [f"{h.feed}: {h.last_error}" for h in healths if h.unknown_member or h is newest]
     return {
         "source": source,
         "zone": zone,
         "last_ok": max((h.last_ok for h in healths), default=0),
-        "last_error": f"{failed.feed}: {failed.last_error}" if failed else "",
+        "last_error": "; ".join(errors),
         "state": health.worst(s.state for s in standing),
         "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
         "serving": {metric: serving[zone, metric] for metric in sorted(by_metric) if (zone, metric) in serving},

@@ -11,6 +11,7 @@ import pytest
 from api.documents import status
 from api.endpoints import ENDPOINTS
 from warehouse.clock import HOUR, instant
+from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.health import Health, note
 from warehouse.market import Metric, Publication
 from warehouse.zones import ZONES
@@ -75,6 +76,15 @@ def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> 
     assert row["last_error"] == "north.grid: 503 from the publisher"
     assert row["last_ok"] == market.now - 60
     assert entry(client, "north", "AU-NSW")["last_error"] == ""
+
+
+def test_an_unknown_member_stands_beside_another_feeds_newer_failure(market: Any) -> None:
+    known = {"last_ok": market.now, "data_until": market.now, "last_error_at": market.now}
+    unknown = Health("north.grid", "AU-NSW", last_error=f"{UNKNOWN_MEMBER}interconnector 'X'", **known)
+    failed = Health("north.price", "AU-NSW", last_error="503", last_error_at=market.now + 1)
+    note(market.storage, "north", [unknown, failed])
+    row = entry(market.client(), "north", "AU-NSW")
+    assert row["last_error"] == "north.price: 503; north.grid: unknown to this service: interconnector 'X'"
 
 
 def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:

@@ -56,7 +56,9 @@ MARKET_DATA: dict[str, Schema] = {
     "SourceFreshness": record(
         "source", "zone",
         ("last_ok", INSTANT, "Unix seconds when it last gave data for the zone; 0 for never."),
-        ("last_error", TEXT, "What went wrong last, with the feed's id; empty for nothing. Never a secret."),
+        ("last_error", TEXT,
+         "What went wrong last, and ties, fuels or the like that no table has, each with the feed's id; empty for"
+         " nothing. Never a secret."),
         ("state", STATE, "`ok`, `late`, `down` or `unknown`, against the feeds' own schedules."),
         ("expected_by", or_null(INSTANT),
          "Unix seconds by which the next figures are due; null where that is not known."),
