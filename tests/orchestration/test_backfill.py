@@ -55,14 +55,14 @@ def test_the_last_days_end_with_what_is_published_ahead() -> None:
 
 
 def test_days_before_a_feed_began_are_named_and_not_left_out_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
-    dates = ["--start", "2023-12-08", "--end", "2023-12-12"]
+    dates = ["--start", "2021-01-29", "--end", "2021-02-02"]
     assert main(["backfill", "--feed", "ercot.spp_rt", *dates, "--dry-run"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "ercot.spp_rt begins on 2023-12-11: 3 days from 2023-12-08 on are out of reach"
+    assert first == "ercot.spp_rt begins on 2021-02-01: 3 days from 2021-01-29 on are out of reach"
     assert second.split()[:3] == ["ercot.spp_rt", "2", "days"]
-    assert backfill.too_early([feeds()["ercot.spp_rt"]], date(2023, 12, 11), None) == []
-    (line,) = backfill.too_early([feeds()["ercot.spp_rt"]], date(2023, 1, 1), date(2023, 1, 31))
-    assert "31 days from 2023-01-01" in line
+    assert backfill.too_early([feeds()["ercot.spp_rt"]], date(2021, 2, 1), None) == []
+    (line,) = backfill.too_early([feeds()["ercot.spp_rt"]], date(2021, 1, 1), date(2021, 1, 31))
+    assert "31 days from 2021-01-01" in line
 
 
 def test_an_ingest_asks_for_the_days_that_may_still_be_revised() -> None:

@@ -52,6 +52,20 @@ def test_prices_are_the_grids_from_listings_and_from_the_keyed_api(day, later, a
     assert not refused + more
 
 
+@pytest.mark.parametrize("day", [date(2021, 4, 15), date(2022, 3, 13), date(2022, 11, 6)], ids=str)
+def test_days_before_the_keyed_api_come_out_of_its_archive(day, ask, inside):
+    old, now = MarketDay(day, TZ), "2026-11-20T18:00:00Z"
+    rows, refused = ask("ercot.spp_rt", [old], now)
+    starts = np.arange(old.start, old.end, 900)
+    assert [r.ts for r in inside(rows, old, "price", ZONE)] == starts.tolist()
+    assert [r.value for r in inside(rows, old, "price", ZONE)] == grid.price(ZONE, starts, 900).round(2).tolist()
+    rows, more = ask("ercot.spp_da", [old], now)
+    hours = np.arange(old.start, old.end, HOUR)
+    assert [r.ts for r in rows.sorted()] == hours.tolist()
+    assert [r.value for r in rows.sorted()] == grid.price(ZONE, hours, HOUR, "day_ahead").round(2).tolist()
+    assert not refused + more
+
+
 @days
 def test_a_whole_day_of_dashboards_is_the_grids(day, ask, inside):
     rows, _ = ask("ercot.system_wide_prices", [day], iso(day.end + 5 * 60))

@@ -55,6 +55,41 @@ def test_a_listing_leads_to_the_csv_documents_of_the_days_asked_for(recordings):
     assert not len(SPP_DA.parse(body, Request(SPP_DA.id, "", kind="listing")))
 
 
+def archived(*entries: tuple[str, str, int]) -> bytes:
+    listed = [{"friendlyName": name, "postDatetime": posted, "docId": number} for name, posted, number in entries]
+    return json.dumps({"_meta": {"totalPages": 1, "currentPage": 1}, "archives": listed}).encode()
+
+
+def test_the_archive_is_asked_for_each_day_before_the_keyed_api_began():
+    days = market_days(date(2023, 12, 9), date(2023, 12, 12), SPP_RT.tz)
+    first, second, third = SPP_RT.requests(days, clock.now())
+    assert (third.url.endswith("/archive/np6-905-cd"), third.kind, third.days) == (True, "listing", (days[1].day,))
+    assert second.days == (days[0].day,)
+    assert first.days == (days[2].day, days[3].day)
+    assert dict(second.params)["postDatetimeFrom"] == "2023-12-09T00:00:00"
+    auction = SPP_DA.requests(days[:1], clock.now())[0]
+    assert dict(auction.params)["postDatetimeFrom"] == "2023-12-08T06:00:00"
+
+
+def test_the_archives_list_leads_to_the_files_of_its_day():
+    (request,) = SPP_RT.requests(market_days(date(2021, 4, 15), date(2021, 4, 15), SPP_RT.tz), clock.now())
+    body = archived(
+        ("SPPHLZNP6905_20210415_0015", "2021-04-15T00:17:21", 1),
+        ("SPPHLZNP6905_retry_20210415_0015", "2021-04-15T00:30:00", 2),
+        ("SPPHLZNP6905_20210415_0000", "2021-04-15T00:02:00", 3),
+        ("SPPHLZNP6905_20210416_0000", "2021-04-16T00:02:00", 4),
+        ("SPPHLZNP6905_20210415_0030_xml", "2021-04-15T00:32:00", 5),
+    )
+    files = SPP_RT.follow(body, request)
+    assert [dict(file.params)["download"] for file in files] == ["4", "2"]
+    assert all(file.once and file.kind == "rows" and file.days == request.days for file in files)
+    assert SPP_RT.follow(b"PK", files[0]) == []
+    more = SPP_RT.follow(body.replace(b'"totalPages": 1', b'"totalPages": 2'), request)
+    assert dict(more[-1].params)["page"] == "2"
+    with pytest.raises(FeedChanged, match="postDatetime"):
+        SPP_RT.follow(archived(("a", "yesterday", 1)), request)
+
+
 def test_of_twins_the_newest_and_late_auctions_are_still_for_their_day():
     body = listing(
         document("DAMSPNP4190_csv", "2026-10-03T12:32:39-05:00", "1"),
@@ -107,10 +142,10 @@ def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
         assert [(len(r.days), bool(r.secrets)) for r in keyed] == ([(15, True)] if listed < 20 else [])
 
 
-def test_days_before_the_keyed_api_are_out_of_reach():
+def test_days_before_the_archive_are_out_of_reach():
     today = date(2026, 11, 20)
     for product in (SPP_RT, SPP_DA):
-        assert "begins on 2023-12-11" in str(product.out_of_reach(date(2023, 12, 10), today))
+        assert "begins on 2021-02-01" in str(product.out_of_reach(date(2021, 1, 31), today))
         assert product.out_of_reach(date(2023, 12, 11), today) is None
 
 

@@ -16,6 +16,7 @@ DASHBOARDS = "/api/1/services/read/dashboards/"
 LISTING = "/misapp/servlets/IceDocListJsonWS"
 DOWNLOAD = "/misdownload/servlets/mirDownload"
 KEYED = {f"/api/public-reports/{report.emil}/{report.path}": report for report in REPORTS.values()}
+ARCHIVES = {f"/api/public-reports/archive/{report.emil}": report for report in REPORTS.values()}
 NEEDED = {"deliveryDateFrom", "deliveryDateTo", "settlementPoint"}
 NO_DOCUMENTS = b'{"ListDocsByRptTypeRes":{"DocumentList":[]}}'
 
@@ -29,6 +30,11 @@ def answer(request: Request, now: int) -> Answer:
     if path == LISTING:
         report = REPORTS.get(params.get("reportTypeId", ""))
         return _found(documents.listing(report, now) if report else NO_DOCUMENTS)
+    if path in ARCHIVES:
+        number = params.get("download", "")
+        if number.isdecimal():
+            return _found(documents.download(int(number), now, archived=True), "application/zip")
+        return _found(documents.archive(ARCHIVES[path], params, now))
     if path in KEYED:
         if not params.keys() >= NEEDED:
             return Answer(400, b'{"statusCode":400,"message":"Bad Request"}')

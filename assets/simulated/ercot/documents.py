@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -127,14 +127,41 @@ def render_entry(document: ListedDocument) -> bytes:
     )
 
 
+def archive(report: Report, params: Mapping[str, str], now: int) -> bytes:
+    """The files posted between two local times, the newest first; the archive has csv alone, and never expires."""
+    first, last = (datetime.fromisoformat(params[name]) for name in ("postDatetimeFrom", "postDatetimeTo"))
+    posted = [
+        (moment, document)
+        for day in market_days(first.date(), last.date(), TZ)
+        for document in documents(report, day.day)
+        if document.name.endswith("_csv") and document.published <= now
+        if first <= (moment := local(document.published, TZ).replace(tzinfo=None)) <= last
+    ]
+    posted.sort(key=lambda pair: pair[1].published, reverse=True)
+    url = f"https://api.ercot.com/api/public-reports/archive/{report.emil}"
+    entries = [
+        {
+            "emilId": report.emil.upper(),
+            "docId": document.number,
+            "friendlyName": document.name.removesuffix("_csv"),
+            "postDatetime": moment.isoformat(timespec="seconds"),
+            "_links": {"endpoint": {"href": f"{url}?download={document.number}"}},
+        }
+        for moment, document in posted
+    ]
+    pages = {"totalRecords": len(entries), "pageSize": 1000, "totalPages": min(len(entries), 1), "currentPage": 1}
+    return orjson.dumps({"_meta": pages, "archives": entries})
+
+
 def _constructed(document: ListedDocument, time: str) -> str:
     return f"cdr.{document.report.number:0>8}.0000000000000000.{local(document.published, TZ):%Y%m%d.{time}}"
 
 
-def download(number: int, now: int) -> bytes:
-    """The zip of that number; empty where there is no such csv document at `now`."""
+def download(number: int, now: int, archived: bool = False) -> bytes:
+    """The zip of that number; empty where there is no such csv document at `now`, or, outside the archive, no more."""
     report, day = _place(number)
-    if not timedelta(0) <= local_date(now, TZ) - day <= timedelta(days=KEPT_DAYS[report.number]):
+    old = local_date(now, TZ) - day
+    if not timedelta(0) <= old or (old > timedelta(days=KEPT_DAYS[report.number]) and not archived):
         return b""
     known = (d for d in documents(report, day) if d.number == number and d.published <= now and d.name.endswith("_csv"))
     return next(map(_zipped, known), b"")

@@ -3,10 +3,10 @@
 What the columns mean: see `assets.sources.caiso`. Both forecast columns are labelled by interval ends: their values
 change at 00:05, 01:05 and so on (the hour-ahead one at :05, :20, :35 and :50), and the first label, 00:00, has
 yesterday's last value. Demand is read as interval starts. Read so, it lags the hour-ahead forecast by 10 to 15 minutes;
-read as ends it would by 5 to 10: which of the two it is the recordings do not settle. On the day that sets clocks back, a file holds 24 hours of labels:
-one of the two 01:xx hours is missing. The one that is there is the first, in daylight time: demand runs smoothly into
-it (from 00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020 and 2021) and jumps after it (from 01:55 to 02:00 by -467,
--534 and -415).
+read as ends it would by 5 to 10: which of the two it is the recordings do not settle. On the day that sets clocks back,
+a file holds 24 hours of labels: one of the two 01:xx hours is missing. The one that is there is the first, in daylight
+time: demand runs smoothly into it (from 00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020 and 2021) and jumps after
+it (from 01:55 to 02:00 by -467, -534 and -415).
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ SOURCE = Source(
             resolution="15m",
             stamps="end",
             tz=TZ,
-            since=prices.KEYED_SINCE,
+            since=prices.ARCHIVED_SINCE,
             # Out minutes after each quarter, but a day is a listing and 96 zips, and `system_wide_prices` has today in
             # 35 kB: whole days are asked for, once a day, and none is late before that has happened.
             publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
@@ -231,7 +231,7 @@ SOURCE = Source(
             resolution="1h",
             stamps="end",
             tz=TZ,
-            since=prices.KEYED_SINCE,
+            since=prices.ARCHIVED_SINCE,
             publication=Publication(daily_at=time(12, 35), day_offset=-1, grace_minutes=120),
             requests=partial(prices.requests, prices.DAY_AHEAD, HUB),
             parse=partial(prices.parse, prices.DAY_AHEAD, HUB),
@@ -317,8 +317,8 @@ SOURCE = Source(
     ),
     notes=(
         f"Price is the settlement point price of {HUB}, the average of the four hubs; HB_BUSAVG is another series.",
-        "Prices before 2023-12-11 are out of reach: the keyed interface answers from that day on, and older ones exist "
-        "as yearly workbooks alone, which are not read.",
+        "Prices of days before 2023-12-11 come out of the keyed archive, file by file, from February 2021 on; older "
+        "ones exist as yearly workbooks alone, which are not read.",
         "Demand is the system's own, without the charging of storage.",
         "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page "
         "minus is import into ERCOT; here it is plus.",

@@ -2,7 +2,8 @@
 
 The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some
 5 days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) answers from its
-activation on 2023-12-11; older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
+activation on 2023-12-11, and its archive gives the files of the days before, from 2021-02 on: a question for each, 96 a
+day in real time. Older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from assets.parsing.body import (
@@ -41,6 +42,9 @@ DOWNLOAD = "https://www.ercot.com/misdownload/servlets/mirDownload"
 KEYED = "https://api.ercot.com/api/public-reports"
 KEYED_SINCE = date(2023, 12, 11)
 """The first delivery day that the keyed API answers for."""
+ARCHIVE = f"{KEYED}/archive"
+ARCHIVED_SINCE = date(2021, 2, 1)
+"""The first delivery day of which the archive has files."""
 LONGEST = 31
 """Days a keyed request."""
 SECRETS = (
@@ -95,17 +99,30 @@ REAL_TIME = Product(
 
 
 def requests(product: Product, hub: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One listing for all recent days; for older ones the keyed API, a run of days at a time."""
+    """One listing for all recent days; for older ones the keyed API, a run of days at a time, or its archive, each."""
     listed = tuple(sorted({d.day for d in days if age(d, now) <= product.listed_days}))
     older = [d for d in days if d.day not in listed]
     listing = [_listing(product, listed, now)] if listed else []
-    return listing + [_keyed(product, hub, run) for run in runs(older, LONGEST)]
+    keyed = [_keyed(product, hub, run) for run in runs([d for d in older if d.day >= KEYED_SINCE], LONGEST)]
+    return listing + keyed + [_archive(product, day) for day in sorted({d.day for d in older if d.day < KEYED_SINCE})]
 
 
 def _listing(product: Product, days: tuple[date, ...], now: int) -> Request:
     """`_` makes the address new: a cache in front of the listings answers with old ones."""
     params = ("reportTypeId", product.report), ("_", str(now))
     return Request(product.feed, LISTING, params, days, kind="listing", ext="json", nonce=("_",))
+
+
+def _archive(product: Product, day: date) -> Request:
+    """The archive's list of what was posted when the files of a delivery day were: local times without offset."""
+    first = datetime.combine(day, time()) - (timedelta(hours=18) if product is DAY_AHEAD else timedelta(0))
+    params = (
+        ("postDatetimeFrom", first.isoformat()),
+        ("postDatetimeTo", (first + timedelta(hours=30)).isoformat()),
+        ("size", "1000"),
+    )
+    url = f"{ARCHIVE}/{product.path.partition('/')[0]}"
+    return Request(product.feed, url, params, (day,), kind="listing", secrets=SECRETS, ext="json")
 
 
 def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
@@ -125,6 +142,9 @@ def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Re
     A day that the listing has passed over, with documents of a later one, is asked of the keyed API. Raises
     FeedChanged.
     """
+    if request.url.startswith(ARCHIVE):
+        listing = request.kind == "listing"
+        return [*_archived(product, body, request), *_next_page(body, request)] if listing else []
     if request.kind == "listing":
         documents = _documents(product, body, request)
         listed = {day for document in documents for day in document.days}
@@ -151,6 +171,26 @@ def _documents(product: Product, body: bytes, request: Request) -> list[Request]
         if key not in newest or newest[key][0] < published:
             newest[key] = published, Request(product.feed, DOWNLOAD, which, (day,), part=name, ext="zip")
     return [document for _, document in sorted(newest.values(), key=lambda pair: (pair[1].days, pair[1].part))]
+
+
+def _archived(product: Product, body: bytes, request: Request) -> list[Request]:
+    """The archived files of the request's days: of twins the newest, of csv and xml the csv."""
+    newest: dict[str, tuple[str, Request]] = {}
+    for entry in member(json_of(body), "archives", list):
+        name, posted = member(entry, "friendlyName", str), member(entry, "postDatetime", str)
+        try:
+            published = datetime.fromisoformat(posted)
+        except ValueError:
+            raise FeedChanged(f"postDatetime {posted[:40]!r}") from None
+        day = _delivery_day(product, name, published)
+        if day not in request.days or name.lower().endswith("xml"):
+            continue
+        which = (("download", str(member(entry, "docId", (str, int)))),)
+        key = name.lower().replace("_retry", "")
+        if key not in newest or newest[key][0] < posted:
+            file = Request(product.feed, request.url, which, (day,), part=name, secrets=SECRETS, ext="zip", once=True)
+            newest[key] = posted, file
+    return [file for _, file in sorted(newest.values(), key=lambda pair: pair[1].part)]
 
 
 def _published(document: dict[str, Any]) -> datetime:
