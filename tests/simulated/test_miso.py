@@ -75,7 +75,7 @@ def test_live_load_and_interchange_are_the_grids(day, ask, inside):
     sums = np.sum(
         [
             [r.value for r in rows if r.counterparty == counterparty]
-            for counterparty, _ in (NEIGHBOURS[name] for name in miso.BORDERS)
+            for counterparty, _ in (NEIGHBOURS[name] for name in (*miso.BORDERS, "SPA"))
         ],
         axis=0,
     )
