@@ -5,12 +5,11 @@ locks for a writer. Paths are relative: open it in its own folder. docs/sql.md s
 annotations`.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
+from dagster_duckdb import DuckDBResource
 
 from assets.analyst_views import quoted, statements
 from assets.feeds import OWNER
@@ -22,24 +21,23 @@ NAME = "warehouse.duckdb"
 KEY = dg.AssetKey(["analyst", "warehouse_duckdb"])
 
 
-def build(home: Path) -> int:
-    """Builds the file under a scratch name and renames it into place; returns the number of views."""
-    from dagster_duckdb import DuckDBResource  # here: every run and server of Dagster loads this module
+def scratch_database(home: Path) -> DuckDBResource:
+    """The DuckDB in which the file is built, before it takes the old one's place."""
+    return DuckDBResource(database=str(home / "scratch" / NAME))
 
-    scratch = home / "scratch" / f"{os.getpid()}-{NAME}"
+
+def build(home: Path, duckdb: DuckDBResource) -> int:
+    """Builds the file in `duckdb` and renames it into place; returns the number of views."""
+    scratch = Path(duckdb.database)
     scratch.parent.mkdir(parents=True, exist_ok=True)
     scratch.unlink(missing_ok=True)
     made = statements(home)
-    with DuckDBResource(database=str(scratch)).get_connection() as connection:
+    with duckdb.get_connection() as connection:
         connection.execute(f"SET file_search_path = {quoted(str(home))}")
         for statement in made:
             connection.execute(statement)
     scratch.replace(home / NAME)
     return sum(s.startswith("CREATE VIEW") for s in made)
-
-
-def _shown(home: Path) -> dict[str, Any]:
-    return {"views": build(home), "dagster/uri": str(home / NAME)}
 
 
 def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
@@ -51,12 +49,16 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         deps=[asset_key(f) for s in sources.values() for f in s.feeds],
         owners=[OWNER],
         kinds={"duckdb"},
-        description="warehouse.duckdb: `series`, `versions`, a view a metric, `day_ahead`, `interchange`, `borders`,"
-        " `zones`, `months(zone, metric, month)`, `as_of(t)`. See docs/sql.md.",
+        pool="marts",
+        description="Views for SQL in warehouse.duckdb: series, versions, a view a metric, day_ahead, interchange,"
+        " borders, zones, months(zone, metric, month) and as_of(t). docs/sql.md shows how.",
         automation_condition=dg.AutomationCondition.cron_tick_passed("40 3 * * *")
         & ~dg.AutomationCondition.in_progress(),
     )
-    def warehouse_duckdb(warehouse: dg.ResourceParam[PipelineContext]) -> dg.MaterializeResult[None]:
-        return dg.MaterializeResult(metadata=_shown(warehouse.storage.local))
+    def warehouse_duckdb(
+        warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource
+    ) -> dg.MaterializeResult[None]:
+        home = warehouse.storage.local
+        return dg.MaterializeResult(metadata={"views": build(home, duckdb), "dagster/uri": str(home / NAME)})
 
     return warehouse_duckdb

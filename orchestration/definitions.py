@@ -16,7 +16,7 @@ import dagster as dg
 
 from assets import first_days
 from assets.analyst import KEY as MART
-from assets.analyst import analyst_asset
+from assets.analyst import analyst_asset, scratch_database
 from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
@@ -68,7 +68,10 @@ def build() -> dg.Definitions:
         jobs=[*jobs, _after_fill(marts), retention],
         schedules=[*schedules, retention_schedule],
         sensors=[outages, webhook_sensor(next(job for job in jobs if job.name == JOB)), automation()],
-        resources={"warehouse": Warehouse(home=str(settings.home), feeds=mode)},
+        resources={
+            "warehouse": Warehouse(home=str(settings.home), feeds=mode),
+            "duckdb": scratch_database(settings.home.local),
+        },
         executor=dg.in_process_executor,
     )
 

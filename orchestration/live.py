@@ -22,10 +22,11 @@ from assets.ingest.context import Fetcher, PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
-from orchestration import backfill, gaps
+from orchestration import gaps
 from orchestration.backfill import Task
 from warehouse import clock
 from warehouse.bookkeeping import logged
+from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, OutOfReach
 from warehouse.market import Feed, Request, Source
 
@@ -120,7 +121,7 @@ def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -
     for task in tasks:
         with logged(task.name) as attempt:
             begun, feed = clock.now(), source.feed(task.feed)
-            report = ingest_days(pipeline, feed, backfill.days_of(task))
+            report = ingest_days(pipeline, feed, [MarketDay(day, feed.tz) for day in task.days])
             asked.reports.append(report)
             asked.days += events.of_run(pipeline, feed, report, begun)
             asked.fresh.append(checks.freshness(pipeline, feed))

@@ -33,7 +33,7 @@ def test_views_tell_what_is_served_and_every_version(tmp_path: Path) -> None:
     fold(storage, "b.other", [10.0, 20.0, 30.0], 1)
     fold(storage, "a.best", [1.0, 2.0], 2)
     fold(storage, "a.best", [1.0, 2.5], 3)
-    assert analyst.build(home) == 4
+    assert analyst.build(home, analyst.scratch_database(home)) == 4
     served = [(0, 1.0, "a.best"), (HOUR, 2.5, "a.best"), (2 * HOUR, 30.0, "b.other")]
     assert ask(home, "SELECT ts, value, feed FROM demand ORDER BY ts") == served
     assert ask(home, "SELECT ts, value, feed FROM series ORDER BY ts") == served
@@ -44,7 +44,7 @@ def test_views_tell_what_is_served_and_every_version(tmp_path: Path) -> None:
 
 
 def test_an_empty_warehouse_has_an_empty_database_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
-    assert analyst.build(tmp_path) == 0
+    assert analyst.build(tmp_path, analyst.scratch_database(tmp_path)) == 0
     fold(Folder(tmp_path), "a.best", [1.0], 1)
-    assert analyst.build(tmp_path) == 4
+    assert analyst.build(tmp_path, analyst.scratch_database(tmp_path)) == 4
     assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))

@@ -35,7 +35,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("elexon.demand", "elexon.price", "elexon.interconnectors", "neso.generation", "entsoe.price"):
             feed = feeds()[name]
             ingest_days(pipeline, feed, market_days(date(2026, 11, 18), date(2026, 11, 20), feed.tz))
-    analyst.build(folder)
+    analyst.build(folder, analyst.scratch_database(folder))
     return folder
 
 
@@ -103,7 +103,7 @@ def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest
     fold("nyiso.load", [float(i) for i in range(24)], 200, "5m")
     fold("eia.demand", [1.0, 2.0, 4.0], 300)
     fold("nyiso.load", [float(-i) for i in range(24)], 400, "5m")
-    analyst.build(tmp_path)
+    analyst.build(tmp_path, analyst.scratch_database(tmp_path))
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(analyst.NAME, read_only=True) as connection:
         for at in (50, 100, 250, 300, 399, 400):
@@ -124,7 +124,7 @@ def five_years(tmp_path_factory: pytest.TempPathFactory) -> Path:
         stamps = list(range(begin, begin + 31 * 86400, 6 * 3600))
         rows.extend(SeriesKey(zone, "demand", "MW", "1h"), stamps, [1.0] * len(stamps))
         series.fold(storage, "eia.demand", rows, {}, {"eia.demand": 1}, 1, "live")
-    analyst.build(home)
+    analyst.build(home, analyst.scratch_database(home))
     for zone in ZONES:
         for month in (f"{year}-{number:02}" for year in range(2021, 2026) for number in range(1, 13)):
             path = home / layout.series("demand", zone, month)

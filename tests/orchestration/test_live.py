@@ -1,0 +1,187 @@
+"""The `live` job: a publisher that is away or changed costs no other, and only what a person must look at fails it.
+
+No late annotations.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+import pytest
+
+from assets.fetch.session import Fetched
+from assets.ingest.context import PipelineContext
+from orchestration import live
+from orchestration.backfill import Task
+from orchestration.recording import QUIET
+from tests.assets.demand_feed import DAY, FEED, NOON, SOURCE, whole
+from warehouse import clock, series
+from warehouse.clock import Window
+from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
+from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.storage import Folder
+
+ZONES = {"one": "GB", "two": "ES"}
+
+
+def source(code: str) -> Source:
+    """A publisher of one live feed: GB's demand, or Spain's, from the same bodies."""
+
+    def parse(body: bytes, request: Request) -> object:
+        rows = FEED.parse(body, request)
+        if ZONES[code] != "GB":
+            moved = type(rows)()
+            for key, readings in rows.readings.items():
+                moved.extend(key._replace(zone=ZONES[code]), readings.ts, readings.values)
+            return moved
+        return rows
+
+    def requests(days: Sequence[clock.MarketDay], now: int) -> list[Request]:
+        return [Request(f"{code}.demand", f"https://example.org/{code}/{d}", days=(d.day,), ext="txt") for d in days]
+
+    feed: Feed = replace(
+        FEED,
+        id=f"{code}.demand",
+        zones=(ZONES[code],),
+        metrics=(Metric.DEMAND,),
+        publication=Publication(grace_minutes=30),
+        requests=requests,
+        parse=parse,
+        every_minutes=5,
+    )
+    return replace(SOURCE, code=code, feeds=(feed,))
+
+
+SOURCES = {code: source(code) for code in ZONES}
+
+
+class Publishers:
+    """Answers by publisher: bytes, or the failure to raise."""
+
+    def __init__(self, **answers: bytes | FeedError | Exception) -> None:
+        self.answers = answers
+        self.asked: list[str] = []
+
+    def ask(self, request: Request) -> Fetched:
+        code = request.feed.split(".")[0]
+        self.asked.append(code)
+        answer = self.answers[code]
+        if isinstance(answer, Exception):
+            raise answer
+        return Fetched(request, answer, NOON)
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+    publishers = Publishers(one=whole(0, 30), two=whole(0, 30))
+    ranks = {"one.demand": 1, "two.demand": 1}
+    return PipelineContext(
+        Folder(tmp_path), "simulated", SOURCES, (), ranks, set(SOURCES), publishers, lambda f, d: f.requests(d, NOON)
+    )
+
+
+def run(pipeline: PipelineContext) -> dg.ExecuteInProcessResult:
+    job, _ = live.live_jobs(pipeline.sources)
+    return job.execute_in_process(resources={"warehouse": pipeline}, run_config=QUIET, raise_on_error=False)
+
+
+def held(pipeline: PipelineContext, zone: str) -> int:
+    return series.read(pipeline.storage, zone, "demand", Window(0, 2**32)).num_rows
+
+
+def reason(result: dg.ExecuteInProcessResult) -> str:
+    (failure,) = (e for e in result.all_events if e.event_type is dg.DagsterEventType.STEP_FAILURE)
+    said = failure.step_failure_data.user_failure_data
+    return said.description if said else str(failure)
+
+
+def test_a_run_writes_the_events_of_every_publishers_partitions(pipeline: PipelineContext) -> None:
+    result = run(pipeline)
+    assert result.success
+    made = {(e.asset_key.to_user_string(), e.partition) for e in result.get_asset_materialization_events()}
+    assert {(f"{code}/demand", str(DAY)) for code in SOURCES} <= made
+    judged = [
+        e.asset_check_evaluation_data
+        for e in result.all_events
+        if e.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    today = {(e.asset_key.path[0], e.check_name) for e in judged if e.passed and e.partition == str(DAY)}
+    assert today == {(code, name) for code in SOURCES for name in ("believed", "complete", "steady")}
+    assert {(e.asset_key.path[0], e.passed) for e in judged if e.check_name == "fresh"} == {
+        ("one", True),
+        ("two", True),
+    }
+
+
+def test_a_publisher_that_is_away_fails_no_run_and_costs_no_other(pipeline: PipelineContext) -> None:
+    away = Publishers(one=FeedUnavailable("example.org answers 503"), two=whole(0, 30))
+    assert run(replace(pipeline, session=away)).success
+    assert (held(pipeline, "GB"), held(pipeline, "ES")) == (0, 30)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (FeedChanged("no column x"), "one.demand: FeedChanged: no column x"),
+        (ZeroDivisionError("a defect"), "one.demand: FeedChanged: one.demand: the request raised ZeroDivisionError"),
+    ],
+)
+def test_a_changed_format_fails_the_run_by_name_and_costs_no_other(
+    pipeline: PipelineContext, answer: Exception, words: str
+) -> None:
+    result = run(replace(pipeline, session=Publishers(one=answer, two=whole(0, 30))))
+    assert not result.success
+    assert words in reason(result)
+    assert "two." not in reason(result)
+    assert held(pipeline, "ES") == 30
+
+
+def test_a_publisher_without_credentials_is_not_asked(pipeline: PipelineContext) -> None:
+    publishers = Publishers(one=whole(0, 30), two=whole(0, 30))
+    assert run(replace(pipeline, session=publishers, configured={"two"})).success
+    assert set(publishers.asked) == {"two"}
+
+
+def test_when_its_time_is_over_a_publisher_is_asked_nothing_more(pipeline: PipelineContext) -> None:
+    publishers = Publishers(one=whole(0, 30))
+    (asked,) = live.ask(replace(pipeline, session=publishers), [Task("one.demand", (DAY,))], seconds=-1.0)
+    assert publishers.asked == []
+    assert asked.faults == [], "the next run asks again"
+    assert "no time is left" in asked.reports[0].days[0].reason
+
+
+def test_publishers_are_asked_at_once(pipeline: PipelineContext) -> None:
+    class Slow(Publishers):
+        def ask(self, request: Request) -> Fetched:
+            time.sleep(0.5)
+            return super().ask(request)
+
+    slow = Slow(one=whole(0, 30), two=whole(0, 30))
+    begun = time.monotonic()
+    tasks = [Task(f"{code}.demand", (DAY,)) for code in SOURCES]
+    ended = [(asked.source.code, time.monotonic()) for asked in live.ask(replace(pipeline, session=slow), tasks, 60)]
+    assert {code for code, _ in ended} == set(SOURCES)
+    assert slow.asked
+    assert begun < ended[0][1]
+
+
+def test_the_look_back_is_asked_once_an_hour_and_yesterday_until_it_has_settled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = datetime(2026, 6, 10, 15, 5, tzinfo=ZoneInfo("UTC"))
+
+    def days(tick: datetime | None, now: str) -> list[date]:
+        monkeypatch.setenv("EMDS_NOW", now)
+        (task,) = live.due_tasks({"one": SOURCES["one"]}, tick)
+        return list(task.days)
+
+    noon, night = "2026-06-10T15:05:00Z", "2026-06-10T00:05:00Z"
+    assert days(at, noon) == [date(2026, 6, 10)]
+    assert days(at.replace(minute=0), noon) == [date(2026, 6, day) for day in (8, 9, 10)]
+    assert days(at, night) == [date(2026, 6, 9), date(2026, 6, 10)]
+    assert days(None, noon) == [date(2026, 6, day) for day in (8, 9, 10)]
