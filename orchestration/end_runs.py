@@ -1,9 +1,11 @@
-"""Ends runs in Dagster whose processes end or have ended: `python -m orchestration.end_runs` at a planned end.
+"""Ends runs in Dagster whose processes are told to end, or have ended: `python -m orchestration.end_runs cancel|fail`.
 
-No `from __future__ import annotations`, as in every file that knows Dagster.
+Dagster learns of a run's end from its process, or from the code server that started it. Where both are gone the run
+would count as started for hours. No `from __future__ import annotations`, as in every file that knows Dagster.
 """
 
 import os
+import sys
 
 import dagster as dg
 
@@ -21,7 +23,7 @@ def fail_started(instance: dg.DagsterInstance) -> int:
         instance.report_run_canceled(run)
     started = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
     for run in started:
-        instance.report_run_failed(run, "Its process is gone: emds ended, or the machine stopped.")
+        instance.report_run_failed(run, "Its process is gone: its code server or the machine stopped.")
     return len(started)
 
 
@@ -40,4 +42,4 @@ if __name__ == "__main__":
     opened = recording.instance(PipelineSettings.from_environ(os.environ).home.local)
     if opened is not None:
         with opened:
-            cancel_started(opened)
+            cancel_started(opened) if sys.argv[1] == "cancel" else fail_started(opened)

@@ -9,7 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-from warehouse.bookkeeping import logged
 from warehouse.errors import MarketError
 
 FIRST_FILL = "up"
@@ -50,18 +49,5 @@ def _fill(days: int, recordings: Path | None) -> None:
     recording.materialise_the_rest(instance)
 
 
-def main(days: int, recordings: Path | None) -> None:
-    """What `emds up` starts, which holds the home's lock: no run of Dagster's can be alive."""
-    from orchestration import end_runs, recording
-    from orchestration.settings import PipelineSettings
-
-    settings = PipelineSettings.from_environ(os.environ)
-    instance = None if settings.run_image else recording.instance(settings.home.local)
-    if instance is not None:
-        with instance, logged("runs of before"):
-            end_runs.fail_started(instance)
-    run(days, recordings)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    run(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -27,6 +27,8 @@ from warehouse.errors import StorageError, as_storage_error
 ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
+KNOWN_AGAIN_S = 30.0
+"""After a code server's start the daemon knows it again: a run that fails before is not done again."""
 
 
 def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -> int:
@@ -105,6 +107,9 @@ def _serve(servers: Servers, host: str, port: int, ui_port: int) -> int:
             servers.start(name, argv)
             if name == "code":
                 _until(servers, lambda: _listens(code_port))
+                _end_runs("fail")  # before the daemon starts, which does them again
+        code = next((server for server in servers.running if server.name == "code"), api)
+        runs_of = code.process.pid
         answers = _until(servers, lambda: _answers(f"http://{LOOPBACK}:{ui_port}/server_info"))
         state = "" if answers else f"not within {READY_WITHIN_S:.0f} s; "
         if servers.logs:
@@ -113,6 +118,9 @@ def _serve(servers: Servers, host: str, port: int, ui_port: int) -> int:
         while True:
             time.sleep(0.2)
             servers.tend()
+            if code.process.pid != runs_of and time.monotonic() > code.started_at + KNOWN_AGAIN_S:
+                runs_of = code.process.pid
+                _end_runs("fail")
     except KeyboardInterrupt:
         return 0
     finally:
@@ -139,8 +147,14 @@ def _stop(servers: Servers) -> None:
         signal.signal(number, signal.SIG_IGN)
     servers.stop("daemon")
     if any(server.name == "code" for server in servers.running):
-        subprocess.run([sys.executable, "-m", "orchestration.end_runs"], cwd=ROOT, timeout=60, check=False)
+        _end_runs("cancel")
     servers.stop()
+
+
+def _end_runs(how: str) -> None:
+    """Ends the runs under way, whose processes end with their code server; containers of their own go on."""
+    if not os.environ.get("EMDS_RUN_IMAGE"):
+        subprocess.run([sys.executable, "-m", "orchestration.end_runs", how], cwd=ROOT, timeout=120, check=False)
 
 
 def _until(servers: Servers, done: Callable[[], bool]) -> bool:

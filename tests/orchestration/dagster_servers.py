@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -148,8 +149,11 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
 
     def start_code_server() -> int:
         if not code or code[-1].poll() is not None:
+            again = bool(code)
             code.append(start("code"))
             until(lambda: _listens(code_port), bool)
+            if again:  # as `emds up` does
+                subprocess.run([sys.executable, "-m", "orchestration.end_runs", "fail"], env=environ, check=True)
         return code[-1].pid
 
     server = Ui(f"http://127.0.0.1:{port}", home, lambda: start("daemon", start_code_server()), children)
