@@ -106,12 +106,16 @@ def _move_by_zone(rows: dict[str, list[Any]]) -> dict[str, dict[str, str]]:
 
 
 def _next(page: Page, left_out: int) -> dict[str, int]:
-    """Return the window that goes on at the first row left out; none where it would give the same rows again."""
+    """Return the window that goes on at the first row left out; none where it would give the same rows again.
+
+    With `as_of` as it was used, which a later call of the last seconds would put elsewhere.
+    """
     if left_out in page.rows.ts[[0, -1]]:
         return {}  # not even one instant fits into the limit
+    known = {} if page.request.as_of is None else {"as_of": page.request.as_of}
     if page.request.order == "asc":
-        return {"start": left_out, "end": page.request.end}
-    return {"start": page.request.start, "end": page.start}
+        return {"start": left_out, "end": page.request.end, **known}
+    return {"start": page.request.start, "end": page.start, **known}
 
 
 def _stored_span(service: Service, request: SeriesRequest) -> dict[str, Any]:

@@ -108,7 +108,7 @@ _HISTORY_MEMBERS: Mapping[str, Schema] = {
     "end_time": _described("string", "end as ISO 8601."),
     "held": _described("object", "Where there are no rows: the first and last interval held."),
     "next": _described(
-        "object", "Where rows were left out: the window to call again with, all other arguments unchanged."),
+        "object", "Where rows were left out: the window and as_of to call again with, other arguments unchanged."),
     "gaps": {"type": "array"},
 }
 # fmt: on
