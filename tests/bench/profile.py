@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from api.http import gunicorn_setup
 from api.http.compression import CODINGS
+from orchestration import serve
 from tests.bench import mcp
 from tests.bench.decade import warehouse
 from tests.bench.random_questions import WARM, YEARS, every_series, of_all_zones, questions
@@ -51,10 +51,8 @@ def application() -> tuple[Any, list[str]]:
     home = warehouse(YEARS)
     _, environ = ours(home, 0)
     os.environ.update(environ)
-    gunicorn_setup.return_freed_memory()  # as in a worker: fresh pages from the kernel cost a long answer a sixth
     from api.wsgi import app  # reads its settings when it is imported
 
-    gunicorn_setup.collect_rarely()
     return app, [header.partition(": ")[2] for header in keys(home, f"profile{os.getpid()}")]
 
 
@@ -185,6 +183,8 @@ def _plain(days: int, series: Sequence[tuple[str, str]], count: int) -> list[str
 
 
 if __name__ == "__main__":
+    if not serve.ENVIRONMENT.keys() <= os.environ.keys():  # read by the libraries as they load, as in a worker
+        os.execve(sys.executable, [sys.executable, "-m", "tests.bench.profile"], serve.ENVIRONMENT | os.environ)
     main()
     sys.stdout.flush()
     os._exit(0)
