@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.session import Fetched
+from assets.fetch.session import Fetched, Reply, Session
+from assets.ingest.runs import ingest_days
+from assets.sources import feed, source
 from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
 from warehouse import health, layout, raw
 from warehouse.clock import MarketDay
@@ -29,6 +31,22 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
     assert "FeedChanged: no such column" in report.failed[0].reason
     assert len(list(raw.find(of.storage, "test.demand"))) == 2
     assert health.load(of.storage, "test")[0].last_error == "no such column"
+
+
+@pytest.mark.usefixtures("at_noon")
+@pytest.mark.parametrize(("name", "status"), [("entsoe.demand", "failed"), ("nyiso.load", "missing")])
+def test_an_old_day_answered_by_404_fails_where_questions_are_asked_and_is_missing_where_files_lie(
+    tmp_path: Path, name: str, status: str
+) -> None:
+    """A backfill over an outage ends with failed days, which it asks for again; a file that is not there is settled."""
+    own = feed(name)
+    of = replace(
+        pipeline(tmp_path, {}),
+        sources={own.source: source(own.source)},
+        session=Session(lambda request, credentials: Reply(404, {}, b"404 page not found")),
+    )
+    (day,) = ingest_days(of, own, [MarketDay(date(2026, 1, 10), own.tz)]).days
+    assert (day.status, day.rows) == (status, 0)
 
 
 @pytest.mark.usefixtures("at_noon")
