@@ -66,7 +66,7 @@ class Recorder:
             return [key_of(feed, day.day) for day in report.days if day.finished]
         asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
         days = events.of_run(self._pipeline, feed, asked, begun)
-        recent = clock.now() - (feed.revised_days + 2) * clock.DAY
+        recent = clock.now() - feed.revised_days * clock.DAY
         with logged(f"events of {feed.id}"):
             for day in days:
                 failing = [evaluation for evaluation in day.evaluations if not evaluation.passed]
