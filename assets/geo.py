@@ -1,4 +1,4 @@
-"""The geo layers as assets: built from the tables of `geo_data`, checked, then published; yearly.
+"""The geo layers as assets: built from the tables of `geo_data`, checked, then published; weekly.
 
 See `assets.documents.geo_layers` for their content and `geo_data.checks` for their rules. Dagster reads annotations
 at run time, so this file has no `from __future__ import annotations`.

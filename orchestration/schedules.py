@@ -55,7 +55,7 @@ def schedules_and_jobs(
             schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
     for name, selection, cron_line, running in (
         ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
-        ("geo", dg.AssetSelection.groups("geo"), "30 3 2 1 *", runs),
+        ("geo", dg.AssetSelection.groups("geo"), "30 3 * * 1", runs),  # a release may add a check
         ("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs),
         ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
         ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
