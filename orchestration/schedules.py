@@ -96,11 +96,16 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
             return dg.SkipReason("the run before is still under way")
         at = context.scheduled_execution_time
         due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
-        publishers = {f"publisher/{code}": "asked" for code in sorted(due)}
+        publishers = ", ".join(sorted(due))
         # A crashed tick is not run again: the next one asks for the same days.
         return dg.RunRequest(
             run_key=at.isoformat(),
-            tags={TICK: at.isoformat(), PRIORITY: SCHEDULED[PRIORITY], "dagster/max_retries": "0", **publishers},
+            tags={
+                TICK: at.isoformat(),
+                PRIORITY: SCHEDULED[PRIORITY],
+                "dagster/max_retries": "0",
+                "publishers": publishers,
+            },
         )
 
     return live
