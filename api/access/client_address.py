@@ -13,6 +13,10 @@ _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?
 """`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
 
 
+SUBSCRIBER, SITE = 64, 48
+"""Bits of the IPv6 network that one subscriber holds at least, and of the largest that is given out freely."""
+
+
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
     """The nearest address that is no trusted proxy, read from the right: anyone can have written what lies left of it.
 
@@ -37,13 +41,14 @@ def comes_by_unknown_proxy(peer: str, forwarded_for: str, trusted: Sequence[Netw
 
 
 @lru_cache(maxsize=4096)
-def client_unit(address: str) -> str:
-    """What limits are counted by: an IPv4 address, or an IPv6 /64, since one subscriber holds all of it."""
+def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
+    """What limits are counted by: an IPv4 address, that of a 6to4 address too, or an IPv6 network of `prefix` bits."""
     if not _is_address(address):
         return address
     ip = ip_address(address)
     if isinstance(ip, IPv6Address):
-        return str(ip.ipv4_mapped or IPv6Address(int(ip) >> 64 << 64))
+        host_bits = 128 - prefix
+        return str(ip.ipv4_mapped or ip.sixtofour or IPv6Address(int(ip) >> host_bits << host_bits))
     return str(ip)
 
 

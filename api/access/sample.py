@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.access.client_address import client_unit
+from api.access.client_address import SITE, client_unit
 from api.access.rate_limits import RateLimits
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from warehouse.clock import DAY
@@ -26,7 +26,7 @@ def admit(call: Call, limits: RateLimits, per_minute: int, per_day: int, now: in
         return refused("minute", per_minute, MINUTE, spent.wait)
     if not call.sample:
         return Grant("free", _settle_free, _release)
-    if spent := limits.take("samples", client, per_day, DAY, now):
+    if spent := limits.take("samples", client_unit(call.client, SITE), per_day, DAY, now):
         return refused("sample-day", per_day, DAY, spent.wait)
     return Grant("sample", _settle_sample, _release)
 

@@ -22,6 +22,7 @@ from api.access.client_address import client_address, client_unit
 from api.access.gate import Gate
 from api.access.prices import PRICES
 from api.access.rate_limits import RateLimits, Spent, limits_path
+from api.access.sample import admit
 from api.access.values import Answer, Call, Grant, Receipt, Refusal
 from api.documents.catalogue import SERIES
 from api.http.guard import replayed_response
@@ -257,11 +258,22 @@ def test_the_client_is_the_nearest_address_that_is_no_trusted_proxy(
         ("192.0.2.1", "192.0.2.1"),
         ("2001:db8:1:2:3::4", "2001:db8:1:2::"),
         ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2002:c000:201:7::1", "192.0.2.1"),
         ("", ""),
     ],
 )
 def test_limits_count_an_ipv6_subscriber_once(address: str, unit: str) -> None:
     assert client_unit(address) == unit
+
+
+def test_the_networks_of_one_site_share_the_days_samples(tmp_path: Path) -> None:
+    limits = RateLimits(tmp_path / "limits")
+    answers = [
+        admit(Call("/", "", f"2001:db8:1:{net:x}::1", sample=True), limits, per_minute=0, per_day=3, now=1_800_000_000)
+        for net in range(5)
+    ]
+    assert [isinstance(answer, Grant) for answer in answers] == [True, True, True, False, False]
+    limits.close()
 
 
 def test_prices_are_the_specifications() -> None:
