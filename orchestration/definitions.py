@@ -62,7 +62,7 @@ def build() -> dg.Definitions:
     marts = isinstance(settings.home.place, Path)  # views over files: DuckDB itself reads a bucket only by an extension
     assets += [analyst_asset(known)] if marts else []
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))
-    jobs, schedules = schedules_and_jobs(known, mode, firsts, takes_payments=bool(os.environ.get("EMDS_PAY_TO")))
+    jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")), marts)
     return dg.Definitions(
         assets=assets,
         jobs=[*jobs, _after_fill(marts), retention],

@@ -35,9 +35,13 @@ UNDER_WAY = [
 
 
 def schedules_and_jobs(
-    sources: Mapping[str, Source], mode: str, firsts: Mapping[str, date], takes_payments: bool = False
+    sources: Mapping[str, Source],
+    mode: str,
+    firsts: Mapping[str, date],
+    takes_payments: bool = False,
+    has_marts: bool = True,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """All jobs but retention, and their schedules. A recorded warehouse has no publisher to ask."""
+    """All jobs but retention, and their schedules. A recorded warehouse has no publisher to ask, a bucket no marts."""
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
     jobs: list[Any] = [live, fill_gaps]
@@ -56,7 +60,7 @@ def schedules_and_jobs(
     for name, selection, cron_line, running in (
         ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
         ("geo", dg.AssetSelection.groups("geo"), "30 3 * * 1", runs),  # a release may add a check
-        ("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs),
+        *([("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs)] if has_marts else []),
         ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
         ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
         ("webhooks", dg.AssetSelection.assets(["accounts", "webhooks"]), "", runs),

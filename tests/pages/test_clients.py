@@ -137,4 +137,4 @@ FLATGEOBUF = NODE / "node_modules" / "flatgeobuf"
 def test_flatgeobuf_js_streams_every_feature(address: str, layer: str) -> None:
     command = ["node", "flatgeobuf.mjs", f"{address}/v1/geo/{layer}.fgb"]
     output = subprocess.run(command, capture_output=True, text=True, cwd=NODE, timeout=60, check=True).stdout
-    assert sorted(output.split()) == sorted(IDS[layer])
+    assert sorted(output.splitlines()) == sorted(IDS[layer])

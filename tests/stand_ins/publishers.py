@@ -36,6 +36,8 @@ from warehouse.market import Request
 
 KEYS = {
     "ENTSOE_API_TOKEN": "token-of-the-test-entsoe",
+    "ENTSOE_USERNAME": "somebody@example.org",
+    "ENTSOE_PASSWORD": "password-of-the-test",
     "EIA_API_KEY": "key-of-the-test-at-eia",
     "PJM_API_KEY": "key-of-the-test-at-pjm",
     "ISONE_USERNAME": "somebody@example.org",
@@ -45,8 +47,8 @@ KEYS = {
     "ERCOT_PASSWORD": "password-of-the-test",
 }
 """What the stand-ins accept."""
-B2C = "ercotb2c.b2clogin.com"
-BEARER = "bearer-of-the-test-at-ercot"
+B2C, KEYCLOAK = "ercotb2c.b2clogin.com", "keycloak.tp.entsoe.eu"
+BEARER = "bearer-of-the-test"
 HTML = (("content-type", "text/html"),)
 JSON = (("content-type", "application/json"),)
 
@@ -260,6 +262,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.headers.get("Ocp-Apim-Subscription-Key") == KEYS["PJM_API_KEY"],
                 Answer(401, b'{"statusCode":401,"message":"Access denied due to invalid subscription key."}', JSON),
             ),
+            "fms.tp.entsoe.eu": (
+                self.headers.get("Authorization") == f"Bearer {BEARER}",
+                Answer(401, b'{"error":"Unauthorized"}', JSON),
+            ),
             "webservices.iso-ne.com": (self.headers.get("Authorization") == f"Basic {account}", Answer(401, b"")),
             "api.ercot.com": (
                 self.headers.get("Authorization") == f"Bearer {BEARER}"
@@ -272,9 +278,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, host: str) -> Answer:
         """The simulated publisher's answer to the request as received."""
-        if host == B2C:
-            known = dict(parse_qsl(self.body)).get("password") == KEYS["ERCOT_PASSWORD"]
-            token = json.dumps({"id_token": BEARER}).encode()
+        if host in TOKENS:
+            password, member = TOKENS[host]
+            known = dict(parse_qsl(self.body)).get("password") == KEYS[password]
+            token = json.dumps({member: BEARER}).encode()
             return Answer(200, token, JSON) if known else Answer(400, b'{"error":"access_denied"}', JSON)
         parts = urlsplit(self.path)
         params = tuple(parse_qsl(parts.query, keep_blank_values=True))
@@ -288,8 +295,13 @@ class Handler(BaseHTTPRequestHandler):
         """No log."""
 
 
-HOSTS = {host: source.code for source in sources().values() for host in source.hosts} | {B2C: "ercot"}
+HOSTS = {host: source.code for source in sources().values() for host in source.hosts} | {
+    B2C: "ercot",
+    KEYCLOAK: "entsoe_files",
+}
 """Host -> source code."""
+TOKENS = {B2C: ("ERCOT_PASSWORD", "id_token"), KEYCLOAK: ("ENTSOE_PASSWORD", "access_token")}
+"""Hosts that sell bearer tokens -> the variable of the password, the answer's member."""
 
 
 def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
