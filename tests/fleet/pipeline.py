@@ -34,7 +34,7 @@ class Dagster:
 
     def __init__(self, port: int) -> None:
         nothing: Callable[[], Any] = lambda: None  # noqa: E731  compose starts the daemon
-        self.ui = Ui(f"http://127.0.0.1:{port}", Path(), Path(), nothing, [])
+        self.ui = Ui(f"http://127.0.0.1:{port}", Path(), nothing, [])
         self.launched: list[str] = []
         self.backfills: list[str] = []
 

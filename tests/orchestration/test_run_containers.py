@@ -30,7 +30,7 @@ from warehouse.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 SERVICES: dict[str, Any] = model(FLEET)["services"]
-JOB = "energinet_every_1h"
+JOB = "energinet_every_3h"
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
 
 
