@@ -22,12 +22,14 @@ from qgis.core import (
     QgsVectorLayer,
     QgsWkbTypes,
 )
-from qgis.PyQt.QtCore import QBuffer, QDate, QSize
+from qgis.PyQt.QtCore import QBuffer, QDate, QDateTime, QSize
 from qgis.PyQt.QtGui import QColor
 
 
 def plain(value: Any) -> Any:
     """An attribute as JSON has it."""
+    if isinstance(value, QDateTime):
+        return value.toString("yyyy-MM-ddTHH:mm:ss")
     if isinstance(value, QDate):
         return value.toString("yyyy-MM-dd")
     return value if isinstance(value, (str, int, float)) else None
