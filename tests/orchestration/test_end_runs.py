@@ -39,11 +39,11 @@ def status(instance: dg.DagsterInstance, run: str) -> str:
 def test_a_planned_end_cancels_what_is_under_way_but_a_backfill(instance: dg.DagsterInstance) -> None:
     scheduled = begun(instance, dg.DagsterRunStatus.STARTED)
     backfill = begun(instance, dg.DagsterRunStatus.STARTED, dagster__backfill="abc")
-    queued = begun(instance, dg.DagsterRunStatus.QUEUED)
+    waiting = begun(instance, dg.DagsterRunStatus.NOT_STARTED)
     assert end_runs.cancel_started(instance) == 1
-    assert [status(instance, run) for run in (scheduled, backfill, queued)] == ["CANCELING", "STARTED", "QUEUED"]
+    assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELING", "STARTED", "NOT_STARTED"]
     assert end_runs.fail_started(instance) == 1, "the next start: no process of them can live"
-    assert [status(instance, run) for run in (scheduled, backfill, queued)] == ["CANCELED", "FAILURE", "QUEUED"]
+    assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELED", "FAILURE", "NOT_STARTED"]
 
 
 def test_after_a_crash_every_run_that_had_begun_has_failed(instance: dg.DagsterInstance) -> None:
