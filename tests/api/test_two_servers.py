@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -57,7 +58,7 @@ def requests_of(key: str) -> Iterator[Ask]:
 
 
 def answer_of(served: Served, ask: Ask, tag: str = "") -> tuple[Any, ...]:
-    """Status, headers but for the server's own, and body."""
+    """Status, headers but for the server's own and the seconds until a limit's window ends, and body."""
     method, path, headers, body = ask
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     sent = headers | {"X-Request-Id": "the-same"} | ({"If-None-Match": tag} if tag else {})
@@ -65,7 +66,11 @@ def answer_of(served: Served, ask: Ask, tag: str = "") -> tuple[Any, ...]:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused by its length: the answer is there
             connection.request(method, path, body or None, sent)
         answer = connection.getresponse()
-        fields = sorted((name.lower(), text) for name, text in answer.getheaders() if name.lower() not in SERVERS_OWN)
+        fields = sorted(
+            (name.lower(), re.sub(r";t=\d+", "", text) if name.lower() == "ratelimit" else text)
+            for name, text in answer.getheaders()
+            if name.lower() not in SERVERS_OWN
+        )
         return answer.status, fields, answer.read()
     finally:
         connection.close()

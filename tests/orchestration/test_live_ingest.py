@@ -20,7 +20,7 @@ from assets.fetch.session import Session
 from assets.fetch.turns import Turns
 from assets.sources import sources
 from orchestration import backfill, cli, recording, resources
-from tests.stand_ins.publishers import KEYCLOAK
+from tests.stand_ins.publishers import KEYCLOAK, Clock
 from warehouse import health
 from warehouse.clock import now
 from warehouse.storage import Folder
@@ -132,7 +132,8 @@ def test_every_failure_is_told_and_nothing_is_written(
     monkeypatch.setattr(recording, "instance", lambda home: None)  # Dagster's record has tests of its own
     pauses: list[float] = []
     monkeypatch.setattr(resources, "Session", partial(Session, sleep=pauses.append))
-    monkeypatch.setattr(resources, "turns_of", lambda settings: Turns(sleep=lambda seconds: None))
+    clock = Clock()
+    monkeypatch.setattr(resources, "turns_of", lambda settings: Turns(now=clock.tick, sleep=clock.sleep))
 
     assert cli.main(["ingest"]) == 1
     assert pauses, "what may pass by itself is asked again, after a pause"
