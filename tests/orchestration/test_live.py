@@ -72,7 +72,7 @@ class Publishers:
         answer = self.answers[code]
         if isinstance(answer, Exception):
             raise answer
-        return Fetched(request, answer, NOON)
+        return Fetched(request, answer, clock.now())
 
 
 @pytest.fixture
@@ -139,6 +139,44 @@ def test_a_changed_format_fails_the_run_by_name_and_costs_no_other(
     assert words in reason(result)
     assert "two." not in reason(result)
     assert held(pipeline, "ES") == 30
+
+
+def verdicts(result: dg.ExecuteInProcessResult, check: str) -> dict[str, bool]:
+    """By publisher, whether a run's check of today passed (`fresh`: of the feed)."""
+    judged = [
+        e.asset_check_evaluation_data
+        for e in result.all_events
+        if e.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    return {e.asset_key.path[0]: e.passed for e in judged if e.check_name == check and e.partition in (None, str(DAY))}
+
+
+def test_a_publisher_that_stands_still_fails_its_checks_and_not_the_run(
+    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hours later it still answers with the rows of noon; the other goes on."""
+    assert verdicts(run(pipeline), "fresh") == {"one": True, "two": True}
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 2 * clock.HOUR))
+    result = run(replace(pipeline, session=Publishers(one=whole(0, 30), two=whole(0, 34))))
+    assert result.success
+    assert verdicts(result, "fresh") == {"one": False, "two": True}
+    assert verdicts(result, "complete")["one"] is False
+    assert held(pipeline, "GB") == 30
+
+
+def test_a_revision_is_a_materialisation_under_another_data_version(pipeline: PipelineContext) -> None:
+    def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+        return {
+            e.asset_key.path[0]: (e.materialization.tags or {})["dagster/data_version"]
+            for e in result.get_asset_materialization_events()
+            if e.partition == str(DAY)
+        }
+
+    first, again = versions(run(pipeline)), versions(run(pipeline))
+    assert first == again, "unchanged: nothing downstream turns stale"
+    revised = versions(run(replace(pipeline, session=Publishers(one=whole(0, 30, 31000), two=whole(0, 30)))))
+    assert revised["one"] != first["one"]
+    assert revised["two"] == first["two"]
 
 
 def test_a_publisher_without_credentials_is_not_asked(pipeline: PipelineContext) -> None:
