@@ -111,7 +111,8 @@ class Kills:
     def _under_way(self) -> tuple[str, int] | None:
         for run in self.dagster.runs("STARTED"):
             process = self.dagster.process_of(run["id"])
-            if process is not None and "dagster/parent_run_id" not in run["tags"]:
+            again = run["tags"].get("dagster/max_retries") != "0"  # a run of `live` is not: the next asks for its days
+            if again and process is not None and "dagster/parent_run_id" not in run["tags"]:
                 with suppress(ProcessLookupError):
                     os.kill(process, 0)
                     return run["id"], process
