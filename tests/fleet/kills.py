@@ -19,8 +19,7 @@ JOB = "nyiso_every_30m"
 """A job, whose plan only a code server can tell."""
 DOWN_S = 2.0
 """So long a part is away before it is started again."""
-BACK_WITHIN_S = 300.0
-"""A killed run is done again within five minutes, by Dagster's own monitoring."""
+BACK_WITHIN_S = 240.0
 
 
 @dataclass

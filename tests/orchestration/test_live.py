@@ -90,7 +90,7 @@ def run(pipeline: PipelineContext) -> dg.ExecuteInProcessResult:
     return job.execute_in_process(resources={"warehouse": pipeline}, run_config=QUIET, raise_on_error=False)
 
 
-def held(pipeline: PipelineContext, zone: str) -> int:
+def count_rows(pipeline: PipelineContext, zone: str) -> int:
     return series.read(pipeline.storage, zone, "demand", Window(0, 2**32)).num_rows
 
 
@@ -121,7 +121,7 @@ def test_a_run_writes_the_events_of_every_publishers_partitions(pipeline: Pipeli
 def test_a_publisher_that_is_away_fails_no_run_and_costs_no_other(pipeline: PipelineContext) -> None:
     away = Publishers(one=FeedUnavailable("example.org answers 503"), two=whole(0, 30))
     assert run(replace(pipeline, session=away)).success
-    assert (held(pipeline, "GB"), held(pipeline, "ES")) == (0, 30)
+    assert (count_rows(pipeline, "GB"), count_rows(pipeline, "ES")) == (0, 30)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_changed_format_fails_the_run_by_name_and_costs_no_other(
     assert not result.success
     assert words in reason(result)
     assert "two." not in reason(result)
-    assert held(pipeline, "ES") == 30
+    assert count_rows(pipeline, "ES") == 30
 
 
 def verdicts(result: dg.ExecuteInProcessResult, check: str) -> dict[str, bool]:
@@ -161,7 +161,7 @@ def test_a_publisher_that_stands_still_fails_its_checks_and_not_the_run(
     assert result.success
     assert verdicts(result, "fresh") == {"one": False, "two": True}
     assert verdicts(result, "complete")["one"] is False
-    assert held(pipeline, "GB") == 30
+    assert count_rows(pipeline, "GB") == 30
 
 
 def test_a_revision_is_a_materialisation_under_another_data_version(pipeline: PipelineContext) -> None:
