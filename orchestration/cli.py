@@ -1,178 +1,370 @@
-"""The command line: `emds VERB`, and what each verb takes. What a verb does is in `orchestration.verbs`.
+"""The command line: `emds VERB`, each verb with its options and what it runs.
 
-Exit 0: all done; 1: something failed and is listed; 2: wrong use.
+Exit code 0: all done; 1: something failed and is listed; 2: wrong use. A verb imports what it needs when it runs:
+`emds --help` loads neither Dagster nor the API, and `emds serve` starts without Dagster.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import select
 import sys
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from orchestration import arguments, verbs
-from warehouse.errors import MarketError
+import click
+
+from orchestration.keys import keys
+from orchestration.webhook_verbs import webhooks
+from warehouse.errors import MarketError, StorageError
+
+if TYPE_CHECKING:
+    from warehouse.market import Feed
+
+PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
+PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
+LOOPBACK = "127.0.0.1"
+Verb = TypeVar("Verb", bound=Callable[..., int])
+
+
+def day(text: str) -> date:
+    """Parse a market day."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text[:40]!r} is no day such as 2026-01-31") from None
+
+
+def _which(verb: Verb) -> Verb:
+    """Add the options that choose feeds."""
+    by_feed = click.option("--feed", help="Only this feed, such as aemo.dispatch.")
+    return click.option("--source", help="Only this source.")(by_feed(verb))
+
+
+def _between(verb: Verb) -> Verb:
+    """Add the options that choose a span of market days."""
+    by_end = click.option("--end", type=day, metavar="D", help="Last market day.")
+    return click.option("--start", type=day, metavar="D", help="First market day.")(by_end(verb))
+
+
+def _trial(verb: Verb) -> Verb:
+    """Add the options of `probe` and `record`."""
+    by_requests = click.option(
+        "--requests",
+        type=click.IntRange(0, 20_000),
+        metavar="N",
+        default=12,
+        show_default=True,
+        help="Send at most N requests a feed and day; 0: all of them.",
+    )
+    by_day = click.option("--day", type=day, metavar="D", help="The past market day (default: the newest whole one).")
+    return _which(by_day(by_requests(verb)))
+
+
+def _listens(verb: Verb) -> Verb:
+    """Add the options that say where the API listens."""
+    by_host = click.option(
+        "--host", default=LOOPBACK, show_default=True, help="Where the API listens; a proxy belongs in front."
+    )
+    return click.option("--port", type=PORT, default=8000, show_default=True, help="The API's port.")(by_host(verb))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.pass_context
+def emds(context: click.Context) -> None:
+    """Electricity Market Data Service."""
+    context.call_on_close(sys.stdout.flush)  # click ends with 1 where nobody reads the output to its end
+
+
+@emds.command()
+@_listens
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history for an empty warehouse.")
+@click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Dagster's port.")
+@click.option("--home", help="The warehouse: a folder or a bucket's address (default: EMDS_HOME, else ./data).")
+@click.option("--feeds", type=click.Choice(("simulated", "live")), help="The mode of an empty warehouse (EMDS_FEEDS).")
+@click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
+def up(
+    port: int, host: str, days: int, ui_port: int, home: str | None, feeds: str | None, recordings: Path | None
+) -> int:
+    """Run the API and Dagster until Ctrl-C; fill an empty warehouse first."""
+    os.environ.update({name: value for name, value in (("EMDS_HOME", home), ("EMDS_FEEDS", feeds)) if value})
+    from orchestration import up
+
+    return up.up(port, host, ui_port, days, recordings)
+
+
+@emds.command()
+@_which
+def ingest(source: str | None, feed: str | None) -> int:
+    """Ask feeds for every day that they may still revise.
+
+    Today's is among them, and tomorrow's of feeds that publish ahead.
+    """
+    from orchestration import backfill, commands
+
+    return commands.run(backfill.plan(_feeds(source, feed), None, None))
+
+
+@emds.command()
+@_which
+@click.option("--days", type=COUNT, help="The last N days, today, and what is published for tomorrow.")
+@_between
+@click.option("--dry-run", is_flag=True, help="Only print requests and expected time.")
+def backfill(
+    source: str | None, feed: str | None, days: int | None, start: date | None, end: date | None, dry_run: bool
+) -> int:
+    """Ask for past market days."""
+    if bool(days) == bool(start) or (days and end):
+        raise click.UsageError("give --days N, or --start D (and --end D)")
+    _require_order(start, end)
+    from orchestration import backfill, commands
+
+    feeds = _feeds(source, feed)
+    for line in backfill.too_early(feeds, start, end) if start else ():
+        print(line)
+    tasks = backfill.plan(feeds, start, end, days)
+    if not tasks:
+        raise click.UsageError(
+            "nothing to ask for: these days lie before each feed's first, or after its last published"
+        )
+    if not dry_run:
+        return commands.resumable(tasks)
+    for name, e in backfill.estimate(tasks).items():
+        print(f"{name:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
+    return 0
+
+
+@emds.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def replay(folder: Path) -> int:
+    """Ingest every recorded answer of a folder with a MANIFEST.json."""
+    if not (folder / "MANIFEST.json").is_file():
+        raise click.UsageError(f"no MANIFEST.json in {folder}")
+    from orchestration import commands
+
+    return commands.replayed(folder)
+
+
+@emds.command()
+@_which
+@_between
+def rebuild(source: str | None, feed: str | None, start: date | None, end: date | None) -> int:
+    """Parse the kept bytes again, without the network.
+
+    Ranks and rights of every month are resolved again too.
+    """
+    _require_order(start, end)
+    from orchestration import commands, rebuild
+    from orchestration.resources import open_context
+
+    pipeline = open_context()
+    tasks = rebuild.plan(pipeline, _feeds(source, feed), start, end)
+    code = commands.run(tasks, again=True) if tasks else 0
+    changed, unreadable = rebuild.resolve_all(pipeline)
+    code = commands.published() or code
+    print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
+    return _list_unreadable(unreadable) or code
+
+
+@emds.command()
+@click.option("--to", metavar="URL", help="A folder or a bucket, s3://... (default: EMDS_PUBLISH_TO).")
+def publish(to: str | None) -> int:
+    """Publish every document again.
+
+    With --to also as files that any web server serves.
+    """
+    from orchestration import commands
+    from orchestration.static_side import targets
+
+    if to is not None:
+        try:
+            targets.parse(to)
+        except StorageError as error:
+            raise click.BadParameter(str(error), param_hint="--to") from None
+    return commands.published(to)
+
+
+@emds.command()
+@_trial
+def probe(source: str | None, feed: str | None, day: date | None, requests: int) -> int:
+    """Ask each feed for a past day and today; write nothing."""
+    from orchestration import probe
+
+    return probe.probe(_feeds(source, feed), day, requests)
+
+
+@emds.command()
+@_trial
+@click.argument("folder", type=click.Path(path_type=Path))
+def record(source: str | None, feed: str | None, day: date | None, requests: int, folder: Path) -> int:
+    """Probe, and keep the answers in a folder that `replay` takes."""
+    from orchestration import record
+    from warehouse import layout
+
+    if (folder / "MANIFEST.json").exists():
+        raise click.UsageError(f"{folder} already holds recordings: name a new folder")
+    if any((folder / name).exists() for name in (layout.MODE, layout.SCHEMA)):
+        raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
+    return record.record(folder, _feeds(source, feed), day, requests)
+
+
+@emds.command()
+@_which
+@click.option("--days", type=COUNT, default=35, show_default=True, help="How far back.")
+@click.option("--fill", is_flag=True, help="Ask for the days that have gaps.")
+def gaps(source: str | None, feed: str | None, days: int, fill: bool) -> int:
+    """List the intervals that are due and missing."""
+    from orchestration import commands, gaps
+    from orchestration.resources import open_context, open_unclaimed
+
+    feeds = _feeds(source, feed)
+    pipeline = open_context() if fill else open_unclaimed()
+    holes, unreadable = gaps.find(pipeline, feeds, days)
+    for line in gaps.describe(holes):
+        print(line)
+    code = 0
+    if fill:
+        code = commands.run(gaps.tasks(holes)) if holes else 0
+        holes, unreadable = gaps.find(pipeline, feeds, days)
+    return _list_unreadable(unreadable) or code or (1 if holes else 0)
+
+
+@emds.command()
+@_listens
+@click.option("--server", type=click.Choice(("gunicorn", "granian")), default="gunicorn", show_default=True)
+def serve(port: int, host: str, server: str) -> int:
+    """Run the API alone."""
+    from orchestration import serve
+
+    return serve.serve(port, host, server)
+
+
+@emds.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("program", type=click.Choice(PROGRAMS))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def dagster(program: str, options: Sequence[str]) -> int:
+    """Run a program of Dagster's over this warehouse."""
+    from orchestration import dagster_home
+    from orchestration.settings import PipelineSettings
+
+    home = PipelineSettings.from_environ(os.environ).home
+    home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
+    home.make_local()
+    dagster_home.dagster_home(home.local)
+    os.chdir(dagster_home.ROOT)
+    path = Path(sys.executable).with_name(program)
+    return os.execv(path, [str(path), *options])  # noqa: S606
+
+
+@emds.command()
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history.")
+def fill(days: int) -> int:
+    """Fill an empty warehouse as `up` does, and end."""
+    from orchestration import fill
+
+    fill.run(days, None)
+    return 0  # what a publisher refused keeps no server from starting, which in compose waits for this
+
+
+@emds.command()
+def bucket() -> int:
+    """Make the bucket of EMDS_HOME where its S3 server has none."""
+    from orchestration import make_bucket
+
+    return make_bucket.main()
+
+
+@emds.command()
+def doctor() -> int:
+    """Print what is configured, what is missing and what is stale."""
+    from orchestration import doctor
+
+    return doctor.doctor()
+
+
+@emds.command()
+def verify() -> int:
+    """Read every file of the warehouse and list what is broken."""
+    from orchestration import verify
+    from orchestration.resources import opened
+
+    broken = verify.broken(opened(os.environ))
+    for line in broken:
+        print(line)
+    print(f"{len(broken)} broken")
+    return 1 if broken else 0
+
+
+@emds.command()
+def repair() -> int:
+    """Make damaged files again from the kept bytes."""
+    from orchestration import repair
+
+    return repair.main()
+
+
+@emds.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def copy(source: str, target: str) -> int:
+    """Copy a warehouse to an empty folder or bucket.
+
+    FROM and TO are folders or buckets' addresses. A copy that was killed continues when it is run again.
+    """
+    from orchestration import copy
+    from warehouse import settings
+
+    return copy.main(source, target, settings.text(os.environ, "EMDS_LOCAL"))
+
+
+@emds.command()
+def reconcile() -> int:
+    """Compare every transfer to EMDS_PAY_TO with the payments ledger."""
+    from orchestration import reconcile
+
+    return reconcile.reconcile()
+
+
+emds.add_command(keys)
+emds.add_command(webhooks)
+
+
+def _feeds(source: str | None, feed: str | None) -> list[Feed]:
+    """Return the feeds that the options name. Raises click.UsageError where there are none."""
+    from orchestration import backfill
+
+    try:
+        return backfill.chosen(source, feed)
+    except KeyError as error:
+        raise click.UsageError(f"no source or feed {error.args[0]}") from None
+
+
+def _require_order(start: date | None, end: date | None) -> None:
+    if start and end and end < start:
+        raise click.UsageError("--end lies before --start")
+
+
+def _list_unreadable(failures: Sequence[str]) -> int:
+    """Print the files that could not be read; return 1 where there are any."""
+    for line in failures:
+        sys.stderr.write(f"emds: {line}\n")
+    return 1 if failures else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns its exit code. Results go to stdout, progress and failures to stderr."""
-    args = _parser().parse_args(argv)
+    """Run one verb and return its exit code. Results go to stdout, progress and failures to stderr."""
     try:
-        code: int = args.verb(args)
+        return int(emds.main(argv, prog_name="emds", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        sys.stderr.write("emds: stopped\n")
     except MarketError as error:
         sys.stderr.write(f"emds: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("\nemds: stopped\n")
-        return 1
-    return code
-
-
-def process() -> int:
-    """`main` as all that a process does."""
-    try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        if not _nobody_reads():
-            raise
-        return 1
-    return code
-
-
-def _nobody_reads() -> bool:
-    """Whether standard output goes to a program that has read enough, as `head` does: then it goes nowhere."""
-    output, watched = sys.stdout.fileno(), select.poll()
-    watched.register(output)
-    gone = any(event & select.POLLERR for _, event in watched.poll(0))
-    if gone:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
-    return gone
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="emds", description="Electricity Market Data Service")
-    words = parser.add_subparsers(required=True, metavar="VERB")
-
-    def verb(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = words.add_parser(name, help=text, description=text)
-        added.set_defaults(verb=does)
-        return added
-
-    _add_up(verb("up", verbs.up, "fill an empty warehouse, then run the API and Dagster until Ctrl-C"))
-    _which(verb("ingest", verbs.ingest, "ask every feed for the days that it may still revise, today's and tomorrow's"))
-    _add_backfill(verb("backfill", verbs.backfill, "ask for past market days"))
-    replay = verb("replay", verbs.replay, "bring in every recorded answer of a folder with a MANIFEST.json")
-    replay.add_argument("folder", type=Path)
-    rebuild = _which(
-        verb(
-            "rebuild",
-            verbs.rebuild,
-            "parse the kept bytes again, without the network, and resolve ranks and rights anew",
-        )
-    )
-    _between(rebuild)
-    publish = verb(
-        "publish", verbs.publish, "publish every document anew; with --to as files that any web server serves"
-    )
-    publish.add_argument("--to", metavar="URL", help="a folder or a bucket (s3://...) (EMDS_PUBLISH_TO)")
-    _add_trial(verb("probe", verbs.probe, "ask each feed for a past day and today, report, and write nothing"))
-    record = _add_trial(verb("record", verbs.record, "the same, keeping the answers in a folder that `replay` takes"))
-    record.add_argument("folder", type=Path)
-    gaps = _which(verb("gaps", verbs.gaps, "list holes against the feeds' own calendars"))
-    gaps.add_argument("--days", type=arguments.count, default=35, help="how far back (35)")
-    gaps.add_argument("--fill", action="store_true", help="ask for the days that have holes")
-    serve = verb("serve", verbs.serve, "run the API alone")
-    serve.add_argument("--port", type=arguments.port, default=8000, help="where it listens (8000)")
-    serve.add_argument("--host", default="127.0.0.1", help="where it listens; a proxy belongs in front (127.0.0.1)")
-    serve.add_argument("--server", choices=("gunicorn", "granian"), default="gunicorn", help="what runs it (gunicorn)")
-    dagster = verb("dagster", verbs.dagster, "run a program of Dagster's over this warehouse, as `dagster-webserver`")
-    dagster.add_argument("program", metavar="PROGRAM", help="dagster, dagster-webserver or dagster-daemon")
-    dagster.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help="its own arguments")
-    fill = verb("fill", verbs.fill, "fill an empty warehouse as `up` does before its servers, and end")
-    fill.add_argument("--days", type=arguments.count, default=35, help="days of history (35)")
-    verb("bucket", verbs.bucket, "make the bucket of EMDS_HOME where its S3 server has none")
-    verb("doctor", verbs.doctor, "tell what is configured, what is missing and what is stale")
-    verb("repair", verbs.repair, "set damaged files aside and make them again from the kept bytes")
-    _add_keys(verb("keys", verbs.keys, "who holds keys and how much they are used; ends one, or sets its quota"))
-    copy = verb("copy", verbs.copy, "copy a warehouse to an empty folder or bucket, where it serves the same answers")
-    copy.add_argument("source", metavar="FROM", help="a folder, or a bucket's address")
-    copy.add_argument("target", metavar="TO", help="the same; a copy that was killed goes on")
-    verb("reconcile", verbs.reconcile, "compare every transfer to EMDS_PAY_TO with the payments ledger")
-    _add_webhooks(
-        verb("webhooks", verbs.webhooks, "who is told what, and how deliveries go; delivers, ends or takes one up")
-    )
-    verb("verify", verbs.verify, "read every file of the warehouse and tell what is broken")
-    return parser
-
-
-def _add_up(up: argparse.ArgumentParser) -> None:
-    up.add_argument("--days", type=arguments.count, default=35, help="days of history for an empty warehouse (35)")
-    up.add_argument("--port", type=arguments.port, default=8000, help="the API's port (8000)")
-    up.add_argument("--host", default="127.0.0.1", help="where the API listens; a proxy belongs in front (127.0.0.1)")
-    up.add_argument("--ui-port", type=arguments.port, default=3000, help="Dagster's port (3000)")
-    up.add_argument("--home", help="the warehouse: a folder or a bucket's address (EMDS_HOME, else ./data)")
-    up.add_argument("--feeds", choices=("simulated", "live"), help="the mode of an empty warehouse (EMDS_FEEDS)")
-    up.add_argument("--recordings", type=Path, metavar="FOLDER", help="fill it from recorded answers instead")
-
-
-def _add_keys(keys: argparse.ArgumentParser) -> None:
-    actions = keys.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the busiest keys, and those used least")
-    listing.add_argument("--days", type=arguments.count, default=30, help="over how many days (30)")
-    listing.add_argument("--top", type=arguments.count, default=10, help="how many of each (10)")
-    for name, text in (("show", "one key"), ("revoke", "end a key at once"), ("quota", "set a key's answers a day")):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("key", type=arguments.key, metavar="ID", help="as `emds keys list` shows it")
-        if name == "quota":
-            action.add_argument("answers", type=arguments.quota, metavar="N", help="answers a UTC day, or `usual`")
-
-
-def _add_webhooks(webhooks: argparse.ArgumentParser) -> None:
-    actions = webhooks.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="every subscription")
-    actions.add_parser("deliver", help="deliver what waits, now")
-    for name, text in (
-        ("show", "one subscription, without its secret"),
-        ("disable", "deliver nothing more to it"),
-        ("enable", "take deliveries up again"),
-        ("remove", "end it"),
-    ):
-        actions.add_parser(name, help=text).add_argument("webhook", metavar="ID", help="as `emds webhooks list` says")
-
-
-def _add_backfill(backfill: argparse.ArgumentParser) -> None:
-    _which(backfill)
-    backfill.add_argument("--days", type=arguments.count, help="the last N days, today and what is out for tomorrow")
-    _between(backfill)
-    backfill.add_argument("--dry-run", action="store_true", help="only tell requests and expected time")
-
-
-def _add_trial(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    _which(parser)
-    parser.add_argument("--day", type=arguments.day, metavar="D", help="the past market day (the newest whole one)")
-    parser.add_argument(
-        "--requests",
-        type=arguments.requests,
-        default=12,
-        metavar="N",
-        help="at most N a feed and day (12); 0: all of them",
-    )
-    return parser
-
-
-def _between(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--start", type=arguments.day, metavar="D", help="first market day")
-    parser.add_argument("--end", type=arguments.day, metavar="D", help="last market day")
-
-
-def _which(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("--source", help="only this source")
-    parser.add_argument("--feed", help="only this feed, as aemo.dispatch")
-    return parser
+    return 1
 
 
 if __name__ == "__main__":
-    sys.exit(process())
+    sys.exit(main())

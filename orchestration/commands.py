@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport
 from assets.sources import feed as feed_of
-from orchestration import backfill, recording, retention, webhooks
+from orchestration import backfill, recording, retention
 from orchestration.backfill import Task
 from orchestration.checkpoint import Checkpoint
 from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import open_context
-from warehouse import clock, settings
+from warehouse import clock, layout, settings
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 from warehouse.errors import MarketError
@@ -41,9 +42,7 @@ def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | Non
     recorder.close()
     with logged("retention of answers"):
         retention.prune_answers(pipeline)
-    with logged("webhooks"):
-        webhooks.after_command()
-    failures += _published_files()
+    failures += _serve_followers(pipeline)
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
 
@@ -66,15 +65,25 @@ def published(to: str | None = None) -> int:
     return code
 
 
-def _published_files() -> list[str]:
-    """Puts the free documents where EMDS_PUBLISH_TO says: without a daemon nobody else does. Lists what went wrong."""
-    from orchestration.static_side.run import counts
+def _serve_followers(pipeline: PipelineContext) -> list[str]:
+    """Deliver webhooks, and put the free documents where EMDS_PUBLISH_TO says; return a line a failure.
 
-    with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
-        try:
-            counts()
-        except MarketError as fault:
-            return [f"files to EMDS_PUBLISH_TO: {fault}"]
+    Without a daemon nobody else does. The API's code is loaded only where there are accounts or such an address.
+    """
+    environ = os.environ
+    if settings.text(environ, "EMDS_DATABASE_URL") or (pipeline.storage.local / layout.ACCOUNTS).exists():
+        with logged("webhooks"):
+            from orchestration import webhooks
+
+            webhooks.after_command()
+    if settings.text(environ, "EMDS_PUBLISH_TO"):
+        with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
+            from orchestration.static_side.run import counts
+
+            try:
+                counts()
+            except MarketError as fault:
+                return [f"files to EMDS_PUBLISH_TO: {fault}"]
     return []
 
 

@@ -1,26 +1,43 @@
-"""`emds keys`: who holds keys and how much they are used; ends one, or gives it another quota."""
+"""`emds keys`: list who holds keys and how much they use them; revoke a key, or set its quota."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from api.access.accounts.key_listing import KeyUse, key_uses, set_quota
-from api.access.accounts.store import CALLS_PER_DAY, Accounts
-from api.settings import Settings
-from warehouse.clock import DAY, iso
+import click
 
+if TYPE_CHECKING:
+    from api.access.accounts.key_listing import KeyUse
+    from api.access.accounts.store import Accounts
+
+KEY = click.IntRange(0, 2**63 - 1)
 _HEAD = f"{'id':>6}  {'answers':>8} {'today':>6} {'full days':>9}  {'quota':>6}  {'last used':10}  {'state':11}  email"
 
 
-def listed(days: int, top: int) -> int:
-    """Prints the busiest live keys and those used least, over the last days."""
-    accounts, now = _open()
-    try:
-        uses = key_uses(accounts.database, days, CALLS_PER_DAY, now)
-    finally:
-        accounts.close()
+def quota_of(text: str) -> int | None:
+    """Parse answers a day; None for the usual quota."""
+    if text == "usual":
+        return None
+    if text.isascii() and text.isdigit() and int(text) <= 10_000_000:
+        return int(text)
+    raise click.BadParameter(f"{text[:40]!r} is neither a number from 0 to 10000000 nor `usual`")
+
+
+@click.group()
+def keys() -> None:
+    """List keys and their use; revoke one, or set its quota."""
+
+
+@keys.command("list")
+@click.option("--days", type=click.IntRange(1, 36_600), default=30, show_default=True, help="Over how many days.")
+@click.option("--top", type=click.IntRange(1, 36_600), default=10, show_default=True, help="How many of each.")
+def list_keys(days: int, top: int) -> int:
+    """List the busiest live keys, and those used least."""
+    uses = _uses(days)
     live = [use for use in uses if use.revoked is None]
     answers = sum(use.answers for use in uses)
     print(f"{len(live)} live keys of {len(uses)}, {answers} answers in {days} days")
@@ -29,55 +46,76 @@ def listed(days: int, top: int) -> int:
     return 0
 
 
-def shown(key: int) -> int:
-    """Prints one key; 1 where there is none."""
-    accounts, now = _open()
-    try:
-        use = next((use for use in key_uses(accounts.database, 30, CALLS_PER_DAY, now) if use.id == key), None)
-    finally:
-        accounts.close()
+@keys.command()
+@click.argument("key", metavar="ID", type=KEY)
+def show(key: int) -> int:
+    """Show one key by its ID in `emds keys list`."""
+    from warehouse.clock import iso
+
+    use = next((use for use in _uses(30) if use.id == key), None)
     if use is None:
-        return _none(key)
+        return _no_key(key)
     _print_table("last 30 days", [use])
     print(f"created {iso(use.created)}" + (f", revoked {iso(use.revoked)}" if use.revoked else ""))
     return 0
 
 
-def revoked(key: int) -> int:
-    """Ends a key at once; 1 where there is none."""
-    accounts, now = _open()
-    try:
-        known = any(use.id == key for use in key_uses(accounts.database, 1, CALLS_PER_DAY, now))
-        accounts.revoke(key, now)
-    finally:
-        accounts.close()
-    if not known:
-        return _none(key)
+@keys.command()
+@click.argument("key", metavar="ID", type=KEY)
+def revoke(key: int) -> int:
+    """Revoke a key at once."""
+    if not any(use.id == key for use in _uses(1)):
+        return _no_key(key)
+    with open_accounts() as accounts:
+        accounts.revoke(key, int(time.time()))
     print(f"key {key} is revoked")
     return 0
 
 
+@keys.command()
+@click.argument("key", metavar="ID", type=KEY)
+@click.argument("answers", metavar="N", type=quota_of)
 def quota(key: int, answers: int | None) -> int:
-    """Gives a key its own quota of answers a day, or the usual one; 1 where there is no such key."""
-    accounts, _ = _open()
-    try:
+    """Set a key's answers a UTC day: a number, or `usual`."""
+    from api.access.accounts.key_listing import set_quota
+    from api.access.accounts.store import CALLS_PER_DAY
+
+    with open_accounts() as accounts:
         known = set_quota(accounts.database, key, answers)
-    finally:
-        accounts.close()
     if not known:
-        return _none(key)
+        return _no_key(key)
     print(f"key {key}: {CALLS_PER_DAY if answers is None else answers} answers a day, from its next call on")
     return 0
 
 
-def _open() -> tuple[Accounts, int]:
-    """The accounts database and the true time: keys and quotas never go by EMDS_NOW."""
-    return Accounts.open(Settings.from_environ(os.environ).database_url), int(time.time())
+@contextmanager
+def open_accounts() -> Iterator[Accounts]:
+    """Open the accounts database of this environment. Raises SettingsError, AccountsUnavailable."""
+    from api.access.accounts.store import Accounts
+    from api.settings import Settings
+
+    accounts = Accounts.open(Settings.from_environ(os.environ).database_url)
+    try:
+        yield accounts
+    finally:
+        accounts.close()
+
+
+def _uses(days: int) -> list[KeyUse]:
+    """Every key with its use, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
+    from api.access.accounts.key_listing import key_uses
+    from api.access.accounts.store import CALLS_PER_DAY
+
+    with open_accounts() as accounts:
+        return key_uses(accounts.database, days, CALLS_PER_DAY, int(time.time()))
 
 
 def _print_table(title: str, uses: Sequence[KeyUse]) -> None:
     if not uses:
         return
+    from api.access.accounts.store import CALLS_PER_DAY
+    from warehouse.clock import DAY, iso
+
     print(f"\n{title}\n{_HEAD}")
     for use in uses:
         last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
@@ -92,6 +130,6 @@ def _state(use: KeyUse) -> str:
     return "live" if use.confirmed is not None else "unconfirmed"
 
 
-def _none(key: int) -> int:
+def _no_key(key: int) -> int:
     print(f"there is no key {key}")
     return 1

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from orchestration.static_side.publication import Publication, StaticObject
 from warehouse import object_store
+from warehouse.object_store import StoreAddress
 
 
 class Target(Protocol):
@@ -28,12 +29,20 @@ class Target(Protocol):
         """Keys of the manifests that lie there, each with its age in seconds."""
 
 
-def open_target(address: str) -> Target:
-    """A folder (a path, or `file:///path`) or a bucket (`s3://`, `gs://`, `az://`). Raises StorageError."""
+def parse(address: str) -> Path | StoreAddress:
+    """Return the folder (a path, or `file:///path`) or bucket that an address names. Raises StorageError."""
     if object_store.is_address(address):
-        from orchestration.static_side.bucket import Bucket
+        return object_store.address(address)
+    return Path(unquote(urlsplit(address).path) if address.startswith("file://") else address)
 
-        return Bucket(object_store.address(address))
-    from orchestration.static_side.folder import FolderTarget
 
-    return FolderTarget(Path(unquote(urlsplit(address).path) if address.startswith("file://") else address))
+def open_target(address: str) -> Target:
+    """Open a folder or a bucket. Raises StorageError."""
+    place = parse(address)
+    if isinstance(place, Path):
+        from orchestration.static_side.folder import FolderTarget
+
+        return FolderTarget(place)
+    from orchestration.static_side.bucket import Bucket
+
+    return Bucket(place)

@@ -75,9 +75,7 @@ def test_a_key_is_shown_limited_and_ended_by_its_number(accounts: Accounts, caps
     for action in (["show", "99"], ["revoke", "99"], ["quota", "99", "5"]):
         assert main(["keys", *action]) == 1
     for wrong in (["quota", number, "-1"], ["quota", number, "many"], ["show", "x"], []):
-        with pytest.raises(SystemExit) as ended:
-            main(["keys", *wrong])
-        assert ended.value.code == 2
+        assert main(["keys", *wrong]) == 2
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import yaml
 
 from api.endpoints import ENDPOINTS
 from api.settings import Settings
-from orchestration import cli, verbs
+from orchestration import cli
 from orchestration.settings import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
@@ -115,18 +115,18 @@ def test_the_web_server_reaches_replicas_alone() -> None:
 def test_a_command_is_a_verb_with_its_options(name: str) -> None:
     command = SERVICES[name]["command"]
     assert command[0] == "emds"
-    args = cli._parser().parse_args(command[1:])
+    params = cli.emds.commands[command[1]].make_context(command[1], command[2:]).params
     if name in ("webserver", "daemon"):
         environ = SERVICES[name]["environment"]
         listens = SERVICES[environ["DAGSTER_CODE_HOST"]]["command"]
         port = environ["DAGSTER_CODE_PORT"]
         assert listens[listens.index("--port") + 1] == port == SERVICES["code"]["healthcheck"]["test"][-1]
-        assert (ROOT / args.options[args.options.index("--workspace") + 1]).exists()
+        assert (ROOT / params["options"][params["options"].index("--workspace") + 1]).exists()
     if name in ("code", "webserver", "daemon"):
-        assert args.program in verbs.PROGRAMS
+        assert params["program"] in cli.PROGRAMS
         assert SERVICES[f"one-{name}"]["command"] == command
     if name in ("code", "webserver"):
-        assert args.options[args.options.index("--host") + 1] == "0.0.0.0"
+        assert params["options"][params["options"].index("--host") + 1] == "0.0.0.0"
 
 
 def test_nothing_starts_before_what_it_needs() -> None:

@@ -87,23 +87,3 @@ def test_an_instant_that_is_none_is_named(
     assert capsys.readouterr().err == (
         "emds: EMDS_NOW is no instant: not a time: 'garbage'; give Unix seconds or RFC 3339 with an offset\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("argv", "told"),
-    [
-        ("backfill --days x", "argument --days: 'x' is no number from 1 to 36600"),
-        ("backfill --start yesterday", "argument --start: 'yesterday' is no day such as 2026-01-31"),
-        ("probe --day 2", "argument --day: '2' is no day such as 2026-01-31"),
-        ("probe --requests many", "argument --requests: 'many' is no number from 0 to 20000"),
-        ("up --port x", "argument --port: 'x' is no port from 0 to 65535"),
-        ("serve --port 99999", "argument --port: '99999' is no port from 0 to 65535"),
-        ("keys show x", "argument ID: 'x' is no number from 0 to 9223372036854775807"),
-        ("keys quota 1 all", "argument N: 'all' is no number from 0 to 10000000, nor `usual`"),
-    ],
-)
-def test_an_argument_that_cannot_be_is_told_in_words(argv: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(argv.split())
-    assert end.value.code == 2
-    assert capsys.readouterr().err.endswith(f"error: {told}\n")
