@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -90,9 +91,22 @@ def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front)
     assert front.get(window, Authorization=f"Bearer {key}", If_None_Match=whole.headers["ETag"]).status_code == 304
     used = front.get("/v1/usage", Authorization=f"Bearer {key}").json()["quota"]["used"]
     assert used == 3, "a 304 costs nothing"
+    _request_ids(front)
     _ranges_tags_and_forms(front)
     _months(front, stated)
     _without_the_api(front)
+
+
+def _request_ids(front: Front) -> None:
+    """Each caller gets his own id, whether a file, the cache or the API answers; of a bad one a new id."""
+    for path in ("/v1/zones", "/v1/zones?sample=true", "/v1/status", "/v1/latest/GB"):
+        for name in ("first-caller", "second-caller"):
+            assert front.get(path, X_Request_Id=name).headers["X-Request-Id"] == name, path
+        new = {front.get(path, **sent).headers["X-Request-Id"] for sent in ({}, {}, {"X_Request_Id": "EMDS_secret"})}
+        assert len(new) == 3, path
+        assert all(re.fullmatch("[0-9a-f]{32}", name) for name in new), path
+    refused = front.get("/v1/latest/NOWHERE?x=1", X_Request_Id="third")
+    assert refused.json()["instance"] == refused.headers["X-Request-Id"] == "third"
 
 
 def _ranges_tags_and_forms(front: Front) -> None:
