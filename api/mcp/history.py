@@ -20,9 +20,8 @@ from api.mcp.text import number, terms
 from api.series import formats
 from api.series import page as pages
 from api.series.page import Page
-from api.series.query import SAMPLE_ROWS, WITH_FUEL, SeriesRequest
+from api.series.query import SAMPLE_ROWS, WITH_FUEL, SeriesRequest, series_request
 from api.series.rows import plain_columns
-from api.series.views import series_request
 from api.service import Service
 from warehouse.clock import HOUR, RESOLUTIONS, iso
 from warehouse.market import Metric

@@ -1,13 +1,17 @@
-"""Pages of a window: which rows come first, what is left out, and the cursor that goes on exactly there. Pure."""
+"""Pages of a window: which rows come first, what is left out, and the cursor that goes on exactly there. Pure.
+
+A page ends between instants, over all zones, where at least one whole instant fits into its limit.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import orjson
 
 from warehouse.clock import LAST_INSTANT, Window
@@ -78,64 +82,87 @@ def _is(parts: Any, *types: type) -> bool:
 
 
 class PageSlice(NamedTuple):
-    """The rows of one page, ascending, and the first row left out."""
+    """The rows of one page in its order, and the first row left out."""
 
     rows: RowColumns
+    place: Any
+    """Of several zones the place of each row's zone; None for one."""
     following: Cursor | None
 
+    def of_zone(self, place: int) -> RowColumns:
+        """Return the rows of one zone, in the same order."""
+        return self.rows if self.place is None else self.rows.take(self.place == place)
 
-def cut(
-    months: Iterable[RowColumns], window: Window, order: Order, limit: int, cursor: Cursor | None = None
-) -> PageSlice:
-    """Return the first rows of a window, at most `limit`, from `cursor` on; months come in the direction of `order`.
 
-    A page ends between instants: rows of one `ts` stay together where at least one whole instant fits into `limit`.
-    Reads no month further than the first row left out.
+def first_rows(
+    months: Iterable[RowColumns], window: Window, order: Order, count: int, cursor: Cursor | None = None
+) -> RowColumns:
+    """Return the first `count` rows of a window, from `cursor` on, ascending; months come in the direction of `order`.
+
+    Reads no further month than it needs.
     """
     pieces: list[RowColumns] = []
-    following, room = None, limit
     for columns in months:
         first, last = columns.between(window)
         if cursor is not None:
             first, last = _from(cursor, columns, first, last)
         if first >= last:
             continue
-        if last - first > room:
-            first, last = _whole_instants(columns, first, last, order, room, alone=not pieces)
-            following = _cursor(order, columns, last if order == "asc" else first - 1)
-        if first < last:
-            pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
-            room -= last - first
-        if following is not None:
+        if last - first > count:
+            first, last = (first, first + count) if order == "asc" else (last - count, last)
+        pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
+        count -= last - first
+        if not count:
             break
-    if following is not None and order == "desc" and pieces and pieces[-1].ts[0] != following.ts:
-        following = following._replace(given_down_to=int(pieces[-1].ts[0]))
-    return PageSlice(joined(pieces if order == "asc" else reversed(pieces)), following)
+    return joined(pieces if order == "asc" else reversed(pieces))
 
 
-def _whole_instants(
-    columns: RowColumns, first: int, last: int, order: Order, room: int, alone: bool
-) -> tuple[int, int]:
-    """The next `room` of rows `first`..`last`, without the instant that would be cut in two.
+def cut(parts: Sequence[RowColumns], zones: Sequence[str] | None, order: Order, limit: int) -> PageSlice:
+    """Merge the rows of each zone by `ts`, then zone, and cut them to a page.
 
-    It is cut all the same where the page would be empty without it (`alone`).
+    `parts` hold the first `limit` rows of each zone and, where there is one, the row after them, ascending. `zones`
+    names them; None for a page of one zone.
     """
-    ts = columns.ts
-    if order == "asc":
-        edge = first + room
-        begin = bisect_left(ts, ts[edge], first, edge)
-        return first, edge if begin == first and alone else begin
-    edge = last - room
-    end = bisect_right(ts, ts[edge - 1], edge, last)
-    return edge if end == last and alone else end, last
+    rows, place = (parts[0], None) if zones is None else _merge(parts)
+    if order == "desc":
+        rows = rows.take(slice(None, None, -1))
+        place = None if place is None else place[::-1]
+    if len(rows) <= limit:
+        return PageSlice(rows, place, None)
+    ts, ahead = rows.ts, 1 if order == "asc" else -1
+    count = bisect_left(ts, ts[limit] * ahead, 0, limit, key=lambda at: at * ahead) or limit
+    is_split = ts[count - 1] == ts[count]
+    whole = None if is_split or order == "asc" else int(ts[count - 1])
+    zone, identity = None, identity_of(rows.labels[rows.label[count]])
+    if zones is not None:
+        zone, identity = (zones[int(place[count])], identity) if is_split else ("", ("", "", ""))
+    following = Cursor(order, int(ts[count]), *identity, whole, zone)
+    return PageSlice(rows.take(slice(count)), None if place is None else place[:count], following)
 
 
-def _cursor(order: Order, columns: RowColumns, row: int) -> Cursor:
-    return Cursor(order, int(columns.ts[row]), *identity_of(columns.labels[columns.label[row]]))
+def _merge(parts: Sequence[RowColumns]) -> tuple[RowColumns, Any]:
+    every = joined(parts)
+    places = np.argsort(every.ts, kind="stable")
+    return every.take(places), np.repeat(np.arange(len(parts)), [len(part) for part in parts])[places]
+
+
+def resume(window: Window, zone: str, cursor: Cursor | None) -> tuple[Window, Cursor | None]:
+    """Return the rest of the window of a zone behind a cursor, and the cursor within that zone."""
+    if cursor is None or cursor.zone in (None, zone):
+        return window, cursor
+    at, passed = cursor.ts, has_passed(zone, cursor)
+    if cursor.order == "asc":
+        return Window(min(max(window.start, at + passed), window.end), window.end), None
+    return Window(window.start, max(min(window.end, at + 1 - passed), window.start)), None
+
+
+def has_passed(zone: str, cursor: Cursor) -> bool:
+    """Whether the page before holds the zone's rows of the cursor's instant."""
+    return bool(cursor.zone) and (zone < str(cursor.zone) if cursor.order == "asc" else zone > str(cursor.zone))
 
 
 def identity_of(label: RowLabels) -> tuple[str, str, str]:
-    """The part of a row's key that a cursor names beside `ts`."""
+    """Return the part of a row's key that a cursor names beside `ts`."""
     return label.fuel or "", label.counterparty or "", label.link or ""
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from datetime import date
+from typing import Any, Literal, NamedTuple
 
 from api.documents.catalogue import Catalogue
+from api.http import parameters
+from api.http.parameters import to_unix
+from api.http.problems import ParameterFault
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
 from warehouse import clock
@@ -91,7 +96,50 @@ class Plan:
     zones: tuple[ZonePlan, ...]
 
 
-def window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
+def series_request(
+    metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
+) -> SeriesRequest:
+    """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
+    start, end, as_of = [_instant(name, query[name], zones) for name in ("start", "end", "as_of")]
+    name, now = "start", clock.now()
+    try:
+        start, end = _window_of(start, end, now)
+        name = "as_of"
+        as_of = settled(as_of, now)
+    except BadWindow as fault:
+        raise parameters.invalid([ParameterFault(name, "out-of-range", str(fault))]) from None
+    request = SeriesRequest(
+        metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
+        query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
+        query["time"], several,
+    )  # fmt: skip
+    _check_cursor(request)
+    return request
+
+
+def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]) -> int | None:
+    if not isinstance(moment, date):
+        return moment
+    if len(zones) > 1:
+        fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
+        raise parameters.invalid([fault])
+    return to_unix(moment, zones[0])
+
+
+def _check_cursor(request: SeriesRequest) -> None:
+    cursor = request.cursor
+    if cursor is None:
+        return
+    if cursor.order != request.order:
+        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
+    if not request.takes(cursor):
+        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
+    if not request.window.start <= cursor.ts < request.end:
+        detail = "lies outside start..end: a cursor goes on within its own window"
+        raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])
+
+
+def _window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
     """Fill in a window's defaults: 24 hours before now, or after a start in the future. Raises BadWindow."""
     if end is None:
         end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -12,7 +10,6 @@ from api.access.prices import for_zones
 from api.documents.catalogue import SERIES, Catalogue, stored_metric
 from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
-from api.http.parameters import to_unix
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats, statistics
@@ -20,8 +17,7 @@ from api.series import query as queries
 from api.series.page import page
 from api.series.query import Plan, SeriesRequest
 from api.service import Service
-from warehouse import clock
-from warehouse.errors import BadWindow, MetricNotAvailable, Withheld
+from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.market import Metric
 from warehouse.reader import FileReplaced, Reader
 from warehouse.zones import zones_with
@@ -45,9 +41,9 @@ class CachedBody(NamedTuple):
 def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: str, name: str) -> Response:
     metric, catalogue = SERIES[name], service.catalogue
     stored = stored_metric(catalogue, zone, metric, day_ahead=False)
-    if query.get("market") is not None:
+    if query.get("market") is not None:  # withheld where the headline price is
         stored = stored_metric(catalogue, zone, metric, day_ahead=True)
-    asked = series_request(metric, (zone,), (stored,), query, several=False)
+    asked = queries.series_request(metric, (zone,), (stored,), query, several=False)
     if query.get("stats"):
         return statistics.respond(service, request, name, asked, query["above"], query["below"])
     if faults := [word for word in ("above", "below") if query.get(word) is not None]:
@@ -58,7 +54,7 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
 def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
     metric, catalogue = SERIES[name], service.catalogue
     stored = _stored_metrics(catalogue, query["zones"], metric, query.get("market") is not None)
-    asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
+    asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
     return _rows(service, catalogue, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
 
 
@@ -79,49 +75,6 @@ def _stored_metrics(
     if withheld is not None and not stored:
         raise withheld
     return stored
-
-
-def series_request(
-    metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
-) -> SeriesRequest:
-    """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
-    start, end, as_of = [_instant(name, query[name], zones) for name in ("start", "end", "as_of")]
-    name, now = "start", clock.now()
-    try:
-        start, end = queries.window_of(start, end, now)
-        name = "as_of"
-        as_of = queries.settled(as_of, now)
-    except BadWindow as fault:
-        raise parameters.invalid([ParameterFault(name, "out-of-range", str(fault))]) from None
-    request = SeriesRequest(
-        metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
-        query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
-        query["time"], several,
-    )  # fmt: skip
-    _check_cursor(request)
-    return request
-
-
-def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]) -> int | None:
-    if not isinstance(moment, date):
-        return moment
-    if len(zones) > 1:
-        fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
-        raise parameters.invalid([fault])
-    return to_unix(moment, zones[0])
-
-
-def _check_cursor(request: SeriesRequest) -> None:
-    cursor = request.cursor
-    if cursor is None:
-        return
-    if cursor.order != request.order:
-        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
-    if not request.takes(cursor):
-        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
-    if not request.window.start <= cursor.ts < request.end:
-        detail = "lies outside start..end: a cursor goes on within its own window"
-        raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])
 
 
 def _rows(

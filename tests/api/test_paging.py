@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from api.documents.catalogue import Catalogue
 from api.series.page import Page, answer
-from api.series.paging import Cursor, cut
+from api.series.paging import Cursor, first_rows
 from api.series.query import SeriesRequest
 from warehouse.clock import HOUR, Window, instant
 from warehouse.market import Metric
@@ -170,8 +170,9 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
     reader = Reader(storage, 1_000_000)
     columns = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):
-        made = cut([columns], Window(0, 900), order, 10, Cursor(order, 450 if order == "desc" else 150, "", "", ""))  # type: ignore[arg-type]
-        values = made.rows.value.tolist()
+        cursor = Cursor(order, 450 if order == "desc" else 150, "", "", "")  # type: ignore[arg-type]
+        rest = first_rows([columns], Window(0, 900), order, 10, cursor)  # type: ignore[arg-type]
+        values = rest.value.tolist()
         assert (values if order == "asc" else values[::-1]) == left
 
 
