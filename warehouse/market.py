@@ -7,7 +7,7 @@ OpenAPI's enums and the docs follow from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
@@ -135,24 +135,30 @@ class Publication:
         return int(datetime.combine(on, self.daily_at or time(), tzinfo=zone_of(day.tz)).timestamp())
 
 
-@dataclass(frozen=True, slots=True)
+Stamps = Literal["start", "end", "instant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """One product of a publisher: which rows it carries, when, and how to ask for and read them."""
+    """One product of a publisher: which rows it carries, when, and how to ask for and read them.
+
+    What it leaves out of zones, tz, stamps, resolution, rank, hub, origin and secrets is its `Source`'s.
+    """
 
     id: str
     """`aemo.dispatch`: source code, dot, product."""
     title: str
     """A person's words for it: "NEM dispatch: regional price, demand and flows"."""
-    zones: tuple[str, ...]
+    zones: tuple[str, ...] = ()
     metrics: tuple[Metric, ...]
     """What it owes: every one of them for every zone of `zones`, in every answer."""
-    rank: int
+    rank: int = 0
     """Within a (zone, metric): 1 is best, and the lower rank number is served."""
-    resolution: str
+    resolution: str = ""
     """The resolution of rows published today; each row states its own."""
-    stamps: Literal["start", "end", "instant"]
+    stamps: Stamps | None = None
     """What the publisher's time stamps mean."""
-    tz: str
+    tz: str = ""
     """Where its market day lies."""
     since: date
     """The first market day that it ever published."""
@@ -170,8 +176,6 @@ class Feed:
     """Turns the rows of all answers of one run into canonical ones: both directions of a border into one net flow."""
     revised_days: int = 2
     """How many past days a scheduled run asks again, since the publisher revises them."""
-    ahead_days: int = 0
-    """1 where tomorrow's market day is published today."""
     reach_days: int | None = None
     """How many days back it still answers; None: its whole history."""
     files: bool = False
@@ -207,6 +211,11 @@ class Feed:
         return self.id.split(".", 1)[0]
 
     @property
+    def ahead_days(self) -> int:
+        """1 where tomorrow's market day is published today."""
+        return max(0, -self.publication.day_offset)
+
+    @property
     def first_source(self) -> str:
         """Where its figures come from in the first place: `origin`, else its source."""
         return self.origin or self.source
@@ -226,7 +235,10 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A publisher: whose figures they are, on what terms, and how politely it is asked."""
+    """A publisher: whose figures they are, on what terms, how politely it is asked, and what its feeds share.
+
+    zones, tz, stamps, resolution, rank, hub, origin and secrets hold for every feed that leaves them out.
+    """
 
     code: str
     name: str
@@ -242,7 +254,15 @@ class Source:
     feeds: tuple[Feed, ...]
     withheld: bool = False
     """Whether its rows stay out of every answer until EMDS_RIGHTS names it."""
-    required_env: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    tz: str = ""
+    stamps: Stamps = "start"
+    resolution: str = ""
+    rank: int = 1
+    hub: str = ""
+    """Of the feeds that carry a price."""
+    origin: str = ""
+    secrets: tuple[Secret, ...] = ()
     endpoint_env: str = ""
     """The environment variable that may hold another address for all its requests; kept ones name the usual address."""
     min_interval_s: float = 0.0
@@ -251,6 +271,29 @@ class Source:
     """Only where the publisher refuses unknown agents (aemo.com.au); else the service's own with a contact."""
     notes: tuple[str, ...] = field(default=())
     """What a reader of these figures must know: definitions, signs, what is left out."""
+
+    def __post_init__(self) -> None:
+        """Give every feed what it leaves to its source."""
+        object.__setattr__(self, "feeds", tuple(map(self._complete, self.feeds)))
+
+    def _complete(self, feed: Feed) -> Feed:
+        priced = feed.carries(Metric.PRICE) or feed.carries(Metric.PRICE_DAY_AHEAD)
+        return replace(
+            feed,
+            zones=feed.zones or self.zones,
+            tz=feed.tz or self.tz,
+            stamps=feed.stamps or self.stamps,
+            resolution=feed.resolution or self.resolution,
+            rank=feed.rank or self.rank,
+            hub=feed.hub or (self.hub if priced else ""),
+            origin=feed.origin or self.origin,
+            secrets=feed.secrets or self.secrets,
+        )
+
+    @property
+    def required_env(self) -> tuple[str, ...]:
+        """The environment variables of its feeds' secrets."""
+        return tuple(dict.fromkeys(name for feed in self.feeds for secret in feed.secrets for name in secret.env))
 
     def feed(self, product: str) -> Feed:
         """The feed of that id or product name. Raises KeyError."""

@@ -175,7 +175,6 @@ SOURCE = Source(
             requests=requests,
             parse=parse,
             every_minutes=180,
-            ahead_days=1,
             zones_per_answer="one",
             hub="day-ahead auction (SDAC)",
         ),

@@ -116,7 +116,6 @@ SOURCE = Source(
             parse=parse,
             follow=follow,
             every_minutes=60,
-            ahead_days=1,
             hub="day-ahead auction (SDAC)",
         ),
     ),

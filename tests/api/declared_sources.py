@@ -15,19 +15,19 @@ def _none(*_: object) -> Any:
 def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
     """A feed that is declared and never fetched."""
     return Feed(
-        name,
-        f"{name} of the tests",
-        zones,
-        metrics,
-        rank,
-        resolution,
-        "start",
-        "UTC",
-        date(2016, 1, 1),
-        Publication(lag_minutes=10),
-        _none,
-        _none,
-        5,
+        id=name,
+        title=f"{name} of the tests",
+        zones=zones,
+        metrics=metrics,
+        rank=rank,
+        resolution=resolution,
+        stamps="start",
+        tz="UTC",
+        since=date(2016, 1, 1),
+        publication=Publication(lag_minutes=10),
+        requests=_none,
+        parse=_none,
+        every_minutes=5,
     )
 
 

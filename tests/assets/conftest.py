@@ -21,19 +21,19 @@ def _feed(
     product: str, metric: Metric, resolution: str, publication: Publication, zones: tuple[str, ...], tz: str = "UTC"
 ) -> Feed:
     return Feed(
-        f"toy.{product}",
-        product,
-        zones,
-        (metric,),
-        1,
-        resolution,
-        "start",
-        tz,
-        date(2020, 1, 1),
-        publication,
-        lambda days: [],
-        lambda body, request: Rows(),
-        5,
+        id=f"toy.{product}",
+        title=product,
+        zones=zones,
+        metrics=(metric,),
+        rank=1,
+        resolution=resolution,
+        stamps="start",
+        tz=tz,
+        since=date(2020, 1, 1),
+        publication=publication,
+        requests=lambda days: [],
+        parse=lambda body, request: Rows(),
+        every_minutes=5,
     )
 
 

@@ -40,19 +40,19 @@ def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 FEED = Feed(
-    "test.demand",
-    "half-hourly demand",
-    ("GB",),
-    (Metric.DEMAND,),
-    1,
-    "30m",
-    "start",
-    "Europe/London",
-    date(2020, 1, 1),
-    Publication(lag_minutes=0, grace_minutes=30),
-    one_a_day,
-    parse,
-    30,
+    id="test.demand",
+    title="half-hourly demand",
+    zones=("GB",),
+    metrics=(Metric.DEMAND,),
+    rank=1,
+    resolution="30m",
+    stamps="start",
+    tz="Europe/London",
+    since=date(2020, 1, 1),
+    publication=Publication(lag_minutes=0, grace_minutes=30),
+    requests=one_a_day,
+    parse=parse,
+    every_minutes=30,
     revised_days=2,
 )
 SOURCE = Source("test", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))

@@ -26,9 +26,20 @@ LAST = NOW - NOW % HOUR
 
 def _feed(name: str, metric: Metric, zones: tuple[str, ...]) -> Feed:
     return Feed(
-        name, name, zones, (metric,), 1, "1h", "start", "UTC", date(2020, 1, 1),
-        Publication(lag_minutes=10, grace_minutes=120), lambda days, now: [], lambda body, request: Rows(), 60,
-    )  # fmt: skip
+        id=name,
+        title=name,
+        zones=zones,
+        metrics=(metric,),
+        rank=1,
+        resolution="1h",
+        stamps="start",
+        tz="UTC",
+        since=date(2020, 1, 1),
+        publication=Publication(lag_minutes=10, grace_minutes=120),
+        requests=lambda days, now: [],
+        parse=lambda body, request: Rows(),
+        every_minutes=60,
+    )
 
 
 FEEDS = (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import time
 from pathlib import Path
 
 import pytest
 
 from tests.assets.demand_feed import DAY, FEED, START, pipeline, run, stored, whole
 from warehouse import health, series
+from warehouse.market import Publication
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -45,7 +47,7 @@ def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(t
 
 @pytest.mark.usefixtures("at_noon")
 def test_tomorrows_rows_of_an_auction_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
-    auction = replace(FEED, ahead_days=1)
+    auction = replace(FEED, publication=Publication(daily_at=time(13), day_offset=-1))
     of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 125=30000 126=30000"}, auction)
     report = run(of)
     assert report.quarantined == 1, "now is 15:00: 48 hours later is the first instant that cannot be"

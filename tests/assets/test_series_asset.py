@@ -48,19 +48,19 @@ def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 FEED = Feed(
-    "neso.test",
-    "hourly demand",
-    ("GB",),
-    (Metric.DEMAND,),
-    1,
-    "1h",
-    "start",
-    "UTC",
-    FIRST,
-    Publication(),
-    one_a_day,
-    parse,
-    60,
+    id="neso.test",
+    title="hourly demand",
+    zones=("GB",),
+    metrics=(Metric.DEMAND,),
+    rank=1,
+    resolution="1h",
+    stamps="start",
+    tz="UTC",
+    since=FIRST,
+    publication=Publication(),
+    requests=one_a_day,
+    parse=parse,
+    every_minutes=60,
 )
 SOURCE = Source("neso", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
 

@@ -86,19 +86,19 @@ def fill(home: Path) -> None:
     }
     feeds = tuple(
         Feed(
-            f"bench.{m.value}",
-            m.value,
-            ("GB",),
-            (m,),
-            1,
-            "30m",
-            "start",
-            "UTC",
-            date(2020, 1, 1),
-            Publication(lag_minutes=30),
-            lambda days: [],
-            lambda body, request: Rows(),
-            5,
+            id=f"bench.{m.value}",
+            title=m.value,
+            zones=("GB",),
+            metrics=(m,),
+            rank=1,
+            resolution="30m",
+            stamps="start",
+            tz="UTC",
+            since=date(2020, 1, 1),
+            publication=Publication(lag_minutes=30),
+            requests=lambda days: [],
+            parse=lambda body, request: Rows(),
+            every_minutes=5,
         )
         for m in units
     )

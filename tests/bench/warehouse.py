@@ -24,19 +24,19 @@ def source() -> Source:
     """One publisher that carries everything."""
     feeds = tuple(
         Feed(
-            f"bench.{m.value}",
-            m.value,
-            tuple(z.id for z in ZONES.values() if m in z.metrics),
-            (m,),
-            1,
-            "5m",
-            "start",
-            "UTC",
-            date(2010, 1, 1),
-            Publication(lag_minutes=5),
-            lambda days: [],
-            lambda body, request: Rows(),
-            5,
+            id=f"bench.{m.value}",
+            title=m.value,
+            zones=tuple(z.id for z in ZONES.values() if m in z.metrics),
+            metrics=(m,),
+            rank=1,
+            resolution="5m",
+            stamps="start",
+            tz="UTC",
+            since=date(2010, 1, 1),
+            publication=Publication(lag_minutes=5),
+            requests=lambda days: [],
+            parse=lambda body, request: Rows(),
+            every_minutes=5,
         )
         for m in Metric
     )

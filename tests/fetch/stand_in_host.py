@@ -20,19 +20,19 @@ from warehouse.schema import Rows
 
 HOST, MIRROR = "api.example.org", "files.example.org"
 FEED = Feed(
-    "example.price",
-    "",
-    ("GB",),
-    (Metric.PRICE,),
-    1,
-    "30m",
-    "start",
-    "Europe/London",
-    date(2020, 1, 1),
-    Publication(),
-    lambda days: [],
-    lambda body, request: Rows(),
-    30,
+    id="example.price",
+    title="",
+    zones=("GB",),
+    metrics=(Metric.PRICE,),
+    rank=1,
+    resolution="30m",
+    stamps="start",
+    tz="Europe/London",
+    since=date(2020, 1, 1),
+    publication=Publication(),
+    requests=lambda days: [],
+    parse=lambda body, request: Rows(),
+    every_minutes=30,
     max_bytes=1_000_000,
 )
 SOURCE = Source("example", "Example", "", (HOST, MIRROR), 60_000, "", "", "", "yes", (FEED,))

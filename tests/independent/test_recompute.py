@@ -37,19 +37,19 @@ SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSI
 
 def feed(product: str, rank: int) -> Feed:
     return Feed(
-        f"rough.{product}",
-        product,
-        tuple(ZONES),
-        tuple(Metric),
-        rank,
-        "5m",
-        "start",
-        "UTC",
-        date(2020, 1, 1),
-        Publication(lag_minutes=5),
-        lambda days: [],
-        lambda body, request: Rows(),
-        5,
+        id=f"rough.{product}",
+        title=product,
+        zones=tuple(ZONES),
+        metrics=tuple(Metric),
+        rank=rank,
+        resolution="5m",
+        stamps="start",
+        tz="UTC",
+        since=date(2020, 1, 1),
+        publication=Publication(lag_minutes=5),
+        requests=lambda days: [],
+        parse=lambda body, request: Rows(),
+        every_minutes=5,
     )
 
 

@@ -49,19 +49,19 @@ def _none(*_: object) -> Any:
 
 def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str) -> Feed:
     return Feed(
-        name,
-        name,
-        zones,
-        metrics,
-        1,
-        resolution,
-        "start",
-        "UTC",
-        date(2016, 1, 1),
-        Publication(lag_minutes=60),
-        _none,
-        _none,
-        5,
+        id=name,
+        title=name,
+        zones=zones,
+        metrics=metrics,
+        rank=1,
+        resolution=resolution,
+        stamps="start",
+        tz="UTC",
+        since=date(2016, 1, 1),
+        publication=Publication(lag_minutes=60),
+        requests=_none,
+        parse=_none,
+        every_minutes=5,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,7 +62,6 @@ def test_a_source_says_whose_figures_it_has_and_on_what_terms(one: Source) -> No
         assert text.strip()
     assert one.hosts
     assert one.requests_per_minute > 0
-    assert set(one.required_env) <= {name for f in one.feeds for name in names_of(f.secrets)}
     assert one.withheld or one.redistributable != "no", "nobody may pass these rows on"
     assert not (one.withheld and one.redistributable == "yes"), "nothing forbids to pass these rows on"
 
@@ -72,6 +72,9 @@ def test_a_feed_says_what_it_carries(one: Feed) -> None:
     assert one.title
     assert one.zones
     assert set(one.zones) <= set(ZONES)
+    assert one.rank > 0
+    assert one.stamps
+    assert one.resolution in RESOLUTIONS
     for zone in one.zones:
         for metric in (*one.metrics, *one.optional_metrics):
             stored = {Metric.PRICE} if metric is Metric.PRICE_DAY_AHEAD else {metric}
@@ -81,6 +84,25 @@ def test_a_feed_says_what_it_carries(one: Feed) -> None:
     assert set(one.other_resolutions) <= set(RESOLUTIONS) - {one.resolution}
     assert one.hub or not {Metric.PRICE, Metric.PRICE_DAY_AHEAD} & set(one.metrics)
     assert one.every_minutes > 0
+
+
+def test_what_a_feed_leaves_out_is_its_sources_and_what_it_says_goes_first() -> None:
+    isone = source("isone")
+    bare = replace(isone.feed("lmp_rt"), zones=(), tz="", stamps=None, resolution="", rank=0, hub="", secrets=())
+    own = replace(bare, id="isone.own", zones=("GB",), tz="UTC", stamps="end", resolution="1h", rank=7, hub="own")
+    load = replace(bare, id="isone.load", metrics=(Metric.DEMAND,))
+    shared = {
+        "zones": ("US-ISONE",),
+        "tz": isone.tz,
+        "stamps": "start",
+        "resolution": "5m",
+        "rank": 1,
+        "hub": isone.hub,
+    }
+    completed = replace(isone, feeds=(bare, own, load)).feeds
+    assert {field: getattr(completed[0], field) for field in shared} == shared
+    assert completed[1] == own
+    assert completed[2].hub == "", "a feed without a price has no hub"
 
 
 def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> None:
@@ -118,10 +140,7 @@ def test_what_a_feed_asks_is_its_publishers_and_asked_once(one: Feed, which: str
         assert request.ext in ("csv", "json", "xml", "zip", "xls", "html", "txt")
         for secret in request.secrets:
             assert secret.name not in dict(request.params)
-            assert (
-                set(secret.env)
-                <= {name for f in terms.feeds for name in names_of(f.secrets)} | set(terms.required_env) | ERCOT_KEYED
-            )
+            assert set(secret.env) <= {name for f in terms.feeds for name in names_of(f.secrets)} | ERCOT_KEYED
 
 
 ERCOT_KEYED = {"ERCOT_API_KEY", "ERCOT_USERNAME", "ERCOT_PASSWORD"}

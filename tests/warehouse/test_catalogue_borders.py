@@ -21,19 +21,19 @@ def _nothing(*_: Any) -> Any:
 
 
 FEED = Feed(
-    "one.flows",
-    "flows",
-    ("GB", "DE-LU"),
-    (Metric.INTERCHANGE,),
-    1,
-    "1h",
-    "start",
-    "UTC",
-    date(2020, 1, 1),
-    Publication(lag_minutes=5),
-    _nothing,
-    _nothing,
-    60,
+    id="one.flows",
+    title="flows",
+    zones=("GB", "DE-LU"),
+    metrics=(Metric.INTERCHANGE,),
+    rank=1,
+    resolution="1h",
+    stamps="start",
+    tz="UTC",
+    since=date(2020, 1, 1),
+    publication=Publication(lag_minutes=5),
+    requests=_nothing,
+    parse=_nothing,
+    every_minutes=60,
 )
 SOURCE = Source("one", "One", "https://one.example", ("one.example",), 60, "none", "", "One", "yes", (FEED,), False)
 

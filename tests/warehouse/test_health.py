@@ -24,19 +24,19 @@ THE_DAY_AFTER = Publication(daily_at=time(6), day_offset=1, grace_minutes=60)
 def feed_of(resolution: str, tz: str, publication: Publication) -> Feed:
     since, metrics = date(2020, 1, 1), (Metric.PRICE,)
     return Feed(
-        "a.b",
-        "",
-        ("FR",),
-        metrics,
-        1,
-        resolution,
-        "start",
-        tz,
-        since,
-        publication,
-        lambda d: [],
-        lambda b, r: Rows(),
-        5,
+        id="a.b",
+        title="",
+        zones=("FR",),
+        metrics=metrics,
+        rank=1,
+        resolution=resolution,
+        stamps="start",
+        tz=tz,
+        since=since,
+        publication=publication,
+        requests=lambda d: [],
+        parse=lambda b, r: Rows(),
+        every_minutes=5,
     )
 
 
