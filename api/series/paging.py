@@ -123,6 +123,7 @@ def cut(parts: Sequence[RowColumns], zones: Sequence[str] | None, order: Order, 
     `parts` hold the first `limit` rows of each zone and, where there is one, the row after them, ascending. `zones`
     names them; None for a page of one zone.
     """
+    place: Any
     rows, place = (parts[0], None) if zones is None else _merge(parts)
     if order == "desc":
         rows = rows.take(slice(None, None, -1))
