@@ -8,9 +8,10 @@ from typing import Any
 import orjson
 
 from api.documents.cache import Document, DocumentCache
-from api.http import parameters, responses
+from api.http import responses
 from api.http.messages import Request, Response, View
-from api.http.problems import ParameterFault, Problem
+from api.http.parameters import conflict
+from api.http.problems import Problem
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import LAST_INSTANT
@@ -29,7 +30,7 @@ def _brief(service: Service, request: Request, _query: dict[str, Any], zone: str
 def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Response:
     metrics, zones = query["metric"], query["zones"]
     if query["sample"] and metrics is not None and "price" not in metrics:
-        raise parameters.invalid([ParameterFault("metric", "conflict", "a sample keeps the price alone")])
+        raise conflict("metric", "a sample keeps the price alone")
     if metrics is None and zones is None:
         return _document(service, request, "snapshot", layout.SNAPSHOT, sample_snapshot)
     with service.enter(request, "snapshot") as entry:

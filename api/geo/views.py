@@ -16,9 +16,10 @@ from api.documents.cache import Document, DocumentCache
 from api.geo.files import CUTS, Csv, properties_csv
 from api.geo.layers import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
-from api.http import parameters, responses
+from api.http import responses
 from api.http.messages import Headers, Request, Response, View
-from api.http.problems import ParameterFault, Problem
+from api.http.parameters import conflict
+from api.http.problems import Problem
 from api.series.formats import accepted
 from api.service import Service
 from warehouse import clock, layout
@@ -66,9 +67,7 @@ def select(layer: str, suffix: str | None, request: Request, values: dict[str, A
     """The selection of a request. Raises Problem 400 for a conflict, 406 for a format that the layer lacks."""
     format_ = suffix or _format(layer, values["format"], request)
     if format_ in UNCUT and (values.get("bbox") or values.get("at") or values.get("sample")):
-        raise parameters.invalid(
-            [ParameterFault("format", "conflict", f"{format_} holds the whole layer, without bbox, at and sample")]
-        )
+        raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
     words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
     own = {name: values.get(field) for name, field in (("detail", "detail"), ("min_mw", "min_mw"), ("box", "bbox"))}
     return Selection(layer, format_, words=words, at=values.get("at"), sample=values.get("sample", False), **own)

@@ -43,22 +43,21 @@ class Parameter:
     example: Any = field(default=None, compare=False)
     comma: bool = False
     """A list with commas (OpenAPI: style form, not exploded)."""
+    required: bool = False
 
 
-def values(parameters: Mapping[str, Parameter], query: MultiDict[str, str]) -> dict[str, Any]:
-    """The value of every parameter, defaults included. Raises Problem that names every fault."""
+def values(
+    parameters: Mapping[str, Parameter],
+    query: MultiDict[str, str],
+    unknown: str = "unknown parameter; this path knows",
+) -> dict[str, Any]:
+    """Return the value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
-    if not query:
-        return values_by_name
     faults = []
     for name, texts in query.lists():
         parameter = parameters.get(name)
         if parameter is None:
-            faults.append(
-                ParameterFault(
-                    name[:60], "unknown", f"unknown parameter; this path knows {_listed(parameters) or 'none'}"
-                )
-            )
+            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {', '.join(parameters) or 'none'}"))
         elif len(texts) > 1:
             faults.append(ParameterFault(name, "repeated", "given more than once"))
         else:
@@ -66,6 +65,9 @@ def values(parameters: Mapping[str, Parameter], query: MultiDict[str, str]) -> d
                 values_by_name[name] = parameter.read(texts[0])
             except ValueError as fault:
                 faults.append(ParameterFault(name, "invalid", str(fault)))
+    for name, parameter in parameters.items():
+        if parameter.required and name not in query:
+            faults.append(ParameterFault(name, "missing", "required"))
     if faults:
         raise invalid(faults)
     return values_by_name
@@ -77,8 +79,9 @@ def invalid(faults: Iterable[ParameterFault]) -> Problem:
     return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in first[:3]) + ".", first)
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
+def conflict(name: str, detail: str) -> Problem:
+    """400 for a parameter that does not fit the others."""
+    return invalid([ParameterFault(name, "conflict", detail)])
 
 
 def parse_time(text: str) -> Moment:
@@ -171,7 +174,7 @@ def choice(name: str, description: str, words: Iterable[str], default: str | Non
 
     def read(text: str) -> str:
         if text not in allowed:
-            raise ValueError(f"takes {_listed(allowed)}")
+            raise ValueError(f"takes {', '.join(allowed)}")
         return text
 
     schema: dict[str, Any] = {"type": "string", "enum": list(allowed)}

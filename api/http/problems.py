@@ -135,7 +135,7 @@ class ParameterFault:
 
     parameter: str
     code: str
-    """`unknown`, `repeated`, `invalid`, `out-of-range` or `conflict`."""
+    """`unknown`, `repeated`, `missing`, `invalid`, `out-of-range` or `conflict`."""
     detail: str
 
 

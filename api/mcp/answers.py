@@ -12,8 +12,8 @@ from api.documents import published
 from api.documents.cache import Document
 from api.documents.catalogue import SERIES, Catalogue, LicenceTerms, zone_list
 from api.documents.status import status
+from api.http.parameters import conflict
 from api.mcp import text
-from api.mcp.arguments import BadArguments
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import statistics, windows
@@ -145,12 +145,12 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
     zone, name, metric = arguments["zone"], arguments["metric"], SERIES[arguments["metric"]]
     if metric is Metric.CAPACITY:
-        raise BadArguments("metric: not capacity, whose rows are yearly")
+        raise conflict("metric", "not capacity, whose rows are yearly")
     if arguments["market"] is not None and metric is not Metric.PRICE:
-        raise BadArguments("market: only for price")
+        raise conflict("market", "only for price")
     request = request_of(service, metric, (zone,), arguments)
     if request.end - request.start > statistics.LONGEST:
-        raise BadArguments("start: statistics take at most ten years")
+        raise conflict("start", "statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
         sampled = request._replace(sample=sample)

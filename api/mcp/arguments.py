@@ -5,75 +5,51 @@ Schemas stay within what every host takes: no `$ref`, no lists of types, no comb
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from werkzeug.datastructures import MultiDict
 
 from api.documents.catalogue import SERIES
 from api.endpoints import query_parameters as query
+from api.http import parameters
 from api.http.parameters import Parameter, whole
+from api.http.problems import ParameterFault
 from warehouse.market import Metric
 from warehouse.zones import ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
 
-class BadArguments(Exception):
-    """The call does not fit the tool's input schema; the text names every fault and what is allowed."""
+def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
+    if objects := [name for name, value in sent.items() if isinstance(value, dict)]:
+        detail = "takes text, a number, true, false, or a list of these"
+        raise parameters.invalid(ParameterFault(name, "invalid", detail) for name in objects)
+    query = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)
+    by_name = {argument.name: argument for argument in arguments}
+    return parameters.values(by_name, query, "no such argument; there are")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A parameter, and the JSON Schema that a model sees."""
-
-    parameter: Parameter
-    schema: Mapping[str, Any]
-    required: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.parameter.name
-
-
-def read(arguments: Iterable[Argument], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every argument, defaults included; null counts as left out. Raises BadArguments."""
-    known = {argument.name: argument for argument in arguments}
-    faults = [
-        f"{name[:40]}: no such argument; there are {', '.join(known) or 'none'}" for name in sent if name not in known
-    ]
-    values = {name: argument.parameter.default for name, argument in known.items()}
-    for name, argument in known.items():
-        try:
-            if sent.get(name) is not None:
-                values[name] = argument.parameter.read(_text(sent[name]))
-            elif argument.required:
-                raise ValueError("required")
-        except ValueError as fault:
-            faults.append(f"{name}: {fault}")
-    if faults:
-        raise BadArguments("; ".join(faults[:5]))
-    return values
-
-
-def input_schema(arguments: Iterable[Argument]) -> dict[str, Any]:
+def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments."""
-    properties = {argument.name: dict(argument.schema) for argument in arguments}
+    properties = {argument.name: {**argument.schema, "description": argument.description} for argument in arguments}
     required = [argument.name for argument in arguments if argument.required]
     schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
     return {**schema, "additionalProperties": False}
 
 
 def _text(value: Any) -> str:
-    """Return a JSON value as a query would spell it; 200.0 is a whole number. Raises ValueError."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str | int):
-        return str(value).strip()
+    """Return a JSON value as a query would spell it; 200.0 is a whole number."""
+    if isinstance(value, str):
+        return value.strip()
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").removesuffix(".")
     if isinstance(value, list):
         return ",".join(map(_text, value))
-    raise ValueError("takes text, a number, true, false, or a list of these")
+    return json.dumps(value)
 
 
 def zone_id(text: str) -> str:
@@ -101,67 +77,60 @@ def _stored_name(text: str) -> str:
     return SERIES[metric_name(text)].value
 
 
-def _named(
-    parameter: Parameter, words: str, schema: Mapping[str, Any] | None = None, required: bool = False
-) -> Argument:
-    return Argument(parameter, {**(schema or parameter.schema), "description": words}, required)
-
-
 def _where(metric: Metric) -> str:
     return f"{metric.value}{' (yearly)' if metric is Metric.CAPACITY else ''}: {', '.join(zones_with(metric))}"
 
 
-_STRING, _STRINGS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+_STRINGS = {"type": "array", "items": {"type": "string"}}
 _MOMENT = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 _SPELLINGS = list(dict.fromkeys(word for name, metric in SERIES.items() for word in (metric.value, name)))
-_ZONE = Parameter("zone", "", zone_id, {"type": "string", "enum": list(ZONES)})
-_ZONES = Parameter("zones", "", _list_of(zone_id), _STRINGS)
-_ROWS = whole("limit", "", 1, MOST_ROWS, DEFAULT_ROWS)
 
 # fmt: off
-ZONE = _named(_ZONE, "Zone id, as list_zones gives it.", required=True)
+ZONE = Parameter(
+    "zone", "Zone id, as list_zones gives it.", zone_id, {"type": "string", "enum": list(ZONES)}, required=True)
 HISTORY_ZONE = replace(ZONE, required=False)
-HISTORY_ZONES = _named(
-    _ZONES, "Instead of zone: several zone ids, a column each; not for generation, capacity or by=border; dates are "
-    "not taken then. Costs a call a zone.")
-ZONES_WANTED = _named(_ZONES, "Only these zone ids. Default: all.")
-METRIC = _named(
-    Parameter("metric", "", metric_name, {"type": "string", "enum": _SPELLINGS}),
-    "price, demand and interchange: all zones. "
-    f"{'. '.join(_where(m) for m in (Metric.GENERATION, Metric.CARBON_INTENSITY, Metric.CAPACITY))}.", required=True)
-METRICS = _named(
-    Parameter("metric", "", _list_of(_stored_name), _STRINGS), "Only these metrics, such as price. Default: all.")
-START = _named(
-    query.START, "First instant of the window: a date (2026-11-20: midnight of the zone's civil time), Unix seconds, "
-    "or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. Default: 24 hours before end.", _MOMENT)
-END = _named(query.END, "End of the window, exclusive; as start. Default: now.", _MOMENT)
-AS_OF = _named(
-    query.AS_OF, "The rows as they were known at that instant; as start. At most ten seconds ago, which the answer "
-    "states; never ahead. Default: the newest.", _MOMENT)
-LIMIT = _named(
-    _ROWS, "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.")
-ORDER = _named(query.ORDER, "asc: oldest first. desc: newest first.")
-INTERVAL = _named(
-    query.INTERVAL, "Time-weighted means over UTC hours or the zone's civil days instead of the stored rows; not for "
-    "capacity.")
-MARKET = _named(
-    query.MARKET, "Price only: the day-ahead auction instead of the headline price. In Europe the headline is the "
-    "auction; GB and AU have none.")
-BY = _named(query.BY, "Interchange only: rows for each border or tie instead of the net.")
-SAMPLE = _named(
-    replace(query.SAMPLE, default=True), "false: without a key, no free sample but the offer to pay (x402).",
-    {"type": "boolean", "default": True})
-API_KEY = _named(
-    Parameter("api_key", "", str, _STRING, ""),
-    "Free API key; the header Authorization: Bearer <key> is better and goes before it.")
-HOURS = _named(
-    query.HOURS, "Length of the block in hours, in steps of a quarter.",
-    {"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
-WITHIN = _named(
-    query.WITHIN, "How many hours ahead to look. Default: as far as prices are known.",
-    {"type": "number", "minimum": 0.25, "maximum": 96})
-KIND = _named(query.KIND, "lowest: the cheapest block. highest: the dearest.")
-WINDOW_METRIC = _named(query.WINDOW_METRIC, "What is compared. Only prices are known ahead.")
-ABOVE = _named(query.ABOVE, "Also the time above this value, in the series' unit.")
-BELOW = _named(query.BELOW, "Also the time below this value.")
+HISTORY_ZONES = Parameter(
+    "zones", "Instead of zone: several zone ids, a column each; not for generation, capacity or by=border; dates are "
+    "not taken then. Costs a call a zone.", _list_of(zone_id), _STRINGS)
+ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zone ids. Default: all.")
+METRIC = Parameter(
+    "metric", "price, demand and interchange: all zones. "
+    f"{'. '.join(_where(m) for m in (Metric.GENERATION, Metric.CARBON_INTENSITY, Metric.CAPACITY))}.",
+    metric_name, {"type": "string", "enum": _SPELLINGS}, required=True)
+METRICS = Parameter("metric", "Only these metrics, such as price. Default: all.", _list_of(_stored_name), _STRINGS)
+START = replace(
+    query.START, description="First instant of the window: a date (2026-11-20: midnight of the zone's civil time), "
+    "Unix seconds, or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. Default: 24 hours before end.",
+    schema=_MOMENT)
+END = replace(query.END, description="End of the window, exclusive; as start. Default: now.", schema=_MOMENT)
+AS_OF = replace(
+    query.AS_OF, description="The rows as they were known at that instant; as start. At most ten seconds ago, which "
+    "the answer states; never ahead. Default: the newest.", schema=_MOMENT)
+LIMIT = whole(
+    "limit", "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.",
+    1, MOST_ROWS, DEFAULT_ROWS)
+ORDER = replace(query.ORDER, description="asc: oldest first. desc: newest first.")
+INTERVAL = replace(
+    query.INTERVAL, description="Time-weighted means over UTC hours or the zone's civil days instead of the stored "
+    "rows; not for capacity.")
+MARKET = replace(
+    query.MARKET, description="Price only: the day-ahead auction instead of the headline price. In Europe the headline "
+    "is the auction; GB and AU have none.")
+BY = replace(query.BY, description="Interchange only: rows for each border or tie instead of the net.")
+SAMPLE = replace(
+    query.SAMPLE, description="false: without a key, no free sample but the offer to pay (x402).",
+    schema={"type": "boolean", "default": True}, default=True)
+API_KEY = Parameter(
+    "api_key", "Free API key; the header Authorization: Bearer <key> is better and goes before it.", str,
+    {"type": "string"}, "")
+HOURS = replace(
+    query.HOURS, description="Length of the block in hours, in steps of a quarter.",
+    schema={"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
+WITHIN = replace(
+    query.WITHIN, description="How many hours ahead to look. Default: as far as prices are known.",
+    schema={"type": "number", "minimum": 0.25, "maximum": 96})
+KIND = replace(query.KIND, description="lowest: the cheapest block. highest: the dearest.")
+WINDOW_METRIC = replace(query.WINDOW_METRIC, description="What is compared. Only prices are known ahead.")
+ABOVE = replace(query.ABOVE, description="Also the time above this value, in the series' unit.")
+BELOW = replace(query.BELOW, description="Also the time below this value.")
 # fmt: on

@@ -14,7 +14,6 @@ from api.access.values import Answer, Call, Headers, Refusal
 from api.http import problems
 from api.http.problems import Problem
 from api.mcp import text
-from api.mcp.arguments import BadArguments
 from api.service import Service
 from warehouse.errors import CallerError, StorageError
 
@@ -62,7 +61,7 @@ class ToolRequest:
 
 
 Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
-"""Turns checked arguments into a request; raises BadArguments, Problem, CallerError or StorageError."""
+"""Turns checked arguments into a request; raises Problem, CallerError or StorageError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +77,12 @@ class Outcome:
 
 
 def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
-    """Answer a call with checked arguments. Raises BadArguments."""
+    """Answer a call with checked arguments. Raises Problem 400 for arguments that do not fit each other."""
     try:
         return _admit(service, prepare(service, arguments), tool, arguments, caller)
     except Problem as problem:
         if problem.kind.name == "invalid-parameters":
-            raise BadArguments("; ".join(f"{fault.parameter}: {fault.detail}" for fault in problem.faults)) from None
+            raise
         return _failed(problem)
     except (CallerError, StorageError) as error:
         return _failed(problems.of_error(error))

@@ -14,7 +14,8 @@ import orjson
 
 from api.access.prices import for_zones
 from api.documents.catalogue import SERIES, stored_metric
-from api.mcp.arguments import DEFAULT_ROWS, BadArguments
+from api.http.parameters import conflict
+from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.text import number, terms
 from api.series import formats
@@ -37,7 +38,7 @@ _EXACT = 2**53
 def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     """The request of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call a zone."""
     if (arguments["zone"] is None) == (arguments["zones"] is None):
-        raise BadArguments("zone: required, or zones in its place")
+        raise conflict("zone", "required, or zones in its place")
     name, metric, several = arguments["metric"], SERIES[arguments["metric"]], arguments["zones"] is not None
     _check(metric, arguments)
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
@@ -59,15 +60,15 @@ def request_of(
 
 
 def _check(metric: Metric, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that do not go together. Raises BadArguments."""
+    """Refuse arguments that do not go together. Raises Problem 400."""
     if arguments["interval"] is not None and metric is Metric.CAPACITY:
-        raise BadArguments("interval: not for capacity, whose rows are yearly")
+        raise conflict("interval", "not for capacity, whose rows are yearly")
     if arguments["market"] is not None and metric is not Metric.PRICE:
-        raise BadArguments("market: only for price")
+        raise conflict("market", "only for price")
     if arguments["by"] is not None and metric is not Metric.INTERCHANGE:
-        raise BadArguments("by: only for interchange")
+        raise conflict("by", "only for interchange")
     if arguments["zones"] is not None and (metric in WITH_FUEL or arguments["by"] is not None):
-        raise BadArguments("zones: not with generation, capacity or by=border; ask zone by zone")
+        raise conflict("zones", "not with generation, capacity or by=border; ask zone by zone")
 
 
 def _answer(service: Service, request: SeriesRequest, sample: bool) -> ToolAnswer:

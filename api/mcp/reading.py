@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import orjson
 
 from api.documents.catalogue import SERIES, Catalogue
 from api.endpoints.table import DOC_PAGES
+from api.http.parameters import Parameter
 from api.mcp import arguments as takes
 from api.mcp.answers import zones_with_metrics
-from api.mcp.arguments import Argument, metric_name, read, zone_id
+from api.mcp.arguments import metric_name, read, zone_id
 from api.mcp.text import with_times
 from warehouse.clock import HOUR
 from warehouse.zones import ZONES
@@ -97,19 +98,19 @@ class Prompt:
     name: str
     title: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Parameter, ...]
     text: str
 
 
-def _argument(argument: Argument, words: str, default: str = "") -> Argument:
-    """An argument of a prompt: always text, as the protocol wants it."""
-    return Argument(argument.parameter, {"description": words, "default": default}, not default)
-
-
-_ZONE = _argument(takes.ZONE, "Zone id, such as GB or DE-LU.")
-_HOURS = _argument(takes.HOURS, "Hours that the load needs, in quarters: 3, 1.5.", "3")
-_ZONE_LIST = _argument(takes.ZONES_WANTED, "Zone ids with commas, such as FR,DE-LU,ES.")
-_METRIC = _argument(takes.METRIC, "price, demand, interchange or carbon_intensity.", "price")
+_ZONE = replace(takes.ZONE, description="Zone id, such as GB or DE-LU.")
+_HOURS = replace(takes.HOURS, description="Hours that the load needs, in quarters: 3, 1.5.")
+_ZONE_LIST = replace(takes.ZONES_WANTED, description="Zone ids with commas, such as FR,DE-LU,ES.", required=True)
+_METRIC = replace(
+    takes.METRIC,
+    description="price, demand, interchange or carbon_intensity.",
+    default="price",
+    required=False,
+)
 _HONEST = (
     " Name the units, give times in the zone's civil time, quote source and licence, and say plainly where an answer "
     "is a sample, stale or missing."
@@ -147,17 +148,16 @@ PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in (
 def described(prompt: Prompt) -> dict[str, Any]:
     """A prompt as prompts/list shows it."""
     arguments = [
-        {"name": argument.name, "description": argument.schema["description"], "required": argument.required}
+        {"name": argument.name, "description": argument.description, "required": argument.required}
         for argument in prompt.arguments
     ]
     return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
 
 
 def fill(prompt: Prompt, sent: Mapping[str, str]) -> dict[str, Any]:
-    """Return the result of prompts/get but for its envelope. Raises BadArguments."""
-    defaults = {a.name: a.schema["default"] or None for a in prompt.arguments if not sent.get(a.name)}
+    """Return the result of prompts/get but for its envelope. Raises Problem 400."""
     text = prompt.text
-    for name, value in read(prompt.arguments, {**sent, **defaults}).items():
+    for name, value in read(prompt.arguments, {name: word or None for name, word in sent.items()}).items():
         text = text.replace(f"{{{name}}}", _spelled(name, value))
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": prompt.description, "messages": [message]}

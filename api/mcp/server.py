@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from api.access.values import Answer, Call, Headers, Refusal
+from api.http.problems import Problem
 from api.mcp import arguments, calls, reading, tools
-from api.mcp.arguments import BadArguments
 from api.mcp.calls import Caller, Outcome
 from api.mcp.protocol import (
     INTERNAL_ERROR,
@@ -129,10 +129,10 @@ class Server:
         try:
             values = arguments.read(tool.arguments, sent or {})
             return calls.call(self.service, tool.prepare, tool.name, values, replace(caller, payment=payment))
-        except BadArguments as fault:
+        except Problem as problem:
             if rpc.version in _BEFORE_ERRORS_AS_RESULTS:
-                raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
-            return Outcome((f"Invalid arguments: {fault}",))
+                raise RpcError(INVALID_PARAMS, _faults(problem)) from None
+            return Outcome((_faults(problem),))
 
     def _call_result(self, outcome: Outcome, version: str) -> bytes:
         content = [{"type": "text", "text": text} for text in outcome.texts]
@@ -195,8 +195,12 @@ def _prompt(rpc: CheckedRequest) -> dict[str, Any]:
         raise RpcError(INVALID_PARAMS, f"params.arguments holds texts of at most {_LONGEST} characters")
     try:
         return reading.fill(prompt, sent)
-    except BadArguments as fault:
-        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {fault}") from None
+    except Problem as problem:
+        raise RpcError(INVALID_PARAMS, _faults(problem)) from None
+
+
+def _faults(problem: Problem) -> str:
+    return f"Invalid arguments: {'; '.join(f'{fault.parameter}: {fault.detail}' for fault in problem.faults[:5])}"
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api.http.parameters import Parameter
 from api.mcp import answers, history
 from api.mcp import arguments as takes
-from api.mcp.arguments import Argument, input_schema
+from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
 from api.mcp.protocol import OLDEST
 from api.openapi.schemas import SCHEMAS, Schema
@@ -26,7 +27,7 @@ class Tool:
     name: str
     title: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Parameter, ...]
     answer: Schema
     """JSON Schema of `structuredContent`."""
     prepare: Prepare

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from api.documents.catalogue import Catalogue
 from api.http import parameters
-from api.http.parameters import to_unix
+from api.http.parameters import conflict, to_unix
 from api.http.problems import ParameterFault
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
@@ -121,8 +121,7 @@ def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]
     if not isinstance(moment, date):
         return moment
     if len(zones) > 1:
-        fault = ParameterFault(name, "conflict", "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
-        raise parameters.invalid([fault])
+        raise conflict(name, "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
     return to_unix(moment, zones[0])
 
 
@@ -131,9 +130,9 @@ def _check_cursor(request: SeriesRequest) -> None:
     if cursor is None:
         return
     if cursor.order != request.order:
-        raise parameters.invalid([ParameterFault("cursor", "conflict", f"belongs to order={cursor.order}")])
+        raise conflict("cursor", f"belongs to order={cursor.order}")
     if not request.takes(cursor):
-        raise parameters.invalid([ParameterFault("cursor", "conflict", "belongs to another question")])
+        raise conflict("cursor", "belongs to another question")
     if not request.window.start <= cursor.ts < request.end:
         detail = "lies outside start..end: a cursor goes on within its own window"
         raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])

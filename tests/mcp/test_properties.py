@@ -9,7 +9,8 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.mcp.arguments import BadArguments, read
+from api.http.problems import Problem
+from api.mcp.arguments import read
 from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, CheckedRequest, ProtocolHeaders, exchange
 from api.mcp.tools import TOOLS
 
@@ -95,8 +96,8 @@ def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str,
     arguments = TOOLS[tool].arguments
     try:
         parsed = read(arguments, sent)
-    except BadArguments as fault:
-        reason = str(fault)
+    except Problem as problem:
+        reason = problem.detail
     else:
         reason = ": "
         assert set(parsed) == {argument.name for argument in arguments}
