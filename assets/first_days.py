@@ -14,7 +14,7 @@ import orjson
 from warehouse import first_asked, layout
 from warehouse.bookkeeping import logged
 from warehouse.market import Feed
-from warehouse.storage import Storage
+from warehouse.storage import Storage, Stored
 
 FIRST_FILL_DAYS = 35
 """How far back a first fill asks where EMDS_SINCE says nothing."""
@@ -35,10 +35,13 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
     first = min(days, default=None)
     if first is None or first >= first_asked.read(storage).get(feed.id, date.max):
         return
-    with storage.locked([layout.FIRST_DAYS]):
-        known = first_asked.read(storage)
+
+    def add(stored: Stored | None) -> bytes:
+        known = first_asked.decode(stored.body if stored else None)
         known[feed.id] = min(first, known.get(feed.id, date.max))
-        storage.put(layout.FIRST_DAYS, orjson.dumps({name: str(day) for name, day in sorted(known.items())}))
+        return orjson.dumps({name: str(day) for name, day in sorted(known.items())})
+
+    storage.update(layout.FIRST_DAYS, add)
 
 
 def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:

@@ -16,7 +16,7 @@ import orjson
 
 from warehouse import layout
 from warehouse.clock import iso
-from warehouse.storage import Storage
+from warehouse.storage import Storage, Stored
 
 PATIENCE_S = 10
 
@@ -26,32 +26,36 @@ def begin(storage: Storage, address: str, job: str, at: int, message: Mapping[st
 
     Raises OSError where the webhook is not reached: then the next failure tries again.
     """
-    with storage.locked([layout.ALERTS]):
-        known = _load(storage)
+
+    def post_and_add(stored: Stored | None) -> bytes | None:
+        known = _decoded(stored)
         if job in known:
-            return False
+            return None
         _post(address, {"event": "outage", "since": iso(at), "job": job, **message})
-        storage.put(layout.ALERTS, orjson.dumps(known | {job: at}))
-    return True
+        return orjson.dumps(known | {job: at})
+
+    return storage.update(layout.ALERTS, post_and_add)
 
 
 def end(storage: Storage, address: str, job: str, at: int) -> bool:
     """Posts that an outage of a job has ended; False where none is known. Raises OSError as `begin` does."""
-    if job not in _load(storage):
+    if job not in _decoded(storage.read(layout.ALERTS)):
         return False
-    with storage.locked([layout.ALERTS]):
-        known = _load(storage)
+
+    def post_and_remove(stored: Stored | None) -> bytes | None:
+        known = _decoded(stored)
         began = known.pop(job, None)
         if began is None:
-            return False
+            return None
         _post(address, {"event": "recovered", "since": iso(began), "until": iso(at), "job": job})
-        storage.put(layout.ALERTS, orjson.dumps(known))
-    return True
+        return orjson.dumps(known)
+
+    return storage.update(layout.ALERTS, post_and_remove)
 
 
-def _load(storage: Storage) -> dict[str, int]:
+def _decoded(stored: Stored | None) -> dict[str, int]:
     """The instants at which the known outages began, by job."""
-    return orjson.loads(storage.get(layout.ALERTS) or b"{}")  # type: ignore[no-any-return]
+    return {} if stored is None else orjson.loads(stored.body)
 
 
 def _post(address: str, message: Mapping[str, Any]) -> None:

@@ -11,14 +11,18 @@ Other bodies have theirs in a document beside them. Readers get the body as it w
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import orjson
 
 from warehouse import layout, seal
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.storage import Identity, Storage
+from warehouse.storage import Identity, Storage, Stored
+
+_LOG = logging.getLogger("emds.warehouse")
 
 
 class Artefact(NamedTuple):
@@ -74,7 +78,9 @@ def _no_seal(stored: bytes, key: str) -> StorageError:
     return DamagedFile(key, "has no checksum")
 
 
-_WITHDRAWN = sealed(b'{"withdrawn":true}')
+WITHDRAWN = {"withdrawn": True}
+"""The document of a name under which nothing is published any more."""
+_WITHDRAWN = sealed(encode(WITHDRAWN))
 
 
 def _sealable(body: bytes) -> bool:
@@ -83,30 +89,45 @@ def _sealable(body: bytes) -> bool:
 
 
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
-    """Publishes `body` under `name` unless the stored one is as new; returns whether it did. Raises StorageError."""
-    key = layout.published(name)
-    with storage.locked([key]):
-        if stands(storage, name, version):
-            return False
-        _write(storage, key, body, version)
-    return True
+    """Publishes `body` under `name` unless the stored one is as new; whether it stands there. Raises StorageError.
 
-
-def replace(storage: Storage, name: str, body: bytes) -> None:
-    """Puts `body` under `name`, over any stored version. The caller holds the key's lock. Raises StorageError."""
-    _write(storage, layout.published(name), body, None)
-
-
-def _write(storage: Storage, key: str, body: bytes, version: int | None) -> None:
+    Bytes that stand there already are not put again, and keep their version.
+    """
+    key, beaten = layout.published(name), False
     stored = sealed(body) if _sealable(body) else body
-    if stored is body:
-        _note_checksum(storage, key, hashlib.sha256(body).hexdigest())
-    there = storage.stat(key)
-    if there is not None and there.size == len(stored) and version is not None and _kept(storage, key) == stored:
-        storage.touch(key, version)
-        return
+
+    def over_an_older(there: Stored | None) -> bytes | None:
+        nonlocal beaten
+        beaten = there is not None and _is_as_new(there.identity, version)
+        if not beaten and stored is body:
+            _note_checksum(storage, key, hashlib.sha256(body).hexdigest())
+        return None if beaten else stored
+
     # Nobody waits for the disk: one that a loss of power tore is noticed by its checksum, and published again.
-    storage.put(key, stored, version, durable=False)
+    storage.update(key, over_an_older, version, durable=False)
+    return not beaten
+
+
+def update(storage: Storage, name: str, change: Callable[[Any], Any]) -> None:
+    """Publishes what `change` makes of the JSON document that stands under `name`: another one, or its bytes.
+
+    `change` gets None where there is none, or one that is damaged, and may be called again. Raises StorageError.
+    """
+    key = layout.published(name)
+
+    def changed(there: Stored | None) -> bytes:
+        document = change(None if there is None else _decoded_or_none(there.body, key))
+        return sealed(document if isinstance(document, bytes) else encode(document))
+
+    storage.update(key, changed, durable=False)
+
+
+def _decoded_or_none(stored: bytes, key: str) -> Any:
+    try:
+        return None if stored == _WITHDRAWN else orjson.loads(unsealed(stored, key))
+    except (DamagedFile, orjson.JSONDecodeError) as error:
+        _LOG.error("begun anew: %s", error)
+        return None
 
 
 def _note_checksum(storage: Storage, key: str, digest: str) -> None:
@@ -145,26 +166,29 @@ def withdraw(storage: Storage, name: str, version: int) -> bool:
 
     From then on no older one can be put.
     """
-    key = layout.published(name)
-    with storage.locked([key]):
-        if stands(storage, name, version):
-            return False
-        stored = _kept(storage, key)
-        if stored == _WITHDRAWN:
-            storage.touch(key, version)
-            return False
-        there = storage.stat(key)
-        storage.put(key, _WITHDRAWN, version)
-        return there is not None
+    removed = False
+
+    def unless_newer(there: Stored | None) -> bytes | None:
+        nonlocal removed
+        if there is not None and _is_as_new(there.identity, version):
+            removed = False
+            return None
+        removed = there is not None and there.body != _WITHDRAWN
+        return _WITHDRAWN
+
+    storage.update(layout.published(name), unless_newer, version)
+    return removed
 
 
 def stands(storage: Storage, name: str, version: int) -> bool:
-    """Whether what lies under `name`, or that nothing does any more, is as new as `version`.
-
-    A version from the future was given by a clock that has been set back since: it must not stand until then.
-    """
+    """Whether what lies under `name`, or that nothing does any more, is as new as `version`."""
     there = storage.stat(layout.published(name))
-    return there is not None and version <= there.version <= time.time_ns()
+    return there is not None and _is_as_new(there, version)
+
+
+def _is_as_new(there: Identity, version: int) -> bool:
+    """A version from the future was given by a clock that has been set back since: it must not stand until then."""
+    return version <= there.version <= time.time_ns()
 
 
 def get(storage: Storage, name: str) -> Artefact | None:

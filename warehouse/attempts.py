@@ -15,7 +15,7 @@ import orjson
 
 from warehouse import clock, layout
 from warehouse.errors import DamagedFile
-from warehouse.storage import Storage
+from warehouse.storage import Storage, Stored
 
 MOST_SPANS = 200
 """Of one feed and month; beyond them the oldest are dropped, and rows of that time count as not watched."""
@@ -47,8 +47,9 @@ def note(
     watched without a break; None for a run that did not ask for the running day. Raises StorageError."""
     month, source = clock.month_of(at), feed.split(".", 1)[0]
     key = layout.attempts(source, month)
-    with storage.locked([key]):
-        feeds = _or_none(storage, key)
+
+    def add(stored: Stored | None) -> bytes:
+        feeds = _or_none(stored.body if stored else None, key)
         before = feeds.get(feed, Attempts())
         counts = dict(before.failures)
         for kind, count in failures.items():
@@ -59,12 +60,15 @@ def note(
             earlier = watched or _last_span(storage, source, feed, month)
             watched = (*watched[:-1], *_prolonged(earlier[-1:], at, watching_s))[-MOST_SPANS:]
         feeds[feed] = Attempts(before.runs + 1, before.requests + requests, counts, watched)
-        storage.put(key, _encoded(feeds))
+        return _encoded(feeds)
+
+    storage.update(key, add)
 
 
 def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
     """The feeds of a source that were asked in a UTC month. Raises DamagedFile."""
-    return _feeds(storage, layout.attempts(source, month))
+    key = layout.attempts(source, month)
+    return _feeds(storage.get(key), key)
 
 
 def _prolonged(spans: Sequence[Span], at: int, pause: int) -> tuple[Span, ...]:
@@ -77,20 +81,19 @@ def _prolonged(spans: Sequence[Span], at: int, pause: int) -> tuple[Span, ...]:
 def _last_span(storage: Storage, source: str, feed: str, month: str) -> tuple[Span, ...]:
     start = clock.month_window(month).start
     key = layout.attempts(source, clock.month_of(start - 1))
-    return _or_none(storage, key).get(feed, Attempts()).watched[-1:]
+    return _or_none(storage.get(key), key).get(feed, Attempts()).watched[-1:]
 
 
-def _or_none(storage: Storage, key: str) -> dict[str, Attempts]:
+def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
     """The counts begin anew where their file is damaged: they must not stop for good."""
     try:
-        return _feeds(storage, key)
+        return _feeds(body, key)
     except DamagedFile as error:
         logging.getLogger("emds").error("%s", error)
         return {}
 
 
-def _feeds(storage: Storage, key: str) -> dict[str, Attempts]:
-    body = storage.get(key)
+def _feeds(body: bytes | None, key: str) -> dict[str, Attempts]:
     if body is None:
         return {}
     try:

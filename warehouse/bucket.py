@@ -10,6 +10,7 @@ a holder that was believed dead overwrites nothing.
 from __future__ import annotations
 
 import hashlib
+import random
 import secrets
 import time
 from collections.abc import Collection, Iterable
@@ -22,8 +23,8 @@ from warehouse.bucket_requests import Requests, Tag, put_metadata
 from warehouse.bucket_seen import Seen, SeenKeys
 from warehouse.errors import StorageError
 from warehouse.leases import Leases
-from warehouse.object_store import REQUEST_S, RETRIES, RETRY_S, StoreAddress, address
-from warehouse.storage import LOCK_WAIT_S, Identity, checked_key
+from warehouse.object_store import REQUEST_S, RETRIES, RETRY_S, Conflict, StoreAddress, address
+from warehouse.storage import LOCK_WAIT_S, Change, Identity, Stored, checked_key
 
 FRESH_S = 1.0
 """So long what was looked at counts as unchanged: as long as another writer's put may go unnoticed outside a lock."""
@@ -67,12 +68,17 @@ class Bucket:
 
     def get(self, key: str) -> bytes | None:
         """The bytes, or None where there are none. Raises StorageError."""
+        stored = self.read(key)
+        return None if stored is None else stored.body
+
+    def read(self, key: str) -> Stored | None:
+        """The bytes and their identity, which belong together. Raises StorageError."""
         seen = self._seen.fresh(checked_key(key))
         if seen is not None:
             body = self._bodies.get(key, seen.tag) if seen.tag else None
             if body is not None or not seen.tag:
                 self._seen.note_read(key, seen.tag)
-                return body
+                return None if body is None or seen.identity is None else Stored(body, seen.identity)
         return self._fetch(key)
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
@@ -93,25 +99,23 @@ class Bucket:
         self._seen.note_read(key, seen.tag)
         return self._bodies.part(key, seen.tag, start, length)
 
-    def _fetch(self, key: str) -> bytes | None:
+    def _fetch(self, key: str) -> Stored | None:
         """Asks for the bytes, or whether those that lie here are still right."""
         from obstore.exceptions import NotModifiedError
 
-        begun, known = time.monotonic(), self._seen.last(key)
-        body = self._bodies.get(key, known.tag) if known and known.tag else None
+        begun, (known, kept) = time.monotonic(), self._remembered(key)
         try:
-            found = self._requests.read(key, known.tag if known and body is not None else None)
+            found = self._requests.read(key, known.tag if known else None)
         except NotModifiedError:
-            known = self._seen.last(key)
             if known is not None:
                 self._seen.learn(key, known._replace(at=begun))
-            return body
+            return kept
         if found is None:
             self._absent(key, begun)
             return None
         self._bodies.put(key, found.tag, found.body)
         self._seen.learn(key, Seen(begun, found.tag, found.identity))
-        return found.body
+        return Stored(found.body, found.identity)
 
     def stat(self, key: str) -> Identity | None:
         """Version, size and the put's own number of what a key holds, or None. Raises StorageError."""
@@ -167,12 +171,66 @@ class Bucket:
         """
         self._write(key, body, time.time_ns() if version is None else version, secrets.token_hex(7))
 
-    def touch(self, key: str, version: int) -> None:
-        """Gives unchanged bytes a newer version: they are put again. Raises StorageError."""
-        identity, body = self.stat(key), self.get(key)
-        if identity is None or body is None:
-            raise StorageError(f"{key} cannot be written: there is no such object")
-        self._write(key, body, version, f"{identity.inode:014x}")
+    def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
+        """Puts what `change` makes of what a key holds, if it still holds that, else again; whether it differed.
+
+        What was last seen of the key is tried first: its put says whether that is still right. Only what was asked for
+        anew decides that nothing is put. Raises StorageError, also where other writers were first for long.
+        """
+        deadline, sure, pause = time.monotonic() + LOCK_WAIT_S, False, 0.02
+        seen, stored = self._remembered(checked_key(key))
+        while True:
+            if seen is None:
+                seen, stored = self._looked_at(key)
+                sure = True
+            body = change(stored)
+            if body is None or (stored is not None and stored.body == body):
+                if sure:
+                    return False
+                last, (seen, stored) = seen, self._looked_at(key)
+                sure = True
+                if seen.tag == last.tag:
+                    return False
+                continue
+            token = secrets.token_hex(7)
+            stamp = time.time_ns() if version is None else version
+            begun = time.monotonic()
+            try:
+                tag = self._requests.put_if(key, body, seen.tag or "create", put_metadata(stamp, token))
+            except Conflict:
+                self._seen.forget(key)
+                if time.monotonic() > deadline:
+                    raise StorageError(
+                        f"{key} was not written: other writers were first for {LOCK_WAIT_S:.0f} s"
+                    ) from None
+                time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
+                pause, seen = min(2 * pause, 0.5), None
+                continue
+            except StorageError:
+                self._seen.forget(key)
+                raise
+            self._remember(key, begun, tag, Identity(stamp, len(body), int(token, 16)), body)
+            return True
+
+    def _remembered(self, key: str) -> tuple[Seen | None, Stored | None]:
+        """What was last seen of a key, however long ago, where its bytes lie here too; else None twice."""
+        seen = self._seen.last(key)
+        if seen is None or seen.identity is None or not seen.tag:
+            return None, None
+        body = self._bodies.get(key, seen.tag)
+        return (None, None) if body is None else (seen, Stored(body, seen.identity))
+
+    def _looked_at(self, key: str) -> tuple[Seen, Stored | None]:
+        """What a key holds now."""
+        stored, seen = self._fetch(key), self._seen.last(key)
+        if seen is None:  # forgotten meanwhile: too many keys were seen, or another thread wrote it
+            return self._looked_at(key)
+        return seen, stored
+
+    def _remember(self, key: str, at: float, tag: Tag, identity: Identity, body: bytes) -> None:
+        self._bodies.put(key, tag, body)
+        self._seen.learn(key, Seen(at, tag, identity))
+        self._seen.forget_listings()
 
     def _write(self, key: str, body: bytes, version: int, token: str) -> None:
         section, begun = self._seen.section, time.monotonic()
@@ -188,9 +246,7 @@ class Bucket:
         except StorageError:
             self._seen.forget(key)
             raise
-        self._bodies.put(key, tag, body)
-        self._seen.learn(key, Seen(begun, tag, Identity(version, len(body), int(token, 16))))
-        self._seen.forget_listings()
+        self._remember(key, begun, tag, Identity(version, len(body), int(token, 16)), body)
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: the next reading asks for it."""

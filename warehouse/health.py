@@ -7,7 +7,7 @@ times are kept; states are computed when somebody asks, so that a dead daemon sh
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import time, timedelta
 from operator import itemgetter
@@ -68,13 +68,15 @@ def note(storage: Storage, source: str, changes: Iterable[Health], latest: int =
 
     No interval can end after `latest` (Unix seconds): what is known beyond it came from a wrong stamp and is forgotten.
     """
-    key = layout.published(layout.health(source))
-    with storage.locked([key]):
-        kept = {(h.feed, h.zone): h for h in known(storage, source)}
-        for change in changes:
-            kept[change.feed, change.zone] = _merged(kept.get((change.feed, change.zone)), change, latest)
-        body = artefact.encode({"source": source, "feeds": [asdict(h) for _, h in sorted(kept.items())]})
-        artefact.replace(storage, layout.health(source), body)
+    learnt = list(changes)
+
+    def merge(document: Any) -> dict[str, Any]:
+        feeds = {(health.feed, health.zone): health for health in _or_nothing(lambda: _decoded(document, source))}
+        for health in learnt:
+            feeds[health.feed, health.zone] = _merged(feeds.get((health.feed, health.zone)), health, latest)
+        return {"source": source, "feeds": [asdict(health) for _, health in sorted(feeds.items())]}
+
+    artefact.update(storage, layout.health(source), merge)
 
 
 def _merged(old: Health | None, new: Health, latest: int) -> Health:
@@ -95,7 +97,10 @@ def _merged(old: Health | None, new: Health, latest: int) -> Health:
 
 def load(storage: Storage, source: str) -> list[Health]:
     """What is known of a source's feeds; empty where it never ran. Raises DamagedFile."""
-    document = artefact.load(storage, layout.health(source))
+    return _decoded(artefact.load(storage, layout.health(source)), source)
+
+
+def _decoded(document: Any, source: str) -> list[Health]:
     try:
         return [] if document is None else [Health(**member) for member in document["feeds"]]
     except (TypeError, KeyError) as error:
@@ -104,8 +109,12 @@ def load(storage: Storage, source: str) -> list[Health]:
 
 def known(storage: Storage, source: str) -> list[Health]:
     """As `load`, but nothing where the document is damaged: it is begun anew, and each run notes its zones again."""
+    return _or_nothing(lambda: load(storage, source))
+
+
+def _or_nothing(decode: Callable[[], list[Health]]) -> list[Health]:
     try:
-        return load(storage, source)
+        return decode()
     except DamagedFile as error:
         _LOG.error("health starts anew: %s", error)
         return []

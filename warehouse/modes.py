@@ -40,9 +40,7 @@ def claim(storage: Storage, wanted: str | None) -> str:
     """
     mode = expected(storage, wanted)
     if storage.stat(layout.MODE) is None:
-        with storage.locked([layout.MODE]):
-            if storage.stat(layout.MODE) is None:
-                storage.put(layout.MODE, mode.encode())
+        storage.update(layout.MODE, lambda stored: mode.encode() if stored is None else None)
         return expected(storage, wanted)
     return mode
 

@@ -1,8 +1,9 @@
 """Bytes by key in a local folder, and what any storage promises. Keys: see `warehouse.layout`.
 
 A put is whole or not at all: bytes go to a scratch file and are renamed into place, so that a reader or a kill at any
-moment finds the old bytes or the new. A version (nanoseconds) travels with the bytes as the file's modification time.
-What the operating system refuses is raised as StorageError or DamagedFile, with the key in its text.
+moment finds the old bytes or the new. `update` replaces bytes on condition that they are still those that it read. A
+version (nanoseconds) travels with the bytes as the file's modification time. What the operating system refuses is
+raised as StorageError or DamagedFile, with the key in its text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
@@ -38,6 +39,17 @@ class Identity(NamedTuple):
     inode: int
 
 
+class Stored(NamedTuple):
+    """What a key holds."""
+
+    body: bytes
+    identity: Identity
+
+
+Change = Callable[[Stored | None], bytes | None]
+"""Computes the bytes to put from what a key holds (None: nothing); None leaves it as it is. May be called again."""
+
+
 class Storage(Protocol):
     """The calls by which the warehouse keeps bytes: in a `Folder`, or in a `warehouse.bucket.Bucket`."""
 
@@ -46,10 +58,11 @@ class Storage(Protocol):
         """A folder of this machine for what needs a disk: SQLite, Dagster's home, logs; a Folder's own root."""
 
     def get(self, key: str) -> bytes | None: ...
+    def read(self, key: str) -> Stored | None: ...
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None: ...
     def stat(self, key: str) -> Identity | None: ...
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None: ...
-    def touch(self, key: str, version: int) -> None: ...
+    def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool: ...
     def delete(self, key: str) -> None: ...
     def refresh(self, key: str) -> None: ...
     def move(self, key: str, target: str) -> None: ...
@@ -104,6 +117,16 @@ class Folder:
         try:
             with open(f"{self.root}/{checked_key(key)}", "rb", buffering=0) as file:
                 return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unreadable(key, error) from None
+
+    def read(self, key: str) -> Stored | None:
+        """The bytes and their identity, which belong together. Raises as `get` does."""
+        try:
+            with open(f"{self.root}/{checked_key(key)}", "rb", buffering=0) as file:
+                return Stored(file.read(), _identity(os.fstat(file.fileno())))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -180,12 +203,22 @@ class Folder:
             target.parent.mkdir(parents=True, exist_ok=True)
             scratch.replace(target)
 
-    def touch(self, key: str, version: int) -> None:
-        """Gives unchanged bytes a newer version. Raises StorageError."""
-        try:
-            os.utime(self.path(key), ns=(version, version))
-        except OSError as error:
-            raise _unwritable(key, error) from None
+    def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
+        """Puts what `change` makes of what a key holds, under a lock; whether it differed. Raises StorageError.
+
+        Bytes that the operating system does not let us read count as empty ones: `change` finds them damaged.
+        """
+        with self._locked(key):
+            try:
+                stored = self.read(key)
+            except DamagedFile:
+                identity = self.stat(key)
+                stored = None if identity is None else Stored(b"", identity)
+            body = change(stored)
+            if body is None or (stored is not None and stored.body == body):
+                return False
+            self.put(key, body, version, durable)
+            return True
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: nothing is kept of a folder."""
@@ -259,11 +292,11 @@ class Folder:
         """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""
         with ExitStack() as locks:
             for key in sorted(set(keys)):
-                locks.enter_context(self._lock(key, wait_s))
+                locks.enter_context(self._locked(key, wait_s))
             return locks.pop_all()
 
     @contextmanager
-    def _lock(self, key: str, wait_s: float) -> Iterator[None]:
+    def _locked(self, key: str, wait_s: float = LOCK_WAIT_S) -> Iterator[None]:
         with self._lock_file(key) as stream:
             deadline = time.monotonic() + wait_s
             while True:

@@ -104,14 +104,13 @@ def _facts() -> dict[str, records.ZoneRecord]:
     return {record.id: record for record in records.zones()}
 
 
-def publish(
-    storage: Storage, catalogue: Mapping[str, Any], snapshot: Mapping[str, Any] | None, zones: Mapping[str, ZoneParts]
-) -> None:
+def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, ZoneParts]) -> None:
     """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
 
-    To be called under the publishers' lock, after the snapshot was put.
+    To be called after the snapshot was put.
     """
     version = artefact.new_version()
+    snapshot = artefact.load(storage, layout.SNAPSHOT)
     if snapshot is None:
         for name in (layout.LIVE, layout.LIVE_HOURS, *map(layout.live_history, zones)):
             artefact.withdraw(storage, name, version)
@@ -122,12 +121,13 @@ def publish(
         "rounded": True,
         "simulated": catalogue["mode"] == "simulated",
     }
-    _put_collection(storage, catalogue, snapshot, head, zones, version)
-    hours = (artefact.load(storage, layout.LIVE_HOURS) or {"zones": {}})["zones"] | {
-        z: own.hours for z, own in zones.items()
-    }
-    ordered = {zone: hours[zone] for zone in ZONES if zone in hours}
-    artefact.put(storage, layout.LIVE_HOURS, artefact.encode({**head, "step": 3600, "zones": ordered}), version)
+    _put_collection(storage, catalogue, snapshot, head, zones)
+
+    def merge_hours(before: Any) -> Body:
+        hours = (before or {"zones": {}})["zones"] | {z: own.hours for z, own in zones.items()}
+        return {**head, "step": 3600, "zones": {zone: hours[zone] for zone in ZONES if zone in hours}}
+
+    artefact.update(storage, layout.LIVE_HOURS, merge_hours)
     for zone, own in zones.items():
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
@@ -144,14 +144,18 @@ def _put_collection(
     snapshot: Mapping[str, Any],
     head: Mapping[str, Any],
     zones: Mapping[str, ZoneParts],
-    version: int,
 ) -> None:
-    before = artefact.load(storage, layout.LIVE) or {"features": [], "flows": []}
-    bands = {f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]}
     own_bands = {zone: dict(own.bands) for zone, own in zones.items()}
-    bodies = {
-        z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {})) for z in _shapes()
-    }
-    flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
-    flows += [flow for own in zones.values() for flow in own.flows]
-    artefact.put(storage, layout.LIVE, collection(head, bodies, flows), version)
+
+    def merge(before: Any) -> bytes:
+        before = before or {"features": [], "flows": []}
+        bands = {f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]}
+        bodies = {
+            z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {}))
+            for z in _shapes()
+        }
+        flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
+        flows += [flow for own in zones.values() for flow in own.flows]
+        return collection(head, bodies, flows)
+
+    artefact.update(storage, layout.LIVE, merge)

@@ -3,8 +3,8 @@
 Their contents: see `assets.documents.bodies`.
 
 Every run of a feed calls it for the zones that it touched, a quarter-hour schedule for all. Publishers may run at once:
-a document is put only over an older version, and the snapshot is put together under a lock from what each zone's newest
-publisher said. It is put before the latests are, so that a kill in between never leaves it behind one of them.
+a document is put only over an older version. The snapshot is put before the latests are, so that a kill in between
+never leaves it behind one of them; a publisher that finds a newer latest then takes its part into the snapshot.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ from assets.documents import bodies, live
 from assets.documents.figures import ZoneFigures, figures
 from warehouse import artefact, catalogue, clock, layout
 from warehouse.bookkeeping import logged
-from warehouse.errors import DamagedFile, StorageError
+from warehouse.errors import StorageError
 from warehouse.storage import Storage
 from warehouse.zones import ZONES, zone
-
-_TURN = "snapshot"
-"""The lock under which snapshot and latests are put: one publisher at a time."""
 
 
 @dataclass(slots=True)
@@ -59,12 +56,15 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     for z, zf in kept.items():
         with _noted(done, f"latest of {z}"):
             latests[z] = None if zf.empty else bodies.latest(zf, now)
-    with _noted(done, layout.SNAPSHOT), storage.locked([_TURN]):
+    with _noted(done, layout.SNAPSHOT):
+        _put_snapshot(storage, described["zones"], latests, now, version, done)
+    for z, body in latests.items():
+        with _noted(done, layout.latest(z)):
+            _put(storage, layout.latest(z), body, version, done)
+    beaten = [z for z in latests if layout.latest(z) in done.newer]
+    if beaten:
         with _noted(done, layout.SNAPSHOT):
-            _put_snapshot(storage, described["zones"], latests, now, version, done)
-        for z, body in latests.items():
-            with _noted(done, layout.latest(z)):
-                _put(storage, layout.latest(z), body, version, done)
+            _take_newer(storage, described["zones"], beaten, now)
     for z, zf in kept.items():
         with _noted(done, layout.brief(z)):
             _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
@@ -85,10 +85,9 @@ def _publish_live(
     for z, zf in by_zone.items():
         with _noted(done, layout.live_history(z)):
             zones[z] = live.parts(storage, described, zf, now)
-    with _noted(done, layout.LIVE), storage.locked([_TURN]):
-        latests = {z: artefact.identity(storage, layout.latest(z)) for z in zones}
-        own = {z: zones[z] for z, latest in latests.items() if latest is None or latest.version <= version}
-        live.publish(storage, described, artefact.load(storage, layout.SNAPSHOT), own)
+    with _noted(done, layout.LIVE):
+        own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
+        live.publish(storage, described, own)
 
 
 @contextmanager
@@ -113,6 +112,11 @@ def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: i
     (done.put if artefact.put(storage, name, artefact.encode(body), version) else done.newer).append(name)
 
 
+def _is_newer(storage: Storage, z: str, version: int) -> bool:
+    """Whether a publisher that read later than `version` has put a zone's latest."""
+    return artefact.stands(storage, layout.latest(z), version + 1)
+
+
 def _put_snapshot(
     storage: Storage,
     zones: Mapping[str, Any],
@@ -121,30 +125,45 @@ def _put_snapshot(
     version: int,
     done: Published,
 ) -> None:
-    """Needs the publishers' lock. Other zones stay as the newest snapshot has them, which is as new as their latest."""
-    members = _published(storage)
-    for z, body in latests.items():
-        if not artefact.stands(storage, layout.latest(z), version):
+    """Other zones stay as they are in the snapshot, as do those whose latest is a newer publisher's."""
+
+    shown = False
+
+    def merge(before: Any) -> dict[str, Any]:
+        nonlocal shown
+        members = _members(storage, before)
+        for z, body in latests.items():
+            # A stamp from the future was given by a clock that has been set back since.
+            if now < members.get(z, {"updated": 0})["updated"] <= clock.now() or _is_newer(storage, z, version):
+                continue
             members.pop(z, None)
             if body is not None:
                 members[z] = bodies.member(body)
-    _put(
-        storage,
-        layout.SNAPSHOT,
-        bodies.snapshot(members, zones, now) if members else None,
-        artefact.new_version(),
-        done,
-    )
+        shown = bool(members)
+        return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
+
+    artefact.update(storage, layout.SNAPSHOT, merge)
+    (done.put if shown else done.withdrawn).append(layout.SNAPSHOT)
 
 
-def _published(storage: Storage) -> dict[str, Mapping[str, Any]]:
-    """The published member of each zone that has figures; from the latests where the snapshot is lost or damaged."""
-    try:
-        before = artefact.load(storage, layout.SNAPSHOT)
-        if before is not None:
-            return {z: member for z, member in before["zones"].items() if "valid_until" in member}
-    except DamagedFile:
-        pass  # made anew from the latests
+def _take_newer(storage: Storage, zones: Mapping[str, Any], beaten: Collection[str], now: int) -> None:
+    """Puts the latests that newer publishers have put into the snapshot."""
+
+    def merge(before: Any) -> dict[str, Any]:
+        members = _members(storage, before)
+        for z in beaten:
+            members.pop(z, None)
+            if (body := artefact.load(storage, layout.latest(z))) is not None:
+                members[z] = bodies.member(body)
+        return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
+
+    artefact.update(storage, layout.SNAPSHOT, merge)
+
+
+def _members(storage: Storage, before: Any) -> dict[str, Mapping[str, Any]]:
+    """The member of each zone that has figures in a snapshot; from the latests where it is lost or damaged."""
+    if before is not None:
+        return {z: member for z, member in before["zones"].items() if "valid_until" in member}
     members: dict[str, Mapping[str, Any]] = {}
     for z in ZONES:
         with logged(layout.latest(z)):

@@ -176,9 +176,9 @@ def test_every_brief_equals_its_recomputation(home, server):
     brief = artefact.load(storage, "brief/FR.json")
     right, metric = orjson.dumps(brief), next(iter(brief["context"]))
     brief["context"][metric]["p90"] += 0.01
-    artefact.replace(storage, layout.brief("FR"), orjson.dumps(brief))
+    artefact.update(storage, layout.brief("FR"), lambda _: brief)
     done = recompute(server, "FR", "GB")
-    artefact.replace(storage, layout.brief("FR"), right)
+    artefact.update(storage, layout.brief("FR"), lambda _: right)
     assert done.returncode == 1
     assert f"{metric} context.p90: published" in done.stdout
     assert "2 zones checked, 1 differ" in done.stdout

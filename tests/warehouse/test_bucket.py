@@ -173,8 +173,6 @@ def test_objects_of_other_tools_have_an_identity_too(bucket_place):
     assert identity.size == 3
     assert abs(identity.version - time.time_ns()) < 60e9
     assert storage.get("a") == b"one"
-    storage.touch("a", 5)
-    assert storage.stat("a") == Identity(5, 3, identity.inode)
 
 
 @pytest.mark.parametrize("fault", ["lost", "unanswered", "cut", "slow_down", "repeat"])
@@ -184,9 +182,7 @@ def test_a_bad_line_is_ridden_out(bucket_place, line, fault):
     line.plan = lambda number, _: fault if number % 2 else ""
     storage.put("a", b"zero", version=1)
     for number in range(4):
-        with storage.locked(["a"], wait_s=20):
-            seen = storage.get("a")
-            storage.put("a", seen + b"%d" % number, version=number)
+        storage.update("a", lambda stored, number=number: stored.body + b"%d" % number, version=number)
     assert storage.get("a") == b"zero0123"
     assert storage.stat("a").version == 3
     assert storage.keys("a/") == []
@@ -257,8 +253,7 @@ def test_racing_writers_lose_nothing(bucket_place):
 
     def work(storage):
         for _ in range(8):
-            with storage.locked(["count"], wait_s=60):
-                storage.put("count", b"%d" % (int(storage.get("count")) + 1))
+            storage.update("count", lambda stored: b"%d" % (int(stored.body) + 1))
 
     threads = [threading.Thread(target=work, args=(storage,)) for storage in writers]
     for thread in threads:

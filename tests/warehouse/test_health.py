@@ -133,7 +133,7 @@ def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -
         "data_until": 100,
         "quarantined": 0,
     }
-    artefact.replace(storage, layout.health("a"), artefact.encode({"source": "a", "feeds": [member]}))
+    artefact.update(storage, layout.health("a"), lambda _: {"source": "a", "feeds": [member]})
     (stored,) = health.load(storage, "a")
     assert (stored.until("price"), stored.until("demand"), stored.whole_until) == (100, 100, 100)
     health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=300, reached={"price": 300, "demand": 0})])

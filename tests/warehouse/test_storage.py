@@ -61,13 +61,29 @@ def test_put_get_stat_keys_delete(storage):
     assert storage.keys("a/") == ["a/c/d.json"]
 
 
-def test_a_new_put_is_a_new_identity_and_a_touch_a_newer_version(storage):
+def test_a_new_put_is_a_new_identity(storage):
     storage.put("k", b"same", version=10)
     first = storage.stat("k")
-    storage.touch("k", 20)
-    assert storage.stat("k") == first._replace(version=20)
+    assert storage.read("k") == (b"same", first)
     storage.put("k", b"same", version=20)
-    assert storage.stat("k") != first._replace(version=20)
+    assert storage.stat("k") != first
+
+
+def test_an_update_puts_what_it_makes_of_what_lies_there(storage):
+    seen = []
+
+    def add(stored):
+        seen.append(stored and stored.body)
+        return b"one" if stored is None else stored.body + b" two"
+
+    assert storage.update("k", add, version=10)
+    assert storage.update("k", add)
+    assert storage.get("k") == b"one two"
+    assert seen == [None, b"one"]
+    before = storage.stat("k")
+    assert not storage.update("k", lambda stored: None)
+    assert not storage.update("k", lambda stored: stored.body)
+    assert storage.stat("k") == before
 
 
 @pytest.mark.parametrize("key", ["/etc/passwd", "../x", "a/../../x", "a\0b"])
