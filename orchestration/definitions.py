@@ -25,11 +25,11 @@ from assets.plants_review import plants_review
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
+from orchestration.alerts import alerts
 from orchestration.resource import Warehouse
 from orchestration.resources import kept_mode
 from orchestration.retention import retention, retention_schedule
 from orchestration.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
-from orchestration.sensors import outages
 from orchestration.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
 from orchestration.settings import PipelineSettings
 from orchestration.webhook_sensor import JOB, webhook_sensor
@@ -67,7 +67,7 @@ def build() -> dg.Definitions:
         assets=assets,
         jobs=[*jobs, _after_fill(marts), retention],
         schedules=[*schedules, retention_schedule],
-        sensors=[outages, webhook_sensor(next(job for job in jobs if job.name == JOB)), automation()],
+        sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == JOB)), automation()],
         resources={
             "warehouse": Warehouse(home=str(settings.home), feeds=mode),
             "duckdb": scratch_database(settings.home.local),

@@ -1,4 +1,4 @@
-"""Ends runs in Dagster whose processes are told to end, or have ended: `python -m orchestration.end_runs cancel|fail`.
+"""End runs in Dagster before or after their processes end: `python -m orchestration.end_runs cancel|fail`.
 
 Dagster learns of a run's end from its process, or from the code server that started it. Where both are gone the run
 would count as started for hours. No `from __future__ import annotations`, as in every file that knows Dagster.
@@ -17,7 +17,7 @@ _STARTED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
 
 
 def fail_started(instance: dg.DagsterInstance) -> int:
-    """Fails every run that counts as started; Dagster tries it again once. To be called where none can be alive."""
+    """Fail every run that counts as started; Dagster retries it once. Call it where none of them can be alive."""
     canceling = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELING]))
     for run in canceling:
         instance.report_run_canceled(run)
@@ -28,9 +28,9 @@ def fail_started(instance: dg.DagsterInstance) -> int:
 
 
 def cancel_started(instance: dg.DagsterInstance) -> int:
-    """Marks the runs under way as being canceled, before their processes are told to end.
+    """Mark the runs under way as being canceled, before their processes are stopped.
 
-    A run of a backfill is not: it fails, and is tried again after the next start, or its days would be left out.
+    A backfill's runs are left: they fail at the next start and are retried, or their days would be left out.
     """
     started = [run for run in instance.get_runs(dg.RunsFilter(statuses=_STARTED)) if BACKFILL not in run.tags]
     for run in started:
@@ -38,8 +38,14 @@ def cancel_started(instance: dg.DagsterInstance) -> int:
     return len(started)
 
 
+def end(how: str) -> None:
+    """`cancel` or `fail` the runs of this environment's Dagster. Runs in containers of their own go on."""
+    settings = PipelineSettings.from_environ(os.environ)
+    instance = None if settings.run_image else recording.instance(settings.home.local)
+    if instance is not None:
+        with instance:
+            cancel_started(instance) if how == "cancel" else fail_started(instance)
+
+
 if __name__ == "__main__":
-    opened = recording.instance(PipelineSettings.from_environ(os.environ).home.local)
-    if opened is not None:
-        with opened:
-            cancel_started(opened) if sys.argv[1] == "cancel" else fail_started(opened)
+    end(sys.argv[1])

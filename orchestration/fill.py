@@ -49,5 +49,8 @@ def _fill(days: int, recordings: Path | None) -> None:
     recording.materialise_the_rest(instance)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # by `emds up`, while none of its servers runs
+    from orchestration import end_runs
+
+    end_runs.end("fail")
     run(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from api.settings import Settings
-from orchestration import ports
 from orchestration.resources import open_context
 from warehouse import catalogue, clock, home
 from warehouse.errors import StorageError
@@ -75,12 +76,24 @@ def advise_proxy(host: str, port: int) -> None:
         )
 
 
+def require_free(port: int, option: str = "--port", host: str = "0.0.0.0") -> None:  # noqa: S104  as servers listen
+    """Raise StorageError for a port that is taken, or not this user's to take; `option` chooses another."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):  # the server itself names a host that is wrong
+                raise StorageError(f"port {port} is taken ({error.strerror}): choose another with {option}") from None
+
+
 def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
     """Become the server; return only by an exception. Raise MarketError where it cannot start."""
     check_settings()
     if server == "granian" and not find_spec("granian"):
         raise StorageError("granian is not installed: pip install 'emds[granian]'")
-    ports.require_free(port)
+    require_free(port)
     prepare()
     argv = command(port, host, server)
     advise_proxy(host, port)

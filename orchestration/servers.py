@@ -1,4 +1,4 @@
-"""Runs servers as child processes: one that ends is started again with back-off, and none takes another down."""
+"""Run servers as child processes that end together: with this process, and with the first of them that ends."""
 
 from __future__ import annotations
 
@@ -7,39 +7,37 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from warehouse.bookkeeping import logged
+from warehouse.errors import StorageError
 
-STEADY_S = 60.0
-"""A server that ran so long starts its back-off anew."""
-LONGEST_WAIT_S = 60.0
 MOST_LOG_BYTES = 10_000_000
-PATIENCE_S = 15.0
+STOP_WITHIN_S = 15.0
+"""What has not ended so long after SIGTERM is killed."""
 _LIBC = ctypes.CDLL(None)
 _PARENT_DEATH_SIGNAL = 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Server:
-    """A command line that is to run for ever, and its process. Times are of `time.monotonic`."""
+    """A running server. `log`: the file of its output; None for standard output."""
 
     name: str
-    argv: Sequence[str]
-    log: Path | None
     process: subprocess.Popen[bytes]
-    started_at: float
-    deaths: int = 0
-    """In a row, each soon after its start."""
-    restart_at: float | None = None
-    """None while it runs."""
+    log: Path | None
+
+    def last_lines(self) -> str:
+        """Return the end of its log; empty where it has none."""
+        if self.log is None:
+            return ""
+        return f"\n-- {self.log}\n{self.log.read_bytes()[-2000:].decode(errors='replace').rstrip()}"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Servers:
     """The servers of one `emds up`. `logs`: a folder for a log each; None for standard output."""
 
@@ -48,82 +46,53 @@ class Servers:
     running: list[Server] = field(default_factory=list)
 
     def start(self, name: str, argv: Sequence[str]) -> Server:
-        """Starts a server."""
-        log = None if self.logs is None else self.logs / f"{name}.log"
-        server = Server(name, argv, log, self._spawn(argv, log), time.monotonic())
+        """Start a server in a process group of its own: Ctrl-C reaches us first, and we stop its children too."""
+        log = stream = None
+        if self.logs is not None:
+            self.logs.mkdir(parents=True, exist_ok=True)
+            log = self.logs / f"{name}.log"
+            stream = log.open("ab")
+        process = subprocess.Popen(
+            argv, cwd=self.folder, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=end_with_parent
+        )
+        if stream is not None:
+            stream.close()
+        server = Server(name, process, log)
         self.running.append(server)
         return server
 
-    def tend(self) -> None:
-        """Starts again what has ended, once its wait is over, and bounds the logs. To be called every moment."""
-        now = time.monotonic()
+    def require_all(self) -> None:
+        """Raise StorageError with the last lines of a server that has ended. Also bounds the logs: call it often."""
         for server in self.running:
-            if server.restart_at is None and server.process.poll() is not None:
-                _signal(server, signal.SIGKILL)  # a worker that holds the port would keep the next one from starting
-                server.deaths = 1 if now - server.started_at >= STEADY_S else server.deaths + 1
-                wait = min(LONGEST_WAIT_S, 2.0 ** min(server.deaths - 1, 10))
-                server.restart_at = now + wait
-                code = server.process.returncode
-                sys.stderr.write(f"{tail(server)}emds: {server.name} ended ({code}); started again in {wait:.0f} s\n")
-            elif server.restart_at is not None and now >= server.restart_at:
-                server.restart_at = now + LONGEST_WAIT_S
-                with logged(f"start of {server.name}"):
-                    server.process, server.started_at = self._spawn(server.argv, server.log), now
-                    server.restart_at = None
+            if server.process.poll() is not None:
+                raise StorageError(f"{server.name} ended ({server.process.returncode}){server.last_lines()}")
             with logged("logs"):
                 if server.log and server.log.stat().st_size > MOST_LOG_BYTES:
                     shutil.copyfile(server.log, server.log.with_suffix(".log.1"))
-                    os.truncate(server.log, 0)  # the server holds it open, and appends
+                    os.truncate(server.log, 0)  # the server has it open, and appends
 
     def stop(self, *names: str) -> None:
-        """Terminates the process groups of these servers (all by default), and kills what is left after a while."""
+        """End the process groups of these servers (all by default): SIGTERM, and SIGKILL for what is left."""
         chosen = [server for server in self.running if not names or server.name in names]
-        for number, patience in ((signal.SIGTERM, PATIENCE_S), (signal.SIGKILL, 5.0)):
-            for server in chosen:
-                _signal(server, number)
-            deadline = time.monotonic() + patience
-            while time.monotonic() < deadline and any(_lives(server) for server in chosen):
+        for number, wait_s in ((signal.SIGTERM, STOP_WITHIN_S), (signal.SIGKILL, 5.0)):
+            deadline = time.monotonic() + wait_s
+            groups = [server for server in chosen if _signal(server, number)]
+            while groups and time.monotonic() < deadline:
                 time.sleep(0.1)
-
-    def _spawn(self, argv: Sequence[str], log: Path | None) -> subprocess.Popen[bytes]:
-        """In a group of its own: Ctrl-C reaches us first, and each server is stopped with what it started."""
-        if log is not None:
-            log.parent.mkdir(parents=True, exist_ok=True)
-        stream = None if log is None else log.open("ab")
-        try:
-            return subprocess.Popen(
-                argv, cwd=self.folder, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=end_with_parent
-            )
-        finally:
-            if stream is not None:
-                stream.close()
-
-
-def tail(server: Server) -> str:
-    """The last lines of a server's log; empty where it has none."""
-    if server.log is None or not server.log.exists():
-        return ""
-    return f"-- {server.log}\n{server.log.read_bytes()[-2000:].decode(errors='replace').rstrip()}\n"
+                groups = [server for server in groups if _signal(server, 0)]
 
 
 def end_with_parent() -> None:
-    """In a child, on Linux: SIGTERM comes when the process that started it ends, however that ends."""
+    """Have the kernel send SIGTERM to this child when its parent ends, however that ends (Linux)."""
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def _signal(server: Server, number: int) -> None:
+def _signal(server: Server, number: int) -> bool:
+    """Signal a server's process group; return whether any process of it lives. 0 only asks."""
+    server.process.poll()  # a zombie would count as alive
     try:
         os.killpg(server.process.pid, number)
-    except ProcessLookupError:
-        return
-
-
-def _lives(server: Server) -> bool:
-    """Whether any process of a server's group lives: its runs end after it."""
-    server.process.poll()
-    try:
-        os.killpg(server.process.pid, 0)
     except (ProcessLookupError, PermissionError):
         return False
     return True

@@ -1,13 +1,9 @@
-"""Every way to end `emds up` leaves no process behind, and a server that ends is restarted.
-
-Stand-ins for its servers.
-"""
+"""Every way to end `emds up` leaves no process behind; it ends with the first server that ends. Stand-in servers."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import ports, servers, up
+from orchestration import servers, up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
-from warehouse.errors import StorageError
 
 pytestmark = pytest.mark.slow
 
@@ -31,6 +26,7 @@ class Reply(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.send_response(201); self.end_headers(); self.wfile.write(json.dumps({"api_key": "emds_test"}).encode())
     def log_message(self, *args): pass
+print("its last line", flush=True)
 server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Reply)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 open(sys.argv[2], "w").write(str(child.pid))
@@ -39,7 +35,7 @@ server.serve_forever()
 """A server with a child of its own, as gunicorn and Dagster have."""
 PROGRAM = """
 import sys
-from orchestration import serve, up
+from orchestration import cli, serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 up._fill = lambda days, recordings: None
 serve.command = lambda port, host: [sys.executable, "-c", server, str(port), f"{folder}/api"]
@@ -47,7 +43,7 @@ up.dagster_commands = lambda code, port: {
     "webserver": [sys.executable, "-c", server, str(port), f"{folder}/ui"],
     "daemon": [sys.executable, "-c", "import time; print('the daemon', flush=True); time.sleep(600)"],
 }
-sys.exit(up.up(api, "127.0.0.1", ui, 1, None))
+sys.exit(cli.main(["up", "--port", str(api), "--ui-port", str(ui)]))
 """
 
 
@@ -117,62 +113,15 @@ def server_of(folder: Path, name: str) -> int:
     return int(Path(f"/proc/{(folder / name).read_text()}/stat").read_text().split()[3])
 
 
-def until_restarted(folder: Path, name: str, before: str) -> None:
-    ends = time.monotonic() + 30
-    while (folder / name).read_text() in ("", before):
-        assert time.monotonic() < ends, f"{name} was not restarted"
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("name", ["ui", "api"])
-def test_a_server_that_ends_is_restarted_and_takes_none_along(
-    running: subprocess.Popen[str], tmp_path: Path, name: str
-) -> None:
+def test_a_server_that_ends_ends_all(running: subprocess.Popen[str], tmp_path: Path, name: str) -> None:
     until_up(running)
-    other = "api" if name == "ui" else "ui"
-    before, untouched = (tmp_path / name).read_text(), (tmp_path / other).read_text()
     os.kill(server_of(tmp_path, name), signal.SIGKILL)
-    until_restarted(tmp_path, name, before)
-    assert patient(lambda: not _runs(int(before))), "what it had started is ended too"
-    assert (tmp_path / other).read_text() == untouched
-    assert alive(tmp_path, "api", "ui") == ["api", "ui"]
-    running.send_signal(signal.SIGINT)
-    assert running.wait(30) == 0
+    assert running.wait(30) == 1
     assert all_end(tmp_path, "api", "ui")
-    errors = running.stderr.read() if running.stderr else ""
     server = "webserver" if name == "ui" else "api"
-    assert f"emds: {server} ended (-9); started again in 1 s" in errors
-
-
-def test_fast_deaths_back_off(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    supervised = servers.Servers(tmp_path, None)
-    server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
-    for wait in (1, 2, 4, 8):
-        server.process.wait(30)
-        before = time.monotonic()
-        supervised.tend()
-        assert server.restart_at is not None
-        assert before + wait <= server.restart_at <= time.monotonic() + wait
-        server.restart_at = 0.0
-        supervised.tend()
-    supervised.running[0].process.wait(30)
-    assert capfd.readouterr().err.count("emds: daemon ended (3); started again in") == 4
-    server.started_at -= servers.STEADY_S
-    supervised.tend()
-    assert server.deaths == 1, "it had run for long"
-
-
-def test_a_server_that_cannot_be_started_again_is_tried_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    supervised = servers.Servers(tmp_path, None)
-    server = supervised.start("daemon", [sys.executable, "-c", "raise SystemExit(3)"])
-    server.process.wait(30)
-    supervised.tend()
-    server.restart_at, server.argv = 0.0, ["/no/such/program"]
-    supervised.tend()
-    assert server.restart_at > time.monotonic() + 50
-    assert "start of daemon: FileNotFoundError" in caplog.text
+    assert running.stderr
+    assert running.stderr.read().endswith(f"emds: {server} ended (-9)\n")
 
 
 def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
@@ -195,11 +144,10 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
             assert f"logs:    {tmp_path}/logs" in shown
             assert "curl -H 'Authorization: Bearer emds_test'" in shown
             os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
-            while "webserver ended (-9)" not in shown:
+            last_lines = f"emds: webserver ended (-9)\r\n-- {tmp_path}/logs/webserver.log\r\nits last line\r\n"
+            while last_lines not in shown:
                 shown += os.read(screen, 1000).decode()
-            assert f"-- {tmp_path}/logs/webserver.log" in shown, "what it said last is shown when it ends"
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(30) == 1
         finally:
             process.terminate()
             os.close(screen)
@@ -212,19 +160,11 @@ def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monke
     assert server.log
     with server.log.open("ab", buffering=0) as stream:
         stream.write(b"a" * 90)
-        supervised.tend()
+        supervised.require_all()
         stream.write(b"b" * 90)
-        supervised.tend()
+        supervised.require_all()
         stream.write(b"c")
     supervised.stop()
     assert server.log.read_bytes() == b"c"
     assert server.log.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
-    assert servers.tail(server) == f"-- {server.log}\nc\n"
-
-
-def test_a_taken_port_is_told_before_anything_starts() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        with pytest.raises(StorageError, match="choose another with --port"):
-            ports.require_free(taken.getsockname()[1], "--port or --ui-port")
+    assert server.last_lines() == f"\n-- {server.log}\nc"

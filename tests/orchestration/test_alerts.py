@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration import sensors
+from orchestration import alerts
 from orchestration.resources import open_context
 from warehouse import clock, health
 from warehouse.errors import UNKNOWN_MEMBER
@@ -52,7 +52,7 @@ class Watch:
     def __init__(self, home: Path) -> None:
         self.pipeline = open_context({"EMDS_HOME": str(home), "EMDS_RAW_DAYS": "7"})
         self.instance = dg.DagsterInstance.ephemeral()
-        self.since = time.time()
+        self.outages = alerts.Outages(time.time(), {})
 
     def run(self, step: dg.OpDefinition, name: str = "caiso_every_1h") -> None:
         @dg.job(name=name, tags={"source": "caiso", "dagster/asset_partition_range_start": "2026-01-01"})
@@ -63,8 +63,7 @@ class Watch:
         self.look()
 
     def look(self) -> None:
-        since, self.since = self.since, time.time()
-        sensors.look(self.instance, self.pipeline, os.environ["EMDS_ALERT_WEBHOOK"], since)
+        alerts.look(self.instance, self.pipeline, os.environ["EMDS_ALERT_WEBHOOK"], self.outages)
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def test_without_a_webhook_nobody_is_told(
 ) -> None:
     monkeypatch.delenv("EMDS_ALERT_WEBHOOK")
     with dg.build_sensor_context(instance=watch.instance, resources={"warehouse": watch.pipeline}) as context:
-        assert "not set" in str(sensors.outages(context).skip_message)
+        assert "not set" in str(alerts.alerts(context).skip_message)
     assert heard == []
 
 
@@ -134,7 +133,30 @@ def test_an_outage_that_could_not_be_told_is_told_at_the_next_failure(
         patch.setenv("EMDS_ALERT_WEBHOOK", "http://127.0.0.1:9/nobody")
         with pytest.raises(OSError, match="refused"):
             watch.run(silent)
-    watch.run(silent)
+    watch.look()
+    watch.look()
+    assert [m["event"] for m in heard] == ["outage"]
+
+
+def test_the_sensor_keeps_what_it_reported_in_its_cursor_and_no_token(
+    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tick(cursor: str) -> tuple[str, str]:
+        resources = {"warehouse": watch.pipeline}
+        with dg.build_sensor_context(instance=watch.instance, cursor=cursor, resources=resources) as context:
+            return str(alerts.alerts(context).skip_message), str(context.cursor)
+
+    _, cursor = tick("")
+    with monkeypatch.context() as patch:
+        patch.setenv("EMDS_ALERT_WEBHOOK", "http://127.0.0.1:9/s3cret")
+        with pytest.raises(OSError, match="refused"):
+            watch.run(changed)
+        message, cursor = tick(cursor)
+        assert "did not take a message" in message
+        assert "s3cret" not in message
+    for expected in ("1 messages sent", "0 messages sent"):
+        message, cursor = tick(cursor)
+        assert message == expected
     assert [m["event"] for m in heard] == ["outage"]
 
 
