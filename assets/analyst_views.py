@@ -12,14 +12,14 @@ from pathlib import Path
 from assets.sources import sources as all_sources
 from warehouse import layout
 from warehouse.clock import RESOLUTIONS
-from warehouse.market import Metric
+from warehouse.metrics import BY_FUEL, METRICS, Metric
 from warehouse.zones import ZONES
 
 _COLUMNS = {
     "zone": "Bidding zone, balancing authority or region; see `zones`",
-    "metric": "price, price_day_ahead, demand, interchange, generation, carbon_intensity or capacity",
+    "metric": f"{', '.join([*METRICS][:-1])} or {[*METRICS][-1]}",
     "month": "UTC month of the file, as 2026-03: a filter on it opens that file alone",
-    "fuel": "Of generation and capacity",
+    "fuel": f"Of {' and '.join(metric for metric in METRICS if metric in BY_FUEL)}",
     "counterparty": "The zone across the border; null for the net of the zone",
     "link": "The tie; null for a border or a net",
     "ts": "Start of the interval, Unix seconds UTC",

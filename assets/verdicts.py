@@ -20,7 +20,8 @@ from assets.ingest.reports import window_of
 from warehouse import clock, coverage, layout, quality
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.market import Feed, Metric, Source
+from warehouse.market import Feed, Source
+from warehouse.metrics import Agreement, define
 from warehouse.schema import SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import Floats, Ints
@@ -29,15 +30,7 @@ BELIEVED, COMPLETE, STEADY, AGREES = "believed", "complete", "steady", "agrees"
 NOTHING_READ = "no row of this day is held, though some are due"
 NOTHING_DUE = "nothing of this day is due yet"
 
-TOLERANCE: dict[str, tuple[float, float]] = {
-    Metric.PRICE: (0.02, 1.0),
-    Metric.PRICE_DAY_AHEAD: (0.005, 0.05),
-    Metric.DEMAND: (0.06, 150.0),
-    Metric.INTERCHANGE: (0.15, 300.0),
-}
-"""By metric the mean absolute difference of hourly means that two feeds may have: a share of the mean, and at least so
-much (currency/MWh, MW). Publishers define demand and interchange a little differently (losses, pumping, small ties)."""
-AUCTION, ONE_AUCTION = "day-ahead auction", (0.0, 0.005)
+AUCTION, ONE_AUCTION = "day-ahead auction", Agreement(0.0, 0.005)
 """How the hub of a feed of Europe's auction is called; two such feeds state one price each, equal to the cent."""
 GRAVE = 4.0
 """So many tolerances apart the two cannot both be right: an error, not a warning."""
@@ -84,7 +77,7 @@ def _shared(feed: Feed, other: Feed) -> tuple[tuple[str, str], ...]:
     return tuple(
         (zone, metric.value)
         for metric in feed.metrics
-        if metric in TOLERANCE and metric in other.metrics
+        if define(metric).agreement is not None and metric in other.metrics
         for zone in feed.zones
         if zone in other.zones
     )
@@ -226,13 +219,14 @@ def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_fe
     ours = _hourly(own, window)
     for series, theirs in _hourly(others, window).items():
         common = sorted(theirs.keys() & ours.get(series, {}).keys())
-        if not common:
+        one_auction = feed.hub.startswith(AUCTION) and other_feed.hub.startswith(AUCTION)
+        tolerance = ONE_AUCTION if one_auction else define(series[1]).agreement
+        if not common or tolerance is None:
             continue
         mine = np.array([ours[series][hour] for hour in common])
         other = np.array([theirs[hour] for hour in common])
-        one_auction = feed.hub.startswith(AUCTION) and other_feed.hub.startswith(AUCTION)
-        share, least = ONE_AUCTION if one_auction else TOLERANCE[series[1]]
-        apart, allowed = float(np.abs(mine - other).mean()), max(share * float(np.abs(other).mean()), least)
+        apart = float(np.abs(mine - other).mean())
+        allowed = max(tolerance.share * float(np.abs(other).mean()), tolerance.amount)
         hours += len(common)
         if apart > allowed:
             grave |= apart > GRAVE * allowed
@@ -292,7 +286,7 @@ def _hourly(rows: HeldRows, window: Window) -> dict[tuple[str, str, str], dict[i
     hourly: dict[tuple[str, str, str], dict[int, float]] = {}
     for key, ts, values in rows.within(window):
         step = RESOLUTIONS[key.resolution]
-        if key.metric not in TOLERANCE or key.counterparty or key.link or step > HOUR:
+        if define(key.metric).agreement is None or key.counterparty or key.link or step > HOUR:
             continue
         hours, position, counts = np.unique(ts // HOUR, return_inverse=True, return_counts=True)
         means = np.bincount(position, weights=values) / counts

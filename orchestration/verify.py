@@ -27,7 +27,7 @@ from warehouse import (
 )
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.market import Metric
+from warehouse.metrics import YEARLY
 from warehouse.storage import Storage
 from warehouse.versions import Versions
 
@@ -150,7 +150,7 @@ def _month(storage: Storage, key: str) -> None:
         raise DamagedFile(key, "rows outside its month")
     if not np.array_equal(versions.order(), np.arange(len(versions))):
         raise DamagedFile(key, "rows out of order")
-    if not is_history and metric != Metric.CAPACITY and (count := _overlaps(versions)):
+    if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
         raise StorageError(f"{count} rows overlap the one before")
 
 

@@ -19,7 +19,7 @@ FILES = sorted(
     path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if not path.is_relative_to(CLIENTS)
 )
 
-BASICS = {"warehouse.market", "warehouse.clock", "warehouse.schema", "warehouse.errors"}
+BASICS = {"warehouse.market", "warehouse.metrics", "warehouse.clock", "warehouse.schema", "warehouse.errors"}
 """What every parser may know of the warehouse."""
 ALLOWED: dict[str, set[str]] = {
     "warehouse": {"warehouse"},

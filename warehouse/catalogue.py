@@ -15,7 +15,8 @@ from warehouse import artefact, layout, lost_months, monthfile, series
 from warehouse.bookkeeping import logged
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
-from warehouse.market import Feed, Metric, Source
+from warehouse.market import Feed, Source
+from warehouse.metrics import METRICS, Metric
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
@@ -226,7 +227,7 @@ def _entry(
     zone = ZONES[zone_id]
     price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
     return {
-        "unit": _unit(zone_id, metric),
+        "unit": METRICS[metric].unit(zone),
         "resolution": carrying[0].resolution if carrying else None,
         "market": price,
         "hub": next((f.hub for f in carrying if f.hub), ""),
@@ -254,14 +255,6 @@ def _entry(
 
 def _least(words: list[str]) -> str:
     return next((w for w in ("no", "unclear", "yes") if w in words), "no")
-
-
-def _unit(zone_id: str, metric: Metric) -> str:
-    if metric in (Metric.PRICE, Metric.PRICE_DAY_AHEAD):
-        return f"{ZONES[zone_id].currency}/MWh"
-    if metric is Metric.CARBON_INTENSITY:
-        return "gCO2/kWh"
-    return "%" if metric is Metric.GENERATION and zone_id == "GB" else "MW"
 
 
 def _licence(carriers: list[Source], mode: str) -> str:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse.clock import DAY, HOUR, Window, iso
-from warehouse.market import Metric
-from warehouse.ranges import PEAK_MW
+from warehouse.metrics import Tolerance, define
 from warehouse.versions import Flags, Floats, Ints
+from warehouse.zones import ZONES
 
 REFERENCE_DAYS = 14
 _LEAST_DAYS = 5
@@ -32,26 +32,10 @@ _RESTATED = 1.6
 """An interval restated by more than this factor is no revision."""
 
 
-class Tolerance(NamedTuple):
-    """How far a day's level may lie from those of the days before: a multiple of their spread, at least a share
-    of their usual size and an amount in the series' own unit."""
-
-    spreads: float
-    share: float
-    amount: float
-
-
 def tolerance(metric: str, zone: str) -> Tolerance | None:
-    """None for metrics that are not compared: a plant fleet has no days."""
-    peak = PEAK_MW[zone]
-    return {
-        Metric.DEMAND: Tolerance(5, 0.07, 0.01 * peak),
-        Metric.INTERCHANGE: Tolerance(5, 0.15, 0.015 * peak),
-        Metric.GENERATION: Tolerance(5, 0.10, 0.01 * peak),
-        Metric.PRICE: Tolerance(8, 0.25, 5.0),
-        Metric.PRICE_DAY_AHEAD: Tolerance(8, 0.25, 5.0),
-        Metric.CARBON_INTENSITY: Tolerance(5, 0.20, 15.0),
-    }.get(Metric(metric))
+    """Return how far a zone's metric may move; None where days are not compared."""
+    level = define(metric).level
+    return None if level is None else level(ZONES[zone])
 
 
 class Hourly(NamedTuple):

@@ -6,7 +6,7 @@ OpenAPI's enums and the docs follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from enum import StrEnum
@@ -14,21 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 from warehouse.clock import MarketDay, Window, zone_of
 from warehouse.errors import OutOfReach
+from warehouse.metrics import Limits
+from warehouse.metrics import Metric as Metric
 
 if TYPE_CHECKING:
     from warehouse.schema import Rows
-
-
-class Metric(StrEnum):
-    """What a series measures. `price_day_ahead` is stored apart and served as `price?market=day_ahead`."""
-
-    PRICE = "price"
-    PRICE_DAY_AHEAD = "price_day_ahead"
-    DEMAND = "demand"
-    INTERCHANGE = "interchange"
-    GENERATION = "generation"
-    CARBON_INTENSITY = "carbon_intensity"
-    CAPACITY = "capacity"
 
 
 class Fuel(StrEnum):
@@ -67,10 +57,17 @@ class Zone:
     """The metrics that the zone publishes; never `price_day_ahead`."""
     headline: str
     """What `price` is here, in words: the hub or region, and the market."""
+    peak_mw: float
+    """The highest demand ever published, roughly: bounds and tolerances are shares of it."""
+    price_limits: Mapping[str, Limits]
+    """By currency: the market's floor and cap, with room."""
     day_ahead: str = ""
     """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
     day_ahead_metric: Metric | None = None
     """The stored series behind `market=day_ahead`: its own in the US, the headline's in Europe, none in GB and AU."""
+    least_demand: float = 0.01
+    """The lowest demand that can be a reading, as a share of the peak: next to nothing is a missing one spelt 0."""
+    generation_unit: str = "MW"
 
 
 @dataclass(frozen=True, slots=True)

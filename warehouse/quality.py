@@ -18,14 +18,17 @@ import orjson
 from warehouse import coverage
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.coverage import Pair
-from warehouse.market import Feed, Metric
-from warehouse.ranges import FROZEN_HOURS, FROZEN_READINGS, largest_step, physical
+from warehouse.market import Feed
+from warehouse.metrics import define
 from warehouse.schema import Member, Readings, Rows, SeriesKey
 from warehouse.versions import Flags, Floats, Ints
+from warehouse.zones import ZONES
 
 ANY_TIME = Window(0, LAST_INSTANT)
 AHEAD_OF_THE_CLOCK = 15 * 60
 """Seconds after an answer in which a measured interval may begin: dispatch targets and publishers' clocks run ahead."""
+FROZEN_READINGS = 8
+"""The fewest equal readings that count as frozen: three hourly ones prove nothing."""
 STRAY_DAYS = 35
 """An answer may hold the whole month of a day that it was asked for, and the days around that month."""
 
@@ -91,7 +94,7 @@ def _ahead(feed: Feed, metric: str) -> int:
     """Seconds after an answer before which its rows begin."""
     if feed.yearly:
         return 366 * DAY
-    if feed.ahead_days or metric == Metric.PRICE_DAY_AHEAD:
+    if feed.ahead_days or define(metric).ahead:
         return (feed.ahead_days + 1) * DAY
     return AHEAD_OF_THE_CLOCK + 1
 
@@ -161,7 +164,7 @@ def _part(key: SeriesKey, readings: Readings, possible: Window, kept: Rows, asid
 
 def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible: Window) -> list[_Fault]:
     """Each reading that cannot be believed, under the first reason that holds."""
-    low, high = physical(key.metric, key.zone, key.unit, key.fuel)
+    low, high = define(key.metric).limits(ZONES[key.zone], key.unit, key.fuel)
     elsewhen = (ts < possible.start) | (ts >= possible.end)
     outside = ((values < low) | (values > high)) & ~elsewhen
     good = ~elsewhen & ~outside
@@ -223,7 +226,7 @@ def _oddities(key: SeriesKey, readings: Readings) -> list[Finding]:
 
 def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
     """The longest run of one repeated value other than 0, where it is longer than its metric ever stands still."""
-    hours = FROZEN_HOURS.get(key.metric)
+    hours = define(key.metric).frozen_hours
     if hours is None:
         return []
     starts = np.flatnonzero(np.concatenate([[True], np.diff(values) != 0]))
@@ -239,9 +242,10 @@ def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
 
 def _jumps(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
     """Steps between neighbouring readings that a person should look at."""
-    bound = largest_step(key.metric, key.zone)
-    if bound is None:
+    largest_step = define(key.metric).largest_step
+    if largest_step is None:
         return []
+    bound = largest_step(ZONES[key.zone])
     steps = np.diff(values)
     jumps = np.flatnonzero((np.abs(steps) > bound) & (np.diff(ts) <= HOUR))
     if not len(jumps):

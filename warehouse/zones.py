@@ -1,13 +1,22 @@
-"""The 25 zones of the specification: ids, names, clocks, currencies, and the metrics that each publishes."""
+"""The 25 zones of the specification: ids, names, clocks, currencies, sizes, and the metrics that each publishes."""
 
 from __future__ import annotations
 
 from warehouse.errors import UnknownZone
-from warehouse.market import Metric, Zone
+from warehouse.market import Zone
+from warehouse.metrics import Limits, Metric
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
 _CAPACITY = frozenset({Metric.CAPACITY})
 _GB = frozenset({Metric.GENERATION, Metric.CARBON_INTENSITY})
+_USD = {"USD": Limits(-2_500, 15_000)}
+"""ERCOT's cap stood at 9000."""
+_AUD = {"AUD": Limits(-1_100, 40_000)}
+"""AEMO's cap rises every July."""
+_EUR = {"EUR": Limits(-1_000, 10_000)}
+"""SDAC's floor is -500."""
+_PLN = {"PLN": Limits(-4_500, 45_000)}
+"""Polish prices of 2017 to 2019."""
 
 
 def _us(
@@ -16,6 +25,7 @@ def _us(
     tz: str,
     market_tz: str,
     hub: str,
+    peak_mw: float,
     step: str = "5-minute",
     extra: frozenset[Metric] = frozenset(),
 ) -> Zone:
@@ -27,6 +37,8 @@ def _us(
         "USD",
         _ALL | extra,
         f"real-time {step} LMP at {hub}",
+        peak_mw,
+        _USD,
         f"day-ahead hourly LMP at {hub}",
         Metric.PRICE_DAY_AHEAD,
     )
@@ -36,8 +48,10 @@ def _eu(
     zone: str,
     name: str,
     tz: str,
+    peak_mw: float,
     extra: frozenset[Metric] = _CAPACITY,
     auction: str = "day-ahead auction (SDAC)",
+    former_limits: dict[str, Limits] | None = None,
 ) -> Zone:
     return Zone(
         zone,
@@ -47,13 +61,26 @@ def _eu(
         "EUR",
         _ALL | extra,
         auction,
+        peak_mw,
+        _EUR | (former_limits or {}),
         auction,
         Metric.PRICE,
     )
 
 
-def _nem(zone: str, name: str, tz: str, region: str) -> Zone:
-    return Zone(zone, name, tz, "Australia/Brisbane", "AUD", _ALL, f"5-minute dispatch price of region {region}")
+def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, least_demand: float = 0.01) -> Zone:
+    return Zone(
+        zone,
+        name,
+        tz,
+        "Australia/Brisbane",
+        "AUD",
+        _ALL,
+        f"5-minute dispatch price of region {region}",
+        peak_mw,
+        _AUD,
+        least_demand=least_demand,
+    )
 
 
 ZONES: dict[str, Zone] = {
@@ -65,19 +92,36 @@ ZONES: dict[str, Zone] = {
             "America/Los_Angeles",
             "America/Los_Angeles",
             "hub TH_SP15_GEN-APND",
+            52_100,
             extra=frozenset({Metric.GENERATION}),
         ),
-        _us("US-ERCOT", "Texas (ERCOT)", "America/Chicago", "America/Chicago", "hub average HB_HUBAVG", "15-minute"),
-        _us("US-PJM", "Mid-Atlantic and Ohio Valley (PJM)", "America/New_York", "America/New_York", "PJM-RTO"),
-        _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB"),
-        _us("US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C."),
-        _us("US-ISONE", "New England (ISO-NE)", "America/New_York", "America/New_York", "internal hub 4000"),
+        _us(
+            "US-ERCOT",
+            "Texas (ERCOT)",
+            "America/Chicago",
+            "America/Chicago",
+            "hub average HB_HUBAVG",
+            85_500,
+            "15-minute",
+        ),
+        _us(
+            "US-PJM",
+            "Mid-Atlantic and Ohio Valley (PJM)",
+            "America/New_York",
+            "America/New_York",
+            "PJM-RTO",
+            165_600,
+        ),
+        _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB", 127_100),
+        _us("US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C.", 34_000),
+        _us("US-ISONE", "New England (ISO-NE)", "America/New_York", "America/New_York", "internal hub 4000", 28_200),
         _us(
             "US-SPP",
             "Southwest Power Pool, eastern balancing area (SPP)",
             "America/Chicago",
             "America/Chicago",
             "hub SPPSOUTH_HUB",
+            56_200,
         ),
         Zone(
             "GB",
@@ -87,31 +131,41 @@ ZONES: dict[str, Zone] = {
             "GBP",
             _ALL | _GB,
             "half-hourly market index price (MID, APXMIDP)",
+            62_000,
+            {"GBP": Limits(-1_000, 10_000)},
+            generation_unit="%",
         ),
-        _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1"),
-        _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1"),
-        _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1"),
-        _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1"),
-        _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1"),
-        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin"),
-        _eu("FR", "France", "Europe/Paris"),
-        _eu("ES", "Spain", "Europe/Madrid"),
-        _eu("IT-NO", "Northern Italy", "Europe/Rome", frozenset()),
-        _eu("NL", "Netherlands", "Europe/Amsterdam"),
-        _eu("BE", "Belgium", "Europe/Brussels"),
-        _eu("PL", "Poland", "Europe/Warsaw"),
-        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", frozenset()),
-        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo"),
-        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen"),
-        _eu("AT", "Austria", "Europe/Vienna"),
-        _eu("CH", "Switzerland", "Europe/Zurich", auction="day-ahead auction (EPEX SPOT, not coupled)"),
+        _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800),
+        _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200),
+        _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1", 10_600),
+        # Rooftop solar has driven its demand below zero since 2023.
+        _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, least_demand=-0.3),
+        _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900),
+        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000),
+        _eu("FR", "France", "Europe/Paris", 102_100),
+        _eu("ES", "Spain", "Europe/Madrid", 45_500),
+        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, frozenset()),
+        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500),
+        _eu("BE", "Belgium", "Europe/Brussels", 14_500),
+        _eu("PL", "Poland", "Europe/Warsaw", 29_000, former_limits=_PLN),
+        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, frozenset()),
+        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500),
+        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500),
+        _eu("AT", "Austria", "Europe/Vienna", 13_000),
+        _eu(
+            "CH",
+            "Switzerland",
+            "Europe/Zurich",
+            13_000,
+            auction="day-ahead auction (EPEX SPOT, not coupled)",
+        ),
     )
 }
 """In the specification's order."""
 
 
 def zone(name: str) -> Zone:
-    """The zone of that id. Raises UnknownZone."""
+    """Return the zone of that id. Raises UnknownZone."""
     try:
         return ZONES[name]
     except KeyError:
@@ -119,5 +173,5 @@ def zone(name: str) -> Zone:
 
 
 def zones_with(metric: Metric) -> tuple[str, ...]:
-    """The ids of the zones that publish a metric."""
+    """Return the ids of the zones that publish a metric."""
     return tuple(z.id for z in ZONES.values() if metric in z.metrics)

@@ -31,7 +31,7 @@ from api.service import Service
 from warehouse import clock, layout, monthfile
 from warehouse.caches import LruCache
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.market import Metric
+from warehouse.metrics import YEARLY, Metric
 from warehouse.reader import MonthFile
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
@@ -165,14 +165,14 @@ def path_of(metric: str, zone: str, month: str) -> str:
 def month_of(metric: str, first: int, month: str) -> str:
     """Return the month under which a file is listed; `first`: its first `ts`, `month`: its UTC month.
 
-    A year of capacity begins with January, which begins in December of UTC east of Greenwich.
+    A year begins with January, which begins in December of UTC east of Greenwich.
     """
-    return clock.month_of(first + clock.DAY) if metric == Metric.CAPACITY else month
+    return clock.month_of(first + clock.DAY) if metric in YEARLY else month
 
 
 def stored_month(metric: str, zone: str, month: str) -> str:
     """The UTC month of the file that is listed under a month: the other way round."""
-    if metric != Metric.CAPACITY:
+    if metric not in YEARLY:
         return month
     return clock.month_of(clock.local_midnight(date.fromisoformat(f"{month}-01"), ZONES[zone].tz))
 

@@ -14,21 +14,11 @@ from api.http.guard import Entry
 from api.http.messages import Request, Response, View
 from warehouse import layout
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
-from warehouse.market import Metric
+from warehouse.metrics import Metric
 from warehouse.zones import ZONES, zone, zones_with
 
 if TYPE_CHECKING:
     from api.service import Service
-
-SERIES: dict[str, Metric] = {
-    "demand": Metric.DEMAND,
-    "generation": Metric.GENERATION,
-    "price": Metric.PRICE,
-    "carbon-intensity": Metric.CARBON_INTENSITY,
-    "interchange": Metric.INTERCHANGE,
-    "capacity": Metric.CAPACITY,
-}
-"""The last part of a series path, as the specification spells it, and the metric behind it."""
 
 
 class NoCatalogue(StorageError):

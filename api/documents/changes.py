@@ -18,7 +18,7 @@ from warehouse import change_log
 from warehouse.change_log import Entry, Page, UnknownCursor
 from warehouse.changes import Change
 from warehouse.clock import DAY
-from warehouse.market import Metric
+from warehouse.metrics import CURRENT, Metric
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
@@ -136,7 +136,7 @@ def public_metric(metric: str) -> str:
 def _documents(change: Change, at: int) -> list[str]:
     """Return the paths of the documents that follow from these rows."""
     zone, paths = change.zone, []
-    if change.metric not in (Metric.CAPACITY, Metric.PRICE_DAY_AHEAD):
+    if change.metric in CURRENT:
         if change.last >= at - _BRIEF_S:
             paths += [f"/v1/latest/{zone}", f"/v1/brief/{zone}", "/v1/map/snapshot"]
         if change.last >= at - _LIVE_S:

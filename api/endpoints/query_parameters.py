@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.documents.bulk import METRICS as BULK_METRICS
-from api.documents.catalogue import SERIES
 from api.documents.changes import NOW
 from api.http.parameters import (
     Parameter,
@@ -26,7 +25,7 @@ from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from api.series.windows import LONGEST_HOURS
 from warehouse.change_log import CURSOR_PATTERN
 from warehouse.clock import HOUR
-from warehouse.market import Metric
+from warehouse.metrics import CURRENT, METRICS, PUBLIC, Metric
 from warehouse.zones import ZONES, zones_with
 
 # fmt: off
@@ -63,7 +62,7 @@ CURSOR = text(
 ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"})
 SNAPSHOT_METRIC = words(
     "metric", "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
-    [metric.value for metric in SERIES.values() if metric is not Metric.CAPACITY], "price")
+    CURRENT, "price")
 SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", ZONES, "GB")
 SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
 FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
@@ -76,7 +75,7 @@ WITHIN = hours(
 KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
 WINDOW_METRIC = choice(
     "metric", "What is compared. Only prices are known ahead.",
-    (Metric.PRICE.value, Metric.CARBON_INTENSITY.value), "price")
+    [metric for metric, of in METRICS.items() if of.in_windows], "price")
 STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")
@@ -84,7 +83,7 @@ SINCE = text(
     "since", "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to "
     "follow. Default: all that is kept.", f"^({CURSOR_PATTERN}|{NOW})$", change_cursor)
 CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
-CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", [m.value for m in SERIES.values()])
+CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", PUBLIC)
 ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
 CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)
 # fmt: on

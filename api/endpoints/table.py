@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from api.documents.catalogue import SERIES
 from api.endpoints import query_parameters as query
 from api.endpoints import series_paths
 from api.endpoints.endpoint import Endpoint, takes
 from api.geo import parameters as geo
 from api.geo.ogc import COLLECTIONS, ROOT
 from api.series import formats
+from warehouse.metrics import PUBLIC
 from warehouse.zones import ZONES
 
 DOC_PAGES = {
@@ -212,8 +212,8 @@ def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
 
 TABLE: tuple[Endpoint, ...] = (
     *_PRESENT,
-    *(series_paths.of_one_zone(name, metric) for name, metric in SERIES.items()),
-    *(series_paths.of_several_zones(name, metric) for name, metric in SERIES.items()),
+    *(series_paths.of_one_zone(metric) for metric in PUBLIC),
+    *(series_paths.of_several_zones(metric) for metric in PUBLIC),
     *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
     *_LIVE,
     *_OGC,

@@ -10,7 +10,7 @@ import orjson
 
 from api.documents import published
 from api.documents.cache import Document
-from api.documents.catalogue import SERIES, Catalogue, LicenceTerms, zone_list
+from api.documents.catalogue import Catalogue, LicenceTerms, zone_list
 from api.documents.status import status
 from api.http.parameters import conflict
 from api.mcp import text
@@ -22,7 +22,7 @@ from api.series.windows import WindowQuestion
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import iso
-from warehouse.market import Metric
+from warehouse.metrics import BY_PATH, PUBLIC, YEARLY, Metric
 from warehouse.zones import ZONES
 
 Arguments = Mapping[str, Any]
@@ -33,7 +33,7 @@ def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
     """Return the zone list with each zone's metrics, which the REST list leaves to the catalogue."""
     body = zone_list(catalogue)
     for zone in body["zones"]:
-        zone["metrics"] = [metric.value for metric in SERIES.values() if metric in ZONES[zone["id"]].metrics]
+        zone["metrics"] = [metric.value for metric in PUBLIC if metric in ZONES[zone["id"]].metrics]
     return body
 
 
@@ -143,9 +143,9 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
 
 def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
-    zone, name, metric = arguments["zone"], arguments["metric"], SERIES[arguments["metric"]]
-    if metric is Metric.CAPACITY:
-        raise conflict("metric", "not capacity, whose rows are yearly")
+    zone, name, metric = arguments["zone"], arguments["metric"], BY_PATH[arguments["metric"]]
+    if metric in YEARLY:
+        raise conflict("metric", f"not {metric}, whose rows are yearly")
     if arguments["market"] is not None and metric is not Metric.PRICE:
         raise conflict("market", "only for price")
     request = request_of(service, metric, (zone,), arguments)

@@ -12,12 +12,11 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
-from api.documents.catalogue import SERIES
 from api.endpoints import query_parameters as query
 from api.http import parameters
 from api.http.parameters import Parameter, whole
 from api.http.problems import ParameterFault
-from warehouse.market import Metric
+from warehouse.metrics import BY_PATH, PUBLIC, YEARLY, Metric
 from warehouse.zones import ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
@@ -63,8 +62,8 @@ def zone_id(text: str) -> str:
 def metric_name(text: str) -> str:
     """Return a metric as paths spell it, `carbon-intensity`. Raises ValueError."""
     name = text.strip().lower().replace("_", "-")
-    if name not in SERIES:
-        words = ", ".join(metric.value for metric in SERIES.values())
+    if name not in BY_PATH:
+        words = ", ".join(PUBLIC)
         raise ValueError(f"{text[:40]!r} is no metric; metrics are {words}")
     return name
 
@@ -74,16 +73,16 @@ def _list_of(read_word: Callable[[str], str]) -> Callable[[str], tuple[str, ...]
 
 
 def _stored_name(text: str) -> str:
-    return SERIES[metric_name(text)].value
+    return BY_PATH[metric_name(text)].value
 
 
 def _where(metric: Metric) -> str:
-    return f"{metric.value}{' (yearly)' if metric is Metric.CAPACITY else ''}: {', '.join(zones_with(metric))}"
+    return f"{metric.value}{' (yearly)' if metric in YEARLY else ''}: {', '.join(zones_with(metric))}"
 
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _MOMENT = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
-_SPELLINGS = list(dict.fromkeys(word for name, metric in SERIES.items() for word in (metric.value, name)))
+_SPELLINGS = list(dict.fromkeys(word for name, metric in BY_PATH.items() for word in (metric.value, name)))
 
 # fmt: off
 ZONE = Parameter(
@@ -94,8 +93,8 @@ HISTORY_ZONES = Parameter(
     "not taken then. Costs a call a zone.", _list_of(zone_id), _STRINGS)
 ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zone ids. Default: all.")
 METRIC = Parameter(
-    "metric", "price, demand and interchange: all zones. "
-    f"{'. '.join(_where(m) for m in (Metric.GENERATION, Metric.CARBON_INTENSITY, Metric.CAPACITY))}.",
+    "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
+    f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
     metric_name, {"type": "string", "enum": _SPELLINGS}, required=True)
 METRICS = Parameter("metric", "Only these metrics, such as price. Default: all.", _list_of(_stored_name), _STRINGS)
 START = replace(

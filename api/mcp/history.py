@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from api.access.prices import for_zones
-from api.documents.catalogue import SERIES, stored_metric
+from api.documents.catalogue import stored_metric
 from api.http.parameters import conflict
 from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
@@ -21,11 +21,11 @@ from api.mcp.text import number, terms
 from api.series import formats
 from api.series import page as pages
 from api.series.page import Page
-from api.series.query import SAMPLE_ROWS, WITH_FUEL, SeriesRequest, series_request
+from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
 from api.series.rows import plain_columns
 from api.service import Service
 from warehouse.clock import HOUR, RESOLUTIONS, iso
-from warehouse.market import Metric
+from warehouse.metrics import BY_FUEL, BY_PATH, YEARLY, Metric
 
 _KEYS = ("zone", "fuel", "counterparty", "link")
 """Members that tell rows of one instant apart."""
@@ -39,7 +39,7 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     """The request of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call a zone."""
     if (arguments["zone"] is None) == (arguments["zones"] is None):
         raise conflict("zone", "required, or zones in its place")
-    name, metric, several = arguments["metric"], SERIES[arguments["metric"]], arguments["zones"] is not None
+    name, metric, several = arguments["metric"], BY_PATH[arguments["metric"]], arguments["zones"] is not None
     _check(metric, arguments)
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
     request = request_of(service, metric, zones, arguments, several)
@@ -61,13 +61,13 @@ def request_of(
 
 def _check(metric: Metric, arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that do not go together. Raises Problem 400."""
-    if arguments["interval"] is not None and metric is Metric.CAPACITY:
-        raise conflict("interval", "not for capacity, whose rows are yearly")
+    if arguments["interval"] is not None and metric in YEARLY:
+        raise conflict("interval", f"not for {metric}, whose rows are yearly")
     if arguments["market"] is not None and metric is not Metric.PRICE:
         raise conflict("market", "only for price")
     if arguments["by"] is not None and metric is not Metric.INTERCHANGE:
         raise conflict("by", "only for interchange")
-    if arguments["zones"] is not None and (metric in WITH_FUEL or arguments["by"] is not None):
+    if arguments["zones"] is not None and (metric in BY_FUEL or arguments["by"] is not None):
         raise conflict("zones", "not with generation, capacity or by=border; ask zone by zone")
 
 
@@ -232,7 +232,7 @@ def _head(page: Page, rows: Mapping[str, list[Any]]) -> str:
     )
     if silent := [zone for zone in zones if zone not in series]:
         answer += f" No rows: {', '.join(silent)}."
-    if len(series) == 1 and request.metric not in WITH_FUEL and not request.borders:
+    if len(series) == 1 and request.metric not in BY_FUEL and not request.borders:
         places = {
             "Lowest": values.index(min(values)),
             "highest": values.index(max(values)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from api.documents.catalogue import SERIES, Catalogue
+from api.documents.catalogue import Catalogue
 from api.endpoints.table import DOC_PAGES
 from api.http.parameters import Parameter
 from api.mcp import arguments as takes
@@ -17,6 +17,7 @@ from api.mcp.answers import zones_with_metrics
 from api.mcp.arguments import metric_name, read, zone_id
 from api.mcp.text import with_times
 from warehouse.clock import HOUR
+from warehouse.metrics import BY_PATH, SCALAR
 from warehouse.zones import ZONES
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -82,7 +83,7 @@ def _series(catalogue: Catalogue, parts: list[str]) -> Mapping[str, Any]:
     """A whole entry of the catalogue. Raises UnknownResource."""
     try:
         zone, name = parts
-        zone, metric = zone_id(zone), SERIES[metric_name(name)]
+        zone, metric = zone_id(zone), BY_PATH[metric_name(name)]
     except ValueError:
         raise UnknownResource from None
     entry = catalogue.entry(zone, metric.value)
@@ -107,7 +108,7 @@ _HOURS = replace(takes.HOURS, description="Hours that the load needs, in quarter
 _ZONE_LIST = replace(takes.ZONES_WANTED, description="Zone ids with commas, such as FR,DE-LU,ES.", required=True)
 _METRIC = replace(
     takes.METRIC,
-    description="price, demand, interchange or carbon_intensity.",
+    description=f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.",
     default="price",
     required=False,
 )
@@ -168,5 +169,5 @@ def _spelled(name: str, value: Any) -> str:
     if name == "hours":
         return f"{value / HOUR:g}"
     if name == "metric":
-        return SERIES[value].value
+        return BY_PATH[value].value
     return value if isinstance(value, str) else ",".join(value)

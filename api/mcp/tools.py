@@ -13,6 +13,8 @@ from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
 from api.mcp.protocol import OLDEST
 from api.openapi.schemas import SCHEMAS, Schema
+from warehouse.metrics import METRICS, SCALAR, Metric
+from warehouse.zones import ZONES, zones_with
 
 _REFERENCE = "#/components/schemas/"
 _DEPTH = 2
@@ -124,6 +126,16 @@ def _history() -> Schema:
     return {**schema, "required": [*required, "columns", "constant"]}
 
 
+def _scalar_words(metric: Metric) -> str:
+    """`carbon_intensity (gCO2/kWh, GB only)`."""
+    zones = zones_with(metric)
+    where = "" if len(zones) == len(ZONES) else f", {', '.join(zones)} only"
+    return f"{metric} ({METRICS[metric].units}{where})"
+
+
+_SCALAR_WORDS = ", ".join(map(_scalar_words, SCALAR))
+_MIX_WORDS = ", ".join(f"{name} in {ZONES[name].generation_unit}" for name in zones_with(Metric.GENERATION))
+
 # fmt: off
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
     Tool(
@@ -140,10 +152,10 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         (takes.API_KEY,), _whole("Status"), answers.get_status),
     Tool(
         "get_latest", "Get latest values of a zone",
-        "Returns the newest value of each metric that a zone publishes: price (local currency per MWh), demand (MW), "
-        "interchange (MW, + is net import), carbon_intensity (gCO2/kWh, GB only), and the generation mix (GB in %, "
-        "US-CAISO in MW), each with unit, time of its interval's start and length. get_zone_brief tells how unusual "
-        "the values are, get_history gives the past, get_map_snapshot all zones at once.",
+        f"Returns the newest value of each metric that a zone publishes: {_SCALAR_WORDS}, and the generation mix "
+        f"({_MIX_WORDS}), each with unit, time of its interval's start and length. Interchange: + is net import. "
+        "get_zone_brief tells how unusual the values are, get_history gives the past, get_map_snapshot all zones at "
+        "once.",
         (takes.ZONE, takes.SAMPLE, takes.API_KEY), _answer("Latest"), answers.get_latest),
     Tool(
         "get_zone_brief", "Get a zone's brief",

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 
 from api.openapi.schemas import SCHEMAS, Schema
-from warehouse.definitions import DEFINITIONS
-from warehouse.market import Fuel, Metric
+from warehouse.market import Fuel
+from warehouse.metrics import METRICS, Metric
 from warehouse.zones import ZONES
 
 _HEAD = """# The data
@@ -64,11 +64,11 @@ def page() -> str:
 
 
 def _metrics() -> Iterator[str]:
-    for metric, text in DEFINITIONS.items():
+    for metric, text in METRICS.items():
         holders = [zone.id for zone in ZONES.values() if metric in zone.metrics or metric is zone.day_ahead_metric]
         where = "all zones" if len(holders) == len(ZONES) else ", ".join(holders)
         yield f"## {text.title} (`{metric}`)\n\n{text.definition}\n\n"
-        yield f"- Unit: {text.unit}\n- Sign: {text.sign}\n- Interval: {text.interval}\n- Zones: {where}\n\n"
+        yield f"- Unit: {text.units}\n- Sign: {text.sign}\n- Interval: {text.interval}\n- Zones: {where}\n\n"
 
 
 def _zones() -> Iterator[str]:

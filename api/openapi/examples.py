@@ -13,7 +13,7 @@ from api.access.accounts.key_format import spell
 from api.access.accounts.store import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import bulk, changes, published
-from api.documents.catalogue import SERIES, Catalogue, stored_metric, zone_list
+from api.documents.catalogue import Catalogue, stored_metric, zone_list
 from api.documents.publishers import selected
 from api.documents.status import status
 from api.endpoints import ENDPOINTS
@@ -28,6 +28,7 @@ from warehouse import clock, layout
 from warehouse.change_log import UnknownCursor
 from warehouse.clock import DAY
 from warehouse.errors import CallerError, StorageError
+from warehouse.metrics import BY_PATH
 
 _ROWS = 2
 _DAYS = 7
@@ -148,7 +149,7 @@ def _layers(service: Service) -> dict[str, Any]:
 def _series(service: Service) -> dict[str, Any]:
     """Of each series the newest rows of the first zone that has any."""
     examples: dict[str, Any] = {}
-    for name in SERIES:
+    for name in BY_PATH:
         page = _page(service, name)
         if page is not None:
             examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page).body)
@@ -160,8 +161,8 @@ def _page(service: Service, name: str) -> Page | None:
     now = service.catalogue.generated
     for zone in ENDPOINTS[name].zones:
         try:
-            stored = stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
-            asked = SeriesRequest(SERIES[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc")
+            stored = stored_metric(service.catalogue, zone, BY_PATH[name], day_ahead=False)
+            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc")
             page = pages.answer(service.reader, service.catalogue, asked)
         except CallerError:
             continue

@@ -18,7 +18,7 @@ from api.series.paging import Cursor, Order, PageSlice, cut, first_rows, has_pas
 from api.series.query import SAMPLE_ROWS, Plan, SeriesRequest, ZonePlan
 from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
 from warehouse.clock import DAY, HOUR, Window
-from warehouse.market import Metric
+from warehouse.metrics import YEARLY
 from warehouse.reader import FileReplaced, Reader, RowColumns, joined
 from warehouse.zones import ZONES
 
@@ -124,7 +124,7 @@ def _effective_window(request: SeriesRequest, shown: PageSlice, sample: PageSlic
     start, end, cursor, ts = request.start, request.end, request.cursor, shown.rows.ts
     if sample is not None and sample.following is not None:
         start = int(sample.rows.ts[-1])
-    if request.metric is Metric.CAPACITY and len(ts):
+    if request.metric in YEARLY and len(ts):
         start = min(start, int(ts.min()))
     if request.order == "asc":
         start = start if cursor is None else max(start, cursor.ts)

@@ -16,18 +16,17 @@ from api.series.paging import Cursor, Order
 from warehouse import clock
 from warehouse.clock import DAY, HOUR, Window
 from warehouse.errors import BadWindow
-from warehouse.market import Metric
+from warehouse.metrics import BY_FUEL, YEARLY, Metric
 from warehouse.reader import MonthFile, Reader
 from warehouse.resample import Interval
 
 TimeStyle = Literal["utc", "local"]
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
-WITH_FUEL = frozenset({Metric.GENERATION, Metric.CAPACITY})
 SETTLED_S = 10
 """Seconds after which every reader sees the files that name an instant."""
 _YEAR = 367 * DAY
-"""A capacity row began at most so long before an instant of its year."""
+"""A yearly row began at most so long before an instant of its year."""
 
 
 class SeriesRequest(NamedTuple):
@@ -55,13 +54,13 @@ class SeriesRequest(NamedTuple):
     @property
     def window(self) -> Window:
         """Where the rows of an answer begin; a year's row begins long before a window that its year overlaps."""
-        return Window(0 if self.metric is Metric.CAPACITY else self.start, self.end)
+        return Window(0 if self.metric in YEARLY else self.start, self.end)
 
     def takes(self, cursor: Cursor) -> bool:
         """Whether a cursor names the zone, fuel, border or tie of a row as this request's rows do."""
         return (
             (cursor.zone is not None) == self.several
-            and (not cursor.fuel or self.metric in WITH_FUEL)
+            and (not cursor.fuel or self.metric in BY_FUEL)
             and (not (cursor.counterparty or cursor.link) or self.borders)
         )
 
@@ -199,6 +198,6 @@ def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, 
 
 def _reach(request: SeriesRequest) -> Window:
     """Return every `ts` that may matter: a year's row begins long before the window, a mean spans its interval."""
-    before = _YEAR if request.metric is Metric.CAPACITY else DAY if request.interval else 0
+    before = _YEAR if request.metric in YEARLY else DAY if request.interval else 0
     after = DAY if request.interval else 0
     return Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))

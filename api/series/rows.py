@@ -15,8 +15,9 @@ import orjson
 import pyarrow as pa
 
 from api.series.page import Page
-from api.series.query import WITH_FUEL, TimeStyle
+from api.series.query import TimeStyle
 from warehouse.clock import zone_of
+from warehouse.metrics import BY_FUEL
 from warehouse.reader import RowColumns
 from warehouse.versions import Ints, RowLabels
 from warehouse.zones import ZONES
@@ -41,7 +42,7 @@ class Shape(NamedTuple):
         request = page.request
         return cls(
             request.several,
-            request.metric in WITH_FUEL,
+            request.metric in BY_FUEL,
             request.borders,
             len(page.sources) > 1,
             request.time is not None,

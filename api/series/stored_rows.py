@@ -12,7 +12,7 @@ from api.series.paging import Order
 from api.series.query import SeriesRequest, ZonePlan
 from warehouse import clock
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
-from warehouse.market import Metric
+from warehouse.metrics import YEARLY
 from warehouse.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 from warehouse.resample import Interval, chunks, means
 from warehouse.zones import ZONES
@@ -35,7 +35,7 @@ def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iter
     request = plan.request
     for file in _directed(plan.files, order):
         rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
-        yield _of_years(rows, request.start) if request.metric is Metric.CAPACITY else rows
+        yield _of_years(rows, request.start) if request.metric in YEARLY else rows
 
 
 def known_since(reader: Reader, plan: ZonePlan) -> int | None:
@@ -109,7 +109,7 @@ def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[s
     if request.interval is not None:
         window = _with_last_mean(window, request.interval, ZONES[plan.zone].tz)
     codes: set[str] = set()
-    if request.as_of is not None or request.metric is Metric.CAPACITY:
+    if request.as_of is not None or request.metric in YEARLY:
         for rows in stored(reader, plan, "asc", window):
             codes |= _sources(rows, *rows.between(window))
         return _served(codes, plan.catalogue)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from api.access.prices import for_zones
-from api.documents.catalogue import SERIES, Catalogue, stored_metric
+from api.documents.catalogue import Catalogue, stored_metric
 from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
@@ -19,6 +19,7 @@ from api.series.query import Plan, SeriesRequest
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.market import Metric
+from warehouse.metrics import BY_PATH
 from warehouse.reader import FileReplaced, Reader
 from warehouse.zones import zones_with
 
@@ -39,7 +40,7 @@ class CachedBody(NamedTuple):
 
 
 def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: str, name: str) -> Response:
-    metric, catalogue = SERIES[name], service.catalogue
+    metric, catalogue = BY_PATH[name], service.catalogue
     stored = stored_metric(catalogue, zone, metric, day_ahead=False)
     if query.get("market") is not None:  # withheld where the headline price is
         stored = stored_metric(catalogue, zone, metric, day_ahead=True)
@@ -52,7 +53,7 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
 
 
 def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
-    metric, catalogue = SERIES[name], service.catalogue
+    metric, catalogue = BY_PATH[name], service.catalogue
     stored = _stored_metrics(catalogue, query["zones"], metric, query.get("market") is not None)
     asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
     return _rows(service, catalogue, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
@@ -135,11 +136,11 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
 
 def _require_metric(service: Service, zone: str, name: str) -> None:
     """Raises MetricNotAvailable and Withheld."""
-    stored_metric(service.catalogue, zone, SERIES[name], day_ahead=False)
+    stored_metric(service.catalogue, zone, BY_PATH[name], day_ahead=False)
 
 
 VIEWS: dict[str, View] = {
-    **{name: partial(_of_zone, name=name) for name in SERIES},
-    **{f"{name}-zones": partial(_of_zones, name=name) for name in SERIES},
+    **{name: partial(_of_zone, name=name) for name in BY_PATH},
+    **{f"{name}-zones": partial(_of_zones, name=name) for name in BY_PATH},
 }
-NOT_FOUND_FIRST = {name: partial(_require_metric, name=name) for name in SERIES}
+NOT_FOUND_FIRST = {name: partial(_require_metric, name=name) for name in BY_PATH}

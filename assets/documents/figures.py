@@ -14,13 +14,10 @@ from warehouse.bookkeeping import logged
 from warehouse.clock import interval_end
 from warehouse.context import Reading, readings
 from warehouse.health import Carrier
-from warehouse.market import Metric
+from warehouse.metrics import CURRENT, Metric
 from warehouse.recent import RecentRows, recent
 from warehouse.storage import Storage
 from warehouse.window_stats import SeriesHistory
-
-SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
-"""The keys of `metrics`, `current`, `context` and `trend_24h`, in the order of the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class _ZoneRows:
 def _read(storage: Storage, zone: Mapping[str, Any], now: int, withheld: frozenset[str]) -> _ZoneRows:
     """Reads a zone metric by metric."""
     read = _ZoneRows({}, [], {})
-    for metric in (*SCALAR, Metric.GENERATION):
+    for metric in CURRENT:
         if metric.value not in zone["metrics"]:
             continue
         with logged(f"{metric.value} of {zone['id']}") as attempt:
@@ -118,7 +115,7 @@ def _of_zone(
     }
     missing = {
         m.value: _missing(entry["metrics"][m], m in read.unreadable)
-        for m in (*SCALAR, Metric.GENERATION)
+        for m in CURRENT
         if m in entry["metrics"] and m not in named
     }
     mix = _mix(catalogue, zone, read.mix) if read.mix else None

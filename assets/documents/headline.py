@@ -12,23 +12,16 @@ from assets.documents import flow_words
 from assets.documents.figures import Figure, ZoneFigures
 from assets.documents.spoken_numbers import band_of, grouped, heard
 from warehouse.context import WINDOW_DAYS, Context
+from warehouse.metrics import SCALAR, brief_words
 
 Numbers = dict[str, Any]
-
-_BY_HOUR = ("price", "demand")
-_VERBS = {
-    "price": ("power costs", "power cost"),
-    "demand": ("demand is", "demand was"),
-    "carbon_intensity": ("carbon intensity is", "carbon intensity was"),
-}
-_DECIMALS = {"price": 2}
 
 
 def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numbers]:
     """The sentence, and the numbers in it as they are said. `now` is Unix seconds."""
     place = of_zone.zone["name"].partition(" (")[0]
     mark = "Simulated figures: " if simulated else ""
-    for metric in ("price", "demand", "interchange", "carbon_intensity"):
+    for metric in SCALAR:
         figure = of_zone.figures.get(metric)
         if figure is not None:
             numbers: Numbers = {}
@@ -40,14 +33,16 @@ def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numb
 def _said(metric: str, figure: Figure, overdue: bool, numbers: Numbers) -> str:
     """The value: `power costs 60.50 EUR/MWh`."""
     value = figure.reading.value
-    decimals = _DECIMALS.get(metric, 0)
+    words = brief_words(metric)
     if metric == "interchange":
         return _flow(value, overdue, numbers)
-    numbers["value"] = heard(value, decimals)
-    stated = f"{grouped(numbers['value'], decimals)} {figure.unit}"
+    numbers["value"] = heard(value, words.decimals)
+    stated = f"{grouped(numbers['value'], words.decimals)} {figure.unit}"
     if metric == "price" and value < 0:
         return f"the price of power {'was' if overdue else 'is'} negative at {stated}"
-    return f"{_VERBS[metric][overdue]} {stated}"
+    if words.headline is not None:
+        return f"{words.headline[overdue]} {stated}"
+    return f"{words.subject.lower()} {'was' if overdue else 'is'} {stated}"
 
 
 def _flow(value: float, overdue: bool, numbers: Numbers) -> str:
@@ -67,7 +62,7 @@ def _ranked(metric: str, figure: Figure, numbers: Numbers) -> str:
         return f", as often in {window}"
     if context.band.startswith("record"):
         return f", {'more' if context.band == 'record_high' else 'less'} than at any time in {window}"
-    same = context.percentile_same_hour if metric in _BY_HOUR else None
+    same = context.percentile_same_hour if brief_words(metric).by_hour else None
     if same is None:
         return f", {_than(context.percentile, 'all_hours', numbers)} the hours of {window}"
     return _by_hour(same, context, window, numbers)

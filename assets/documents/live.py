@@ -13,10 +13,11 @@ from typing import Any
 import orjson
 
 from assets.documents import geo_layers, live_history
-from assets.documents.figures import SCALAR, ZoneFigures
+from assets.documents.figures import ZoneFigures
 from assets.documents.live_history import rounded
 from geo_data import records
 from warehouse import artefact, layout
+from warehouse.metrics import SCALAR
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 

@@ -16,16 +16,9 @@ from assets.documents.local_time import LocalTime
 from assets.documents.spoken_numbers import band_of, difference_of, grouped, heard
 from warehouse.context import WINDOW_DAYS, Context, Trend
 from warehouse.coverage_note import listed
+from warehouse.metrics import brief_words
 
-_NAMES = {
-    "price": "The price",
-    "demand": "Demand",
-    "interchange": "Interchange",
-    "carbon_intensity": "Carbon intensity",
-    "generation_mix": "The generation mix",
-}
 _MIX = "generation_mix"
-_DECIMALS = {"price": 2}
 _RANKS = {
     "record_low": "lower than at any time",
     "very_low": "very low",
@@ -46,8 +39,6 @@ _PRICE_RANKS = _RANKS | {
 _LARGEST_FUELS = 3
 _ANOTHER_RANK = 10
 """Percentile points."""
-_BY_HOUR = frozenset({"price", "demand"})
-"""What follows the clock: its rank among the same hours of the day leads."""
 
 Parts = dict[str, str]
 Numbers = dict[str, Any]
@@ -76,7 +67,8 @@ class _Words:
 
     def __init__(self, metric: str, figure: Figure, tz: str, overdue: bool) -> None:
         self.metric, self.figure, self.tz, self.overdue = metric, figure, tz, overdue
-        self.decimals = _DECIMALS.get(metric, 0)
+        self.words = brief_words(metric)
+        self.decimals = self.words.decimals
         self.numbers: Numbers = {}
 
     def sentences(self, opening: LocalTime) -> list[str]:
@@ -101,7 +93,7 @@ class _Words:
         flow = f" ({flow_words.named(value)})" if self.metric == "interchange" else ""
         verb = "was" if self.overdue else "is"
         stated = f"{negative}{self._say('value', value)} {self.figure.unit}{flow}"
-        return f"{_NAMES[self.metric]}{_when(at, opening)} {verb} {stated}"
+        return f"{self.words.subject}{_when(at, opening)} {verb} {stated}"
 
     def _rank(self, context: Context) -> str:
         days = (
@@ -116,7 +108,7 @@ class _Words:
         if context.band.startswith("record"):
             return f", {words} in {window}: {self._against_median(context)}."
         same = context.percentile_same_hour
-        if self.metric in _BY_HOUR and same is not None:
+        if self.words.by_hour and same is not None:
             rank = f"percentile {same} of the same hour in {window}, {context.percentile} of all hours"
             return f", {words} for this hour of the day: {rank}, {self._against_median(context)}."
         ranked = f"net import in {window}" if self.metric == "interchange" else window
@@ -128,7 +120,7 @@ class _Words:
         if self.metric == "interchange":
             return flow_words.ranked(value, context.band)
         band, same = context.band, context.percentile_same_hour
-        if self.metric in _BY_HOUR and same is not None and not band.startswith("record"):
+        if self.words.by_hour and same is not None and not band.startswith("record"):
             band = band_of(same)
         return (_PRICE_RANKS if self.metric == "price" and value >= 0 else _RANKS)[band]
 
@@ -200,8 +192,9 @@ def _overdue(what: str, due: LocalTime) -> str:
 
 
 def _missing_sentence(metric: str, reason: str) -> str:
+    subject = "The generation mix" if metric == _MIX else brief_words(metric).subject
     if reason == "withheld_by_terms":
-        return f"{_NAMES[metric]} is withheld by its publisher's terms."
+        return f"{subject} is withheld by its publisher's terms."
     if reason == "unreadable":
-        return f"{_NAMES[metric]} cannot be read at present."
+        return f"{subject} cannot be read at present."
     return f"No {metric.replace('_', ' ')} is known."

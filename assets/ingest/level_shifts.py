@@ -16,7 +16,7 @@ from warehouse.bookkeeping import logged
 from warehouse.clock import Window, months
 from warehouse.coverage import Pair
 from warehouse.levels import Hourly, Shift
-from warehouse.market import Metric
+from warehouse.metrics import BY_FUEL
 from warehouse.quality import Finding
 from warehouse.schema import Readings, Rows
 from warehouse.storage import Storage
@@ -88,7 +88,7 @@ def _by_pair(rows: Rows) -> dict[Pair, Hourly]:
 
 
 def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
-    if metric != Metric.GENERATION:
+    if metric not in BY_FUEL:
         return levels.hourly(ts, value)
     instants, code = np.unique(ts, return_inverse=True)
     return levels.hourly(instants, np.bincount(code, value).astype(np.float64))

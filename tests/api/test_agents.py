@@ -125,7 +125,7 @@ def test_structure_alone_says_what_must_not_be_missed(call: Call) -> None:
     sample = call("get_history", header={}, zone="GB", metric="price")["structuredContent"]
     assert sample["notes"][0].startswith("SAMPLE")
     zones = call("list_zones")["structuredContent"]["zones"]
-    assert next(zone["metrics"] for zone in zones if zone["id"] == "GB")[0] == "demand"
+    assert next(zone["metrics"] for zone in zones if zone["id"] == "GB")[0] == "price"
     short = call("get_history", zone="GB", metric="price", limit=2)["structuredContent"]
     assert re.fullmatch(r"2026-03-\d\dT\d\d:\d\dZ", short["columns"]["time"][0])
 

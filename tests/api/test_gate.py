@@ -24,13 +24,13 @@ from api.access.prices import PRICES
 from api.access.rate_limits import RateLimits, Spent, limits_path
 from api.access.sample import admit
 from api.access.values import Answer, Call, Grant, Receipt, Refusal
-from api.documents.catalogue import SERIES
 from api.http.guard import replayed_response
 from api.http.messages import Request
 from api.settings import Settings
 from tests.stand_ins import postgres
 from tests.stand_ins.shop import shop
 from warehouse.clock import DAY
+from warehouse.metrics import BY_PATH
 
 NOON = 20_000 * DAY + DAY // 2
 
@@ -289,7 +289,7 @@ def test_prices_are_the_specifications() -> None:
         "capacity": "0.01",
         "windows": "0.005",
         "bulk-file": "0.02",
-        **dict.fromkeys((f"{name}-zones" for name in SERIES), "0.01"),
+        **dict.fromkeys((f"{name}-zones" for name in BY_PATH), "0.01"),
     }
     assert {price.units for price in PRICES.values()} == {1000, 2000, 5000, 10_000, 20_000}
     assert all(len(price.title) <= 500 for price in PRICES.values())

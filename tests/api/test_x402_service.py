@@ -20,7 +20,6 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES
-from api.documents.catalogue import SERIES
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
@@ -29,6 +28,7 @@ from tests.stand_ins.official import Official
 from tests.stand_ins.paying_clients import CLIENTS, Client
 from warehouse import artefact
 from warehouse.clock import iso
+from warehouse.metrics import BY_PATH
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 
@@ -44,7 +44,7 @@ PAID = {
     "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
     "interchange": "/v1/interchange/GB?by=border",
     "capacity": "/v1/capacity/DE-LU",
-    **{f"{name}-zones": f"/v1/{name}?zones=GB" for name in SERIES if name != "capacity"},
+    **{f"{name}-zones": f"/v1/{name}?zones=GB" for name in BY_PATH if name != "capacity"},
     "capacity-zones": "/v1/capacity?zones=DE-LU",
 }
 COSTS_NOTHING = {

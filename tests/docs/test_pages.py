@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 from api.openapi.data_page import page
-from warehouse.definitions import DEFINITIONS
-from warehouse.market import Metric
+from warehouse.metrics import METRICS, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "geo_data").glob("*.md")])
@@ -22,9 +21,9 @@ def test_the_data_page_is_what_the_code_says() -> None:
 
 
 def test_every_metric_is_defined() -> None:
-    assert set(DEFINITIONS) == set(Metric)
-    for metric, text in DEFINITIONS.items():
-        assert all((text.title, text.definition, text.unit, text.sign, text.interval)), metric
+    assert set(METRICS) == set(Metric)
+    for metric, text in METRICS.items():
+        assert all((text.title, text.definition, text.units, text.sign, text.interval)), metric
 
 
 def test_links_between_pages_lead_to_files() -> None:

@@ -19,7 +19,7 @@ from assets.sources.entsoe.areas import borders
 from assets.sources.isone import TIES as ISONE_TIES
 from assets.sources.nyiso import TIES as NYISO_TIES
 from warehouse.clock import DAY, HOUR, instant
-from warehouse.ranges import PEAK_MW, largest_step, physical
+from warehouse.metrics import define
 from warehouse.zones import ZONES
 
 START = instant("2026-01-01T00:00Z")
@@ -89,18 +89,19 @@ def test_demand_and_flows_are_continuous_over_days_and_clock_changes(zone):
 @pytest.mark.parametrize("zone", ZONE_IDS)
 def test_sizes_are_those_of_the_real_zone(zone):
     demand, net = grid.demand(zone, QUARTERS), grid.interchange(zone, QUARTERS)
-    assert 0.6 * PEAK_MW[zone] < demand.max() < 1.02 * PEAK_MW[zone]
-    assert demand.min() > (0.05 if zone == "AU-SA" else 0.25) * PEAK_MW[zone]
-    low, high = physical("interchange", zone, "MW")
+    peak = ZONES[zone].peak_mw
+    assert 0.6 * peak < demand.max() < 1.02 * peak
+    assert demand.min() > (0.05 if zone == "AU-SA" else 0.25) * peak
+    low, high = define("interchange").limits(ZONES[zone], "MW", None)
     assert low / 1.5 < net.min() < net.max() < high / 1.5
-    assert np.abs(np.diff(demand)).max() < largest_step("demand", zone) / 2
-    assert np.abs(np.diff(net)).max() < largest_step("interchange", zone) / 2
+    assert np.abs(np.diff(demand)).max() < define("demand").largest_step(ZONES[zone]) / 2
+    assert np.abs(np.diff(net)).max() < define("interchange").largest_step(ZONES[zone]) / 2
 
 
 @pytest.mark.parametrize("zone", ZONE_IDS)
 def test_prices_have_a_level_spikes_and_the_day_ahead_shape(zone):
     real, ahead = grid.price(zone, YEAR), grid.price(zone, YEAR[::12], HOUR, "day_ahead")
-    low, high = physical("price", zone, f"{ZONES[zone].currency}/MWh")
+    low, high = define("price").limits(ZONES[zone], f"{ZONES[zone].currency}/MWh", None)
     assert low < real.min() < real.max() < high
     assert 25 < ahead.mean() < 120
     assert abs(real.mean() - ahead.mean()) < 0.1 * ahead.mean()
@@ -203,7 +204,7 @@ def test_california_adds_up():
 @pytest.mark.parametrize("zone", [zone for zone in ZONE_IDS if "capacity" in ZONES[zone].metrics])
 def test_capacities_grow_and_shrink_with_the_years(zone):
     this, other = grid.capacity(zone, 2025), grid.capacity(zone, 2026)
-    assert sum(this.values()) > 0.9 * PEAK_MW[zone]
+    assert sum(this.values()) > 0.9 * ZONES[zone].peak_mw
     assert this.keys() == other.keys()
     assert other["solar" if "solar" in other else "wind_onshore"] > this["solar" if "solar" in this else "wind_onshore"]
     assert all(value == int(value) for value in other.values())

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warehouse.clock import HOUR, MarketDay, Window, instant
-from warehouse.market import Feed, Metric, Publication
+from warehouse.market import Feed, Metric, Publication, Zone
+from warehouse.metrics import METRICS, Definition, define
 from warehouse.quality import judge, to_json
-from warehouse.ranges import PEAK_MW, physical
 from warehouse.schema import Row, Rows, SeriesKey
 from warehouse.zones import ZONES
 
@@ -257,18 +257,28 @@ def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
     ],
 )
 def test_records_and_caps_are_never_clipped(zone: str, metric: str, unit: str, value: float) -> None:
-    low, high = physical(metric, zone, unit)
+    low, high = define(metric).limits(ZONES[zone], unit, None)
     assert low <= value <= high
 
 
 @pytest.mark.parametrize("zone", sorted(ZONES))
 def test_zero_is_no_demand_and_no_carbon_intensity(zone: str) -> None:
-    assert physical("demand", zone, "MW")[0] > 0 or zone == "AU-SA"
-    assert physical("carbon_intensity", zone, "gCO2/kWh")[0] > 0
+    assert define("demand").limits(ZONES[zone], "MW", None).low > 0 or zone == "AU-SA"
+    assert define("carbon_intensity").limits(ZONES[zone], "gCO2/kWh", None).low > 0
 
 
-def test_every_zone_has_its_yardstick() -> None:
-    assert set(PEAK_MW) == set(ZONES)
+@pytest.mark.parametrize("zone", ZONES.values(), ids=list(ZONES))
+def test_every_zone_has_limits_in_its_own_units(zone: Zone) -> None:
+    for metric in METRICS.values():
+        low, high = metric.limits(zone, metric.unit(zone), None)
+        assert low < high
+
+
+def test_a_metric_has_its_own_record() -> None:
+    """None takes over another's bounds: a metric without a record is refused wherever it is read."""
+    assert set(METRICS) == set(Metric)
+    with pytest.raises(TypeError, match="limits"):
+        Definition(title="Wind", definition="", units="MW", unit=lambda zone: "MW", sign="", interval="")  # type: ignore[call-arg]
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1.0, 2.0, 3.0])), max_size=60))

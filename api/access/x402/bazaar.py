@@ -11,6 +11,8 @@ import re
 from typing import Any
 
 from api.access.prices import price_key, price_of
+from warehouse.metrics import BY_FUEL, BY_PATH, METRICS
+from warehouse.zones import ZONES, zones_with
 
 SERVICE_NAME = "Electricity Market Data Service"
 TAGS = ("electricity", "energy", "prices", "carbon intensity", "grid")
@@ -19,15 +21,6 @@ _PART = re.compile(r"{(\w+)}")
 _PARTS = {"zone": "a zone of /v1/zones", "metric": "`price`, `demand` ...", "month": "UTC month of /v1/bulk, `2026-11`"}
 _ORIGIN = {"attribution": "Elexon Limited", "license": "BMRS data licence"}
 _VALUE = {"value": 71.5, "unit": "GBP/MWh", "ts": 1767225600, "resolution": "30m"}
-# Zone, metric, unit, a value, and the column that tells rows of one instant apart.
-_SERIES: dict[str, tuple[str, str, str, float, dict[str, str]]] = {
-    "demand": ("GB", "demand", "MW", 28450.0, {}),
-    "generation": ("GB", "generation", "%", 31.4, {"fuel": "wind"}),
-    "price": ("GB", "price", "GBP/MWh", 71.5, {}),
-    "carbon-intensity": ("GB", "carbon_intensity", "gCO2/kWh", 142.0, {}),
-    "interchange": ("GB", "interchange", "MW", 2310.0, {}),
-    "capacity": ("FR", "capacity", "MW", 9800.0, {"fuel": "nuclear"}),
-}
 _DOCUMENTS: dict[str, dict[str, Any]] = {
     "snapshot": {"zones": {"GB": {"metrics": {"price": _VALUE}, **_ORIGIN}}},
     "brief": {
@@ -92,13 +85,21 @@ def extension(price: str, path: str) -> dict[str, Any]:
 
 
 def _series(name: str, several: bool) -> dict[str, Any]:
-    zone, metric, unit, value, labels = _SERIES[name]
-    row = {**labels, "ts": 1767225600, "value": value, "unit": unit, "resolution": "30m"}
+    metric, zone = BY_PATH[name], _example_zone(name)
+    of, fuel = METRICS[metric], {"fuel": "wind"} if metric in BY_FUEL else {}
+    value = of.path.example if of.path is not None else None
+    row = {**fuel, "ts": 1767225600, "value": value, "unit": of.unit(ZONES[zone]), "resolution": "30m"}
     if several:
         attribution = {zone: _ORIGIN["attribution"]}
         return {"zones": [zone], "metric": metric, "attribution": attribution, "data": [{"zone": zone, **row}]}
     window = {"start": 1767225600, "end": 1767227400, "count": 1, "truncated": False}
     return {"zone": zone, "metric": metric, **window, **_ORIGIN, "data": [row]}
+
+
+def _example_zone(name: str) -> str:
+    """Return a zone that publishes the metric of a series path: Great Britain where it does."""
+    zones = zones_with(BY_PATH[name])
+    return "GB" if "GB" in zones else zones[0]
 
 
 def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
@@ -108,8 +109,8 @@ def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
         return {"hours": "3", "kind": "lowest"}, _WINDOWS_SCHEMA
     rows = {"limit": "48", "order": "desc"}
     if name.endswith("-zones"):
-        return {"zones": _SERIES[name.removesuffix("-zones")][0], **rows}, {"zones": _ZONES_SCHEMA, **_QUERY_SCHEMA}
-    return (rows, _QUERY_SCHEMA) if name in _SERIES else ({}, {})
+        return {"zones": _example_zone(name.removesuffix("-zones")), **rows}, {"zones": _ZONES_SCHEMA, **_QUERY_SCHEMA}
+    return (rows, _QUERY_SCHEMA) if name in BY_PATH else ({}, {})
 
 
 def _schema(price: str) -> dict[str, Any]:

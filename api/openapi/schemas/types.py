@@ -6,7 +6,8 @@ from typing import Any
 
 from api.access.accounts.key_format import KEY_PATTERN
 from warehouse.clock import LAST_INSTANT, RESOLUTIONS
-from warehouse.market import Fuel, Metric
+from warehouse.market import Fuel
+from warehouse.metrics import METRICS, PUBLIC
 from warehouse.zones import ZONES
 
 Schema = dict[str, Any]
@@ -72,9 +73,9 @@ RESOLUTION = choice(*RESOLUTIONS)
 STATE = choice("ok", "late", "down", "unknown")
 WORDS: dict[str, Schema] = {
     "ZoneId": choice(*ZONES),
-    "MetricName": choice(*(metric for metric in Metric if metric is not Metric.PRICE_DAY_AHEAD)),
-    "FileMetric": choice(*Metric),
-    "WindowMetric": choice("price", "carbon_intensity"),
+    "MetricName": choice(*PUBLIC),
+    "FileMetric": choice(*METRICS),
+    "WindowMetric": choice(*(metric for metric, of in METRICS.items() if of.in_windows)),
     "WindowKind": choice("lowest", "highest"),
 }
 """Words that openapi-generator would otherwise name after the path and after the member, twice."""
