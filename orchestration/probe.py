@@ -1,31 +1,35 @@
-"""`emds probe`: a first meeting with the publishers. Each feed is asked for a past day and today; nothing is written.
+"""`emds probe`: a first meeting with publishers. Each feed is ingested into a scratch folder for a past day and today.
 
-A line a feed and day as it goes, a verdict at the end. See docs/operating.md for what each failure usually means.
+A line a feed and day as it ends, a verdict at the end. See docs/operating.md for what each failure usually means.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import date
-from queue import SimpleQueue
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from assets.fetch.session import Transport
-from assets.fetch.turns import Turns
-from assets.sources import sources
-from orchestration.resources import kept_mode, transport_of, turns_of
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days
+from orchestration.resources import kept_mode, open_scratch
 from orchestration.settings import PipelineSettings
-from orchestration.trial import Trial, Trials, days_of
-from warehouse import clock
-from warehouse.clock import iso
-from warehouse.errors import CredentialsMissing, FeedError, StorageError
-from warehouse.market import Feed
+from warehouse import clock, coverage
+from warehouse.clock import MarketDay, iso
+from warehouse.errors import CredentialsMissing, MarketError, NotPublished, StorageError
+from warehouse.market import Feed, Request
 
 REQUESTS = 12
 """At most so many requests a feed and day, by default: enough to meet a publisher."""
+SEARCHED_DAYS = 14
+"""How far back `past_day` looks for a market day that is wholly published."""
 OPENINGS = {
     "live": "live: asks the publishers' own hosts; nothing is written to the warehouse",
     "simulated": "SIMULATED publishers: no network, no credentials; set EMDS_FEEDS=live to meet the real ones",
@@ -45,6 +49,26 @@ SENTENCES = {
 """How the sentence about a failure begins, by `FeedError.kind`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one market day of a feed gave."""
+
+    feed: Feed
+    report: RunReport
+    skipped: int
+    """Requests that were left out to keep the trial short."""
+
+    @property
+    def verdict(self) -> str:
+        """`ok`, `part` (requests left out), `short`, `waiting`, `not configured`, `out of reach` or `failed`."""
+        status = self.report.days[0].status
+        if status in ("failed", "missing"):
+            return "failed"
+        if self.skipped and status in ("done", "short"):
+            return "part"
+        return "ok" if status == "done" else status
+
+
 def mode_of(settings: PipelineSettings) -> str:
     """EMDS_FEEDS, else the mode of the warehouse, else simulated; read only. Raises StorageError for a recorded one."""
     mode = settings.feeds or kept_mode(settings.home.open()) or "simulated"
@@ -53,62 +77,100 @@ def mode_of(settings: PipelineSettings) -> str:
     return mode
 
 
-def trials(
-    feeds: Sequence[Feed],
-    transport: Transport,
-    environ: Mapping[str, str] | None,
-    day: date | None,
-    most: int,
-    turns: Turns | None = None,
-) -> Iterator[Trial]:
-    """Every feed's days as they end. One thread a source, so that the slowest publisher sets the time, and no host is
-    asked from two sides."""
+def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) -> int:
+    """Print a line a feed and day, then the verdict; 1 where one failed."""
+    with TemporaryDirectory(prefix="emds-") as scratch:
+        return meet(Path(scratch), feeds, day, most)
+
+
+def meet(scratch: Path, feeds: Sequence[Feed], day: date | None, most: int) -> int:
+    """The same into this folder, which holds a warehouse a source afterwards."""
+    settings = PipelineSettings.from_environ(os.environ)
+    mode = mode_of(settings)
+    print(OPENINGS[mode], flush=True)
     by_source: dict[str, list[Feed]] = defaultdict(list)
     for feed in feeds:
         by_source[feed.source].append(feed)
-    done: SimpleQueue[Trial | Future[None]] = SimpleQueue()
     stopped = threading.Event()
 
-    def ask(code: str) -> None:
-        asking, now = Trials(sources()[code], transport, environ, most, turns=turns), clock.now()
+    def meet_source(code: str) -> list[Trial]:
+        pipeline, trials = open_scratch(settings, scratch / code, mode), []
         for feed in by_source[code]:
-            for market_day in days_of(feed, now, day):
-                if stopped.is_set():
-                    return
-                done.put(asking.ask(feed, market_day))
+            for market_day in days_of(feed, clock.now(), day):
+                if not stopped.is_set():
+                    trials.append(ask(pipeline, feed, market_day, most))
+                    sys.stdout.write(f"{line(trials[-1])}\n")
+                    sys.stdout.flush()
+        return trials
 
+    # One thread a source: the slowest publisher sets the time, and no host is asked from two sides.
     with ThreadPoolExecutor(max(1, len(by_source))) as pool:
-        for code in by_source:
-            pool.submit(ask, code).add_done_callback(done.put)
-        running = len(by_source)
         try:
-            while running:
-                one = done.get()
-                if isinstance(one, Trial):
-                    yield one
-                else:
-                    one.result()  # raises what ended a source's thread
-                    running -= 1
+            trials = [trial for of_source in pool.map(meet_source, by_source) for trial in of_source]
         finally:
             stopped.set()
+    return _conclude(trials, mode)
 
 
-def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) -> int:
-    """Prints a line a feed and day, then the verdict; 1 where one failed."""
-    environ, settings = os.environ, PipelineSettings.from_environ(os.environ)
-    mode = mode_of(settings)
-    print(OPENINGS[mode], flush=True)
-    verdicts: Counter[str] = Counter()
-    failed: list[Trial] = []
-    transport = transport_of(mode, environ, settings.contact)
-    live, turns = (environ, turns_of(settings)) if mode == "live" else (None, None)
-    for trial in trials(feeds, transport, live, day, most, turns):
-        word = verdict(trial)
-        verdicts[word] += 1
-        print(line(trial), flush=True)
-        if word == "failed":
-            failed.append(trial)
-    _list(failed)
+def ask(pipeline: PipelineContext, feed: Feed, day: MarketDay, most: int) -> Trial:
+    """Ingest one market day. `most` requests are sent, no more than the source's pace allows in a minute; 0: all."""
+    if not most:
+        return Trial(feed, ingest_days(pipeline, feed, [day]), 0)
+    pace = pipeline.sources[feed.source].requests_per_minute
+    shortened, left_out = _shortened(feed, max(1, min(most, int(pace))))
+    return Trial(feed, ingest_days(pipeline, shortened, [day]), len(left_out))
+
+
+def _shortened(feed: Feed, most: int) -> tuple[Feed, list[Request]]:
+    """The feed with the newest `most` requests of a run alone, and the list that gets the others."""
+    sent, left_out, follow = 0, list[Request](), feed.follow
+
+    def newest(requests: list[Request]) -> list[Request]:
+        nonlocal sent
+        room = max(1, most - sent)
+        sent += len(requests[-room:])
+        left_out.extend(requests[:-room])
+        return requests[-room:]
+
+    return replace(
+        feed,
+        requests=lambda days, now: newest(feed.requests(days, now)),
+        follow=follow and (lambda body, request: newest(follow(body, request))),
+    ), left_out
+
+
+def past_day(feed: Feed, now: int) -> MarketDay | None:
+    """The newest past market day of which everything must be out; None where the feed reaches back to no such day."""
+    today = clock.local_date(now, feed.tz)
+    if feed.yearly:
+        return MarketDay(date(today.year - 1, 1, 1), feed.tz)
+    for back in range(1, SEARCHED_DAYS + 1):
+        day = MarketDay(today - timedelta(days=back), feed.tz)
+        if feed.out_of_reach(day.day, today):
+            return None
+        if coverage.due(feed, day.window, now) >= day.end:
+            return day
+    return None
+
+
+def days_of(feed: Feed, now: int, wanted: date | None) -> list[MarketDay]:
+    """The days of a trial: a past one (that asked for, if any) and today; of a yearly feed their years."""
+    past = past_day(feed, now) if wanted is None else MarketDay(wanted, feed.tz)
+    days = [day.day for day in (past, MarketDay.at(now, feed.tz)) if day is not None]
+    firsts = (date(day.year, 1, 1) if feed.yearly else day for day in days)
+    return [MarketDay(day, feed.tz) for day in dict.fromkeys(firsts)]
+
+
+def _conclude(trials: Sequence[Trial], mode: str) -> int:
+    """Print the failures again, each cause once, and how many days ended how."""
+    failed = [trial for trial in trials if trial.verdict == "failed"]
+    resting = [t for t in failed if t.report.failures and all(_kind(e) == "resting" for e in t.report.failures)]
+    for trial in failed:
+        if trial not in resting:
+            print(f"failed: {trial.feed.id} {trial.report.days[0].day}: {sentence(trial)}")
+    if resting:
+        print(f"failed: {len(resting)} more were not asked, since their host is left alone after failures")
+    verdicts = Counter(trial.verdict for trial in trials)
     counts = ", ".join(f"{count} {word}" for word, count in sorted(verdicts.items()))
     marked = " (simulated publishers)" if mode == "simulated" else ""
     answered = verdicts.keys() - {"not configured", "out of reach"}
@@ -118,85 +180,55 @@ def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) 
     return 1 if failed else 0
 
 
-def _list(failed: Sequence[Trial]) -> None:
-    """The failures again, each cause once: what was not asked because its host failed before is counted."""
-    resting = [trial for trial in failed if trial.failures and all(e.kind == "resting" for _, e in trial.failures)]
-    for trial in failed:
-        if trial not in resting:
-            print(f"failed: {trial.feed.id} {trial.day}: {sentence(trial)}")
-    if resting:
-        print(f"failed: {len(resting)} more were not asked, since their host is left alone after failures")
-
-
-def verdict(trial: Trial) -> str:
-    """`ok`, `part` (requests left out), `short`, `waiting`, `not configured`, `out of reach` or `failed`."""
-    status = trial.report.status
-    if status in ("failed", "missing"):
-        return "failed"
-    if status in ("waiting", "not configured", "out of reach"):
-        return status
-    if trial.skipped:
-        return "part"
-    return "ok" if status == "done" else status
-
-
 def line(trial: Trial) -> str:
-    """One line: what was asked, what came, what was due, what is odd."""
-    word, report = verdict(trial), trial.report
-    statuses = ",".join(str(status or "-") for status in dict.fromkeys(e.status for e in trial.exchanges)) or "-"
-    seconds = sum(exchange.seconds for exchange in trial.exchanges)
-    size = sum(len(exchange.body) for exchange in trial.exchanges)
+    """One line: what was asked, what came, what is odd."""
+    report, day = trial.report, trial.report.days[0]
+    requests = f"{report.requests:3} request{' ' if report.requests == 1 else 's'}"
     parts = [
-        f"{trial.feed.id:26} {trial.day!s:10} {word:14} {statuses:9} {_requests(len(trial.exchanges))}",
-        f"{_size(size):>9} {seconds * 1000:6.0f} ms {report.rows:6} rows",
+        f"{trial.feed.id:26} {day.day:10} {trial.verdict:14} {requests} {_size(report.bytes):>9} {day.rows:6} rows",
+        f"{iso(day.first)}..{iso(day.last)}" if day.first is not None and day.last is not None else "",
+        f"{trial.skipped} requests left out" if trial.skipped else "",
+        *_remarks(trial),
     ]
-    if report.first is not None and report.last is not None:
-        parts.append(f"{iso(report.first)}..{iso(report.last)}")
-    if trial.expected is not None and word not in ("not configured", "out of reach"):
-        parts.append(f"{trial.intervals} intervals, {trial.expected} due")
-    if trial.skipped:
-        parts.append(f"{trial.skipped} requests left out")
-    parts += _remarks(trial, word)
-    return " | ".join(parts)
+    return " | ".join(filter(None, parts))
 
 
-def _requests(count: int) -> str:
-    return f"{count:3} request " if count == 1 else f"{count:3} requests"
-
-
-def _remarks(trial: Trial, word: str) -> list[str]:
-    if word == "failed":
+def _remarks(trial: Trial) -> list[str]:
+    reason = trial.report.days[0].reason
+    if trial.verdict == "failed":
         return [sentence(trial)]
-    if word == "short" and trial.feed.reach_days == 0:
+    if trial.verdict == "short" and trial.feed.reach_days == 0:
         return ["this feed states its newest intervals only: the day fills up while `emds up` runs"]
-    if word not in ("ok", "part") and trial.report.reason:
-        return [trial.report.reason[:200]]
-    odd = [finding for finding in trial.findings if finding.severity != "note"]
+    if trial.verdict not in ("ok", "part") and reason:
+        return [reason[:200]]
+    odd = [finding for finding in trial.report.findings if finding.severity != "note"]
     remarks = [f"{f.check} {f.zone} {f.metric}: {f.count} ({f.detail})"[:140] for f in odd[:2]]
     return [*remarks, f"{len(odd) - 2} more findings"] if len(odd) > 2 else remarks
 
 
 def sentence(trial: Trial) -> str:
-    """Why a day failed, in one plain sentence, and what the publisher said."""
-    hard = [pair for pair in trial.failures if pair[1].kind != "not published"] or list(trial.failures)
+    """Why a day failed, in one plain sentence."""
+    failures = trial.report.failures
+    hard = [error for error in failures if not isinstance(error, NotPublished)] or failures
     if not hard:
-        return f"{SENTENCES['not published']}: {trial.report.reason}."
-    request, error = hard[0]
+        return f"{SENTENCES['not published']}: {trial.report.days[0].reason}."
     more = f" ({len(hard)} requests)" if len(hard) > 1 else ""
-    excerpt = next((e.excerpt for e in reversed(trial.exchanges) if e.request == request and e.excerpt), "")
-    quoted = f' It said: "{excerpt}"' if excerpt else ""
-    return f"{_begin(error)}: {error}{more}.{_retry(error)}{quoted}"
+    return f"{_begin(hard[0])}: {hard[0]}{more}.{_retry(hard[0])}"
 
 
-def _begin(error: FeedError) -> str:
+def _begin(error: MarketError) -> str:
     if isinstance(error, CredentialsMissing) and not error.refused:
         return "Credentials are missing"
-    return SENTENCES.get(error.kind, "It failed")
+    return SENTENCES.get(_kind(error), "It failed")
 
 
-def _retry(error: FeedError) -> str:
-    seconds = None if error.kind == "resting" else getattr(error, "retry_after", None)
+def _retry(error: MarketError) -> str:
+    seconds = None if _kind(error) == "resting" else getattr(error, "retry_after", None)
     return f" Ask again in {seconds:.0f} s." if seconds else ""
+
+
+def _kind(error: MarketError) -> str:
+    return getattr(error, "kind", "")
 
 
 def _size(count: int) -> str:

@@ -17,7 +17,7 @@ from warehouse.bucket import Bucket
 from warehouse.clock import MarketDay
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market import Feed, Request
-from warehouse.storage import Storage
+from warehouse.storage import Folder, Storage
 
 Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
 
@@ -59,6 +59,14 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
     storage = settings.home.open()
     release.check(storage)
     return _context(environ, settings, storage, modes.expected(storage, settings.feeds), None)
+
+
+def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
+    """A warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
+    storage = Folder(folder)
+    release.mark(storage)
+    modes.claim(storage, mode)
+    return _context(os.environ, settings, storage, mode, None)
 
 
 def _context(

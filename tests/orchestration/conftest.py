@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assets.fetch.session import Transport
+from assets.fetch.live import Live
+from assets.fetch.session import Session
+from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration import probe
 from orchestration.cli import main
-from orchestration.trial import Trials
+from orchestration.resources import open_scratch
+from orchestration.settings import PipelineSettings
 from tests.orchestration.webhook_receivers import Post
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 from tests.stand_ins.publishers import KEYS, NOW, Clock, Clocks, Publishers
-from warehouse.market import Source
 from warehouse.storage import Folder
 
 SIMULATED_AT = "2026-11-20T12:00:00Z"
@@ -63,16 +67,15 @@ def backfilled(
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
-    """A clock for each source, by which its trials wait and its stand-in counts."""
+    """A clock for each source, by which its probe waits and its stand-in counts."""
     clocks = {code: Clock() for code in sources()}
 
-    def timed(
-        source: Source, transport: Transport, environ: Mapping[str, str] | None, most: int, turns: object
-    ) -> Trials:
-        clock = clocks[source.code]
-        return Trials(source, transport, environ, most, clock.tick, clock.sleep)
+    def timed(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
+        clock, pipeline = clocks[folder.name], open_scratch(settings, folder, mode)
+        session = Session(Live(), os.environ, tick=clock.tick, sleep=clock.sleep)
+        return replace(pipeline, session=session) if mode == "live" else pipeline
 
-    monkeypatch.setattr(probe, "Trials", timed)
+    monkeypatch.setattr(probe, "open_scratch", timed)
     return clocks
 
 

@@ -13,9 +13,8 @@ import pytest
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from assets.fetch.session import Session
-from assets.sources import feed, feeds, pjm, source
+from assets.sources import feed, feeds, pjm
 from orchestration import cli, probe
-from orchestration.trial import Trials
 from tests.stand_ins import publishers as stand_ins
 from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
 from warehouse.clock import MarketDay, instant
@@ -60,8 +59,8 @@ def test_a_feed_line_tells_what_came_and_what_was_due(publishers: Publishers, ru
     code, text = run("--feed", "elexon.price")
     [past, today] = [line for line in text.splitlines() if " | " in line]
     assert code == 0
-    assert past.startswith("elexon.price               2026-11-19 ok             200         1 request ")
-    assert past.endswith("48 rows | 2026-11-19T00:00:00Z..2026-11-19T23:30:00Z | 48 intervals, 48 due")
+    assert past.startswith("elexon.price               2026-11-19 ok               1 request ")
+    assert past.endswith("48 rows | 2026-11-19T00:00:00Z..2026-11-19T23:30:00Z")
     assert "2026-11-20 ok" in today
     assert "nothing is written to the warehouse" in text.splitlines()[0]
 
@@ -110,7 +109,7 @@ FAILURES: list[tuple[str, str, Failing, str]] = [
         "Nothing is published there: nemweb.com.au answers 404: not there",
     ),
     ("elexon.price", ELEXON, answers(429, b"", RETRY), f"too many requests: {ELEXON} answers 429. Ask again in 120 s."),
-    ("elexon.price", ELEXON, answers(503, HTML_PAGE), 'answers 503. It said: "Down for maintenance"'),
+    ("elexon.price", ELEXON, answers(503, HTML_PAGE), f"server fails: {ELEXON} answers 503."),
     ("elexon.price", ELEXON, answers(302, b"", ("location", "https://login.example/")), "which is not its own"),
     ("elexon.price", ELEXON, stand_ins.truncates, f"No whole answer: {ELEXON}: the answer broke off"),
     ("elexon.price", ELEXON, answers(200, HTML_PAGE), "The answer is not in the known format: "),
@@ -250,10 +249,9 @@ def test_a_keyed_api_sells_its_token_first(publishers: Publishers) -> None:
     assert len(publishers.requests[stand_ins.B2C]) == 1
 
 
-def test_a_trial_leaves_out_requests_beyond_its_number(publishers: Publishers) -> None:
-    trials = Trials(source("entsoe"), Live(), KEYS, most=3)
-    flows = feed("entsoe.flows")
-    one = trials.ask(flows, MarketDay.at(instant("2026-11-18T12:00:00Z"), flows.tz))
-    assert len(one.exchanges) == 3
-    assert one.skipped == 129
-    assert probe.verdict(one) == "part"
+def test_a_probe_leaves_out_requests_beyond_its_number(publishers: Publishers, run: Run) -> None:
+    _, text = run("--feed", "entsoe.flows", "--day", "2026-11-18", "--requests", "3")
+    line = next(line for line in text.splitlines() if "2026-11-18 part" in line)
+    assert "3 requests" in line
+    assert "| 129 requests left out" in line
+    assert len(publishers.requests["web-api.tp.entsoe.eu"]) == 6, "three of either day"
