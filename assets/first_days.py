@@ -11,8 +11,9 @@ from datetime import date, timedelta
 
 import orjson
 
-from warehouse import first_asked, layout
+from warehouse import layout
 from warehouse.bookkeeping import logged
+from warehouse.errors import DamagedFile
 from warehouse.market import Feed
 from warehouse.storage import Storage, Stored
 
@@ -23,8 +24,22 @@ FIRST_FILL_DAYS = 35
 def load(storage: Storage) -> dict[str, date]:
     """The oldest market day asked for, by feed. Empty for an empty warehouse; logged, where what is kept is damaged."""
     with logged(layout.FIRST_DAYS):
-        return first_asked.read(storage)
+        return read(storage)
     return {}
+
+
+def read(storage: Storage) -> dict[str, date]:
+    """The same. Raises DamagedFile for what does not decode."""
+    return decode(storage.get(layout.FIRST_DAYS))
+
+
+def decode(stored: bytes | None) -> dict[str, date]:
+    """The days that the file's bytes hold; None where there is no file. Raises DamagedFile."""
+    try:
+        kept: Mapping[str, str] = orjson.loads(b"{}" if stored is None else stored)
+        return {feed: date.fromisoformat(day) for feed, day in kept.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise DamagedFile(layout.FIRST_DAYS, "does not hold days by feed") from None
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
@@ -33,11 +48,11 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
     Raises DamagedFile: what is damaged stays for `emds repair` to set aside.
     """
     first = min(days, default=None)
-    if first is None or first >= first_asked.read(storage).get(feed.id, date.max):
+    if first is None or first >= read(storage).get(feed.id, date.max):
         return
 
     def add(stored: Stored | None) -> bytes:
-        known = first_asked.decode(stored.body if stored else None)
+        known = decode(stored.body if stored else None)
         known[feed.id] = min(first, known.get(feed.id, date.max))
         return orjson.dumps({name: str(day) for name, day in sorted(known.items())})
 

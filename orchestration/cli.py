@@ -158,12 +158,12 @@ def rebuild(source: str | None, feed: str | None, start: date | None, end: date 
     from orchestration import commands, rebuild
     from orchestration.resources import open_context
 
-    pipeline = open_context()
-    tasks = rebuild.plan(pipeline, _feeds(source, feed), start, end)
-    code = commands.run(tasks, again=True) if tasks else 0
-    changed, unreadable = rebuild.resolve_all(pipeline)
-    code = commands.published() or code
-    print(f"{len(tasks)} runs over kept bytes, {changed} month files resolved otherwise")
+    pipeline, feeds = open_context(), _feeds(source, feed)
+    tasks = rebuild.plan(pipeline, feeds, start, end)
+    absent = rebuild.rebuild_absent(pipeline, tasks)
+    changed, unreadable = rebuild.resolve(pipeline, feeds, start, end)
+    code = commands.run(tasks, again=True)
+    print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
     return _list_unreadable(unreadable) or code
 
 

@@ -14,7 +14,7 @@ from assets.ingest.refresh import refresh_all
 from orchestration import verify
 from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
-from warehouse import damaged, layout, lost_months, modes, monthfile
+from warehouse import damaged, layout, modes, monthfile
 from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Storage
@@ -27,31 +27,35 @@ def main() -> int:
     if restored:
         print(f"the file {layout.MODE} was written again: its month files say {restored}")
     pipeline = open_context()
-    before = {damage.name for damage in damaged.listed(storage) if damage.settled or damage.missing}
-    faults = list(verify.faults(storage))
-    with _not_logged({fault.key for fault in faults if fault.movable}):
-        moved = set_aside(pipeline, faults)
-    for fault in moved:
-        print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
-    for key in lost_months.note(storage):
-        print(f"{key}: {lost_months.REASON}")
-    waiting = damaged.pending(storage)
-    with _not_logged({damage.key for damage in waiting}):
-        repair.rebuild_pending(pipeline)
-    if any(damage.key.startswith(layout.published("geo/")) for damage in waiting):
+    faults = [fault for fault in verify.faults(storage) if fault.movable]
+    with _not_logged({fault.key for fault in faults}):
+        set_aside(storage, faults)
+    for fault in faults:
+        print(f"{fault.key}: {fault.reason}: {_what_follows(fault.key)}")
+    waiting = damaged.waiting(storage)
+    with _not_logged(waiting):
+        repair.rebuild_marked(pipeline)
+    if any(fault.key.startswith(layout.published("geo/")) for fault in faults):
         geo_layers.publish(storage)
     unpublished = refresh_all(pipeline)
     for failure in unpublished:
         print(failure)
-    noted = [damage for damage in damaged.listed(storage) if damage.name not in before]
-    for damage in noted:
-        print(f"{damage.key}: {damage.settled or 'rows of it are not held'}")
+    for key in sorted({*waiting} - {*damaged.waiting(storage)}):
+        print(f"{key}: made again from the kept bytes; `emds gaps` says what is missing")
     in_line = mend_partitions(pipeline)
     left = verify.broken(storage)
     for line in left:
         print(line)
-    print(f"{len(noted)} damaged files were set aside, {len(left)} faults are left")
+    print(f"{len(faults)} damaged files were set aside, {len(left)} faults are left")
     return 0 if in_line and not left and not unpublished else 1
+
+
+def _what_follows(key: str) -> str:
+    """What becomes of a file that was set aside."""
+    if layout.is_kept_body(key):
+        feed, day = layout.parse_raw_key(key)
+        return f"moved to {layout.DAMAGED}; `emds backfill --feed {feed} --start {day} --end {day}` asks for it again"
+    return f"moved to {layout.DAMAGED}"
 
 
 @contextmanager
@@ -98,6 +102,8 @@ def restore_mode(storage: Storage) -> str:
     try:
         modes.kept(storage)
     except WrongMode as error:
+        if storage.stat(layout.MODE) is None and not _lies_whole(storage):
+            raise WrongMode(f"{error}; months that the catalogue counts are not here") from None
         stated = _stated_modes(storage)
         if len(stated) != 1:
             words = ", ".join(sorted(stated)) or "nothing"
@@ -106,6 +112,11 @@ def restore_mode(storage: Storage) -> str:
         storage.put(layout.MODE, mode.encode())
         return mode
     return ""
+
+
+def _lies_whole(storage: Storage) -> bool:
+    """Whether all months lie here that were counted: a copy that was stopped lacks some, or the count itself."""
+    return storage.stat(layout.published(layout.SPANS)) is not None and not damaged.missing(storage)
 
 
 def _stated_modes(storage: Storage) -> set[str]:
@@ -119,18 +130,9 @@ def _stated_modes(storage: Storage) -> set[str]:
     return stated & set(modes.MODES)
 
 
-def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> list[Fault]:
-    """Moves what is damaged below `damaged/`; returns what was moved."""
-    moved = []
-    for fault in list(faults):
-        if not fault.movable:
-            continue
-        if layout.is_month_file(fault.key):
-            metric, zone, month, _ = layout.of_series(fault.key)
-            lock = layout.series(metric, zone, month)
-        else:
-            lock = fault.key
-        with pipeline.storage.locked([lock]):
-            damaged.set_aside(pipeline.storage, fault.key, fault.reason)
-        moved.append(fault)
-    return moved
+def set_aside(storage: Storage, faults: Iterable[Fault]) -> None:
+    """Moves what is damaged below `damaged/`."""
+    for fault in faults:
+        month = layout.is_month_file(fault.key)
+        with storage.locked([layout.series(*layout.of_series(fault.key)[:3]) if month else fault.key]):
+            damaged.set_aside(storage, fault.key, fault.reason)

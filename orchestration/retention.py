@@ -61,8 +61,7 @@ def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
 def prune_answers(pipeline: PipelineContext) -> int:
     """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
     before = clock.now() - pipeline.raw_days * clock.DAY
-    stored = pipeline.storage.get(layout.PRUNED) or b""
-    pruned, removed = int(stored) if stored.isdigit() and len(stored) < 16 else 0, 0
+    pruned, removed = raw.pruned_until(pipeline.storage), 0
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
         with logged(f"old answers of {feed.id}"):
             removed += raw.prune(pipeline.storage, feed.id, before, pruned)

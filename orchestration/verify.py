@@ -11,20 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from assets.ingest import losses
-from warehouse import (
-    artefact,
-    attempts,
-    change_log,
-    damaged,
-    first_asked,
-    layout,
-    lost_months,
-    modes,
-    monthfile,
-    raw,
-    release,
-)
+from assets import first_days
+from warehouse import artefact, attempts, change_log, damaged, layout, modes, monthfile, raw, release
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.metrics import YEARLY
@@ -42,8 +30,6 @@ class Fault(NamedTuple):
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 """Errors that reading a damaged file may raise unforeseen: the file is named, and the others are read."""
-
-_NO_NOTE = "remove it once `emds gaps` misses nothing of what lies in the folder of its name"
 
 Check = Callable[[Storage, str], object]
 """Reads one file; raises what is wrong with it."""
@@ -65,7 +51,7 @@ def faults(storage: Storage) -> Iterator[Fault]:
         yield from _of_files(storage, layout.RAW, _body)
     else:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
-    yield from (Fault(key, lost_months.REASON) for key in lost_months.find(storage))
+    yield from (Fault(key, damaged.GONE, movable=True) for key in damaged.missing(storage))
     yield from _of_files(storage, layout.published(), _document)
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
     yield from _of_files(storage, layout.CHANGES, change_log.check)
@@ -73,10 +59,8 @@ def faults(storage: Storage) -> Iterator[Fault]:
     yield from _of_file(storage, layout.FIRST_DAYS, _first_days)
     yield from _of_files(storage, layout.ATTEMPTS, _attempts)
     yield from _of_file(storage, layout.ACCOUNTS, _accounts)
-    yield from (fault for key in storage.keys(layout.DAMAGED) for fault in _of_note(storage, key))
-    pending = damaged.pending(storage)
-    yield from (Fault(layout.DAMAGED, f"{d.key} waits for `emds repair`: {d.reason}") for d in pending if not d.missing)
-    yield from (Fault(layout.DAMAGED, line) for line in losses.to_ask(pending))
+    for key in damaged.waiting(storage):
+        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 
@@ -122,13 +106,6 @@ def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
         yield Fault(key, str(error))
     except _UNFORESEEN as error:
         yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
-
-
-def _of_note(storage: Storage, key: str) -> Iterator[Fault]:
-    """Left where it is: nobody knows by now what waits for a repair, and a person has to look."""
-    if layout.is_damage_note(key):
-        for fault in _of_file(storage, key, damaged.read):
-            yield fault._replace(reason=f"{fault.reason}: {_NO_NOTE}", movable=False)
 
 
 def _small(storage: Storage, key: str) -> None:
@@ -193,7 +170,7 @@ def _journal(storage: Storage, key: str) -> None:
 
 
 def _first_days(storage: Storage, _key: str) -> None:
-    first_asked.read(storage)
+    first_days.read(storage)
 
 
 def _attempts(storage: Storage, key: str) -> None:

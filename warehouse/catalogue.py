@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse import artefact, layout, lost_months, monthfile, series
+from warehouse import artefact, damaged, layout, monthfile, series
 from warehouse.bookkeeping import logged
 from warehouse.clock import DAY
 from warehouse.errors import StorageError
@@ -132,10 +132,10 @@ def publish(
 ) -> dict[str, Any]:
     """Describes what is held and puts the catalogue in place; returns it.
 
-    Month files that the one before counted and that are gone are noted first: this one knows nothing of them.
+    Months whose files are gone are marked first: this catalogue knows nothing of them.
     """
     with logged("month files that are gone"):
-        lost_months.note(storage)
+        damaged.mark_missing(storage)
     version = artefact.new_version()
     document = describe(storage, sources, mode, rights, configured, generated)
     artefact.put(storage, layout.SPANS, artefact.encode(document.pop("spans")), version)

@@ -1,58 +1,46 @@
-"""Damaged files set aside: each is moved below `damaged/`, with a note that names it and says why."""
+"""Damaged files: each is moved below `damaged/`. A mark stands for a month until it is made again from kept bytes."""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
-import orjson
-
-from warehouse import changes, layout, untold
-from warehouse.errors import DamagedFile
+from warehouse import artefact, changes, layout, untold
+from warehouse.errors import StorageError
 from warehouse.storage import Storage
 
 _LOG = logging.getLogger("emds.warehouse")
+GONE = "is gone, though the catalogue counts rows of it or its history lies there"
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """One damaged file. `at`: Unix seconds; `settled`: how it was made good, empty while that is still to do."""
+def set_aside(storage: Storage, key: str, reason: str) -> None:
+    """Move a file below `damaged/`, and mark a month file's month. The caller holds the file's lock.
 
-    name: str
-    key: str
-    reason: str
-    at: int
-    settled: str = ""
-    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By feed the market days whose rows were lost with it, for as long as they have to be asked for again."""
-    beyond: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The same of days that their publisher gives no longer."""
-    newest: int = 0
-    """When the newest body came that was kept as that was found, Unix seconds."""
-
-
-def set_aside(storage: Storage, key: str, reason: str) -> Damage:
-    """Moves a file to `damaged/<name>/<key>`. The caller holds the file's lock. Raises StorageError."""
-    # The note first: a kill in between leaves the file where it is, to be found again.
-    damage = note(storage, key, reason)
-    served = layout.is_month_file(key) and not layout.of_series(key)[-1]
+    Raises StorageError.
+    """
+    month = layout.is_month_file(key)
+    if month:
+        # The mark first: a kill in between leaves the file where it is, to be found again.
+        storage.put(layout.waiting(key), reason.encode())
+    if is_gone(storage, key):
+        _LOG.error("%s %s", key, reason)
+        return
+    target = layout.damaged(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key)
+    served = month and not layout.of_series(key)[-1]
     noted = served and _note_change(storage, *layout.of_series(key)[:3])
-    storage.move(key, layout.damaged(damage.name, key))
+    storage.move(key, target)
     if served:
         untold.tell(storage, *layout.of_series(key)[:3], noted)
-    _LOG.error("%s is damaged and was moved to %s: %s", key, layout.damaged(damage.name, key), reason)
-    return damage
+    _LOG.error("%s is damaged and was moved to %s: %s", key, target, reason)
 
 
-def note(storage: Storage, key: str, reason: str) -> Damage:
-    """Notes what is wrong with a file, and moves nothing: that is all for one that is gone. Raises StorageError."""
-    at = datetime.now(UTC)
-    damage = Damage(f"{at:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key, reason, int(at.timestamp()))
-    storage.put(layout.damage_note(damage.name), orjson.dumps(asdict(damage)))
-    return damage
+def is_gone(storage: Storage, key: str) -> bool:
+    """Whether nothing lies under a key, not even what cannot be read."""
+    try:
+        return storage.stat(key) is None
+    except StorageError:
+        return False
 
 
 def _note_change(storage: Storage, metric: str, zone: str, month: str) -> bool:
@@ -62,46 +50,42 @@ def _note_change(storage: Storage, metric: str, zone: str, month: str) -> bool:
     return untold.note(storage, metric, zone, month, changes.unreadable(metric, zone, month), before)
 
 
-def settle(storage: Storage, damage: Damage, how: str) -> None:
-    """Notes how a damaged file was made good; the file itself stays for whoever wants to look."""
-    storage.put(
-        layout.damage_note(damage.name),
-        orjson.dumps(asdict(damage) | {"settled": how, "missing": {}}),
-    )
+def waiting(storage: Storage) -> list[str]:
+    """Keys of the month files whose months have to be made again. Raises StorageError."""
+    return [key.removeprefix(layout.WAITING) for key in storage.keys(layout.WAITING)]
 
 
-def await_rows(storage: Storage, damage: Damage, waiting: Damage) -> bool:
-    """Notes which market days have to be asked for again before a damaged file is made good; whether that is new."""
-    body = orjson.dumps(asdict(waiting))
-    if body == orjson.dumps(asdict(damage)):
-        return False
-    storage.put(layout.damage_note(damage.name), body)
-    return True
+def settle(storage: Storage, key: str) -> None:
+    """Remove the mark of a month that was made again. Raises StorageError."""
+    storage.delete(layout.waiting(key))
 
 
-def pending(storage: Storage) -> list[Damage]:
-    """The damaged files that have not been made good, the oldest first. A note that cannot be read is logged."""
-    return [damage for damage in listed(storage) if not damage.settled]
+def missing(storage: Storage) -> list[str]:
+    """Keys of served month files that are gone: the last catalogue counted rows of them, or their history lies there.
 
-
-def listed(storage: Storage) -> list[Damage]:
-    """Every damaged file that was set aside, made good or not, the oldest first.
-
-    A note that cannot be read is logged.
+    None where the counts cannot be read, or the files not be listed.
     """
-    notes = []
-    for key in storage.keys(layout.DAMAGED):
-        if layout.is_damage_note(key):
-            try:
-                notes.append(read(storage, key))
-            except DamagedFile as error:
-                _LOG.error("%s", error)
-    return notes
-
-
-def read(storage: Storage, key: str) -> Damage:
-    """What a note says. Raises DamagedFile."""
     try:
-        return Damage(**orjson.loads(storage.get(key) or b""))
-    except (orjson.JSONDecodeError, TypeError) as error:
-        raise DamagedFile(key, f"does not say what was damaged: {error}") from None
+        counted = artefact.load(storage, layout.SPANS) or {}
+        wanted = {key for key, count in counted.items() if _counts_rows(count)}
+        for key in filter(layout.is_month_file, storage.keys(layout.history_prefix())):
+            wanted.add(layout.series(*layout.of_series(key)[:3]))
+        lost = wanted - set(storage.keys(layout.series_prefix())) - set(waiting(storage))
+    except StorageError:
+        return []
+    return [key for key in sorted(lost) if layout.is_month_file(key) and is_gone(storage, key)]
+
+
+def _counts_rows(count: object) -> bool:
+    """Whether a file was counted with rows of its zone or of a border (`warehouse.catalogue.spans`)."""
+    return isinstance(count, list) and len(count) == 5 and bool(count[1] or count[4])
+
+
+def mark_missing(storage: Storage) -> list[str]:
+    """Mark the months of files that are gone, before the next catalogue forgets them; return their keys."""
+    lost = missing(storage)
+    for key in lost:
+        with storage.locked([key]):
+            if is_gone(storage, key):
+                set_aside(storage, key, GONE)
+    return lost

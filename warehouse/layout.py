@@ -29,10 +29,11 @@ RAW = "raw/"
 QUARANTINE = "quarantine/"
 JOURNALS = "backfill/"
 DAMAGED = "damaged/"
+WAITING = "damaged/waiting/"
 CHANGES = "changes/"
 UNTOLD = "changes/untold/"
 """Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside,
-changes to what is served, and those under way.
+marks of months to make again, changes to what is served, and those under way.
 """
 CHANGES_MISSED = "changes_missed"
 """Key of the mark that the log of changes misses one: followers have to begin again."""
@@ -108,7 +109,7 @@ def raw(feed: str, day: str, order: int, fetched_at: int, sha8: str, ext: str) -
     return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{sha8}.{ext}.zst"
 
 
-def of_raw(key: str) -> tuple[str, date]:
+def parse_raw_key(key: str) -> tuple[str, date]:
     """The feed and the market day below which a kept body lies. Raises ValueError for another key."""
     _, source, product, day, _ = key.split("/")
     return f"{source}.{product}", date.fromisoformat(day)
@@ -117,7 +118,7 @@ def of_raw(key: str) -> tuple[str, date]:
 def is_kept_body(key: str) -> bool:
     """Whether a key lies where kept bodies do, whatever its own name."""
     try:
-        of_raw(key)
+        parse_raw_key(key)
     except ValueError:
         return False
     return key.startswith(RAW)
@@ -175,14 +176,9 @@ def damaged(name: str, key: str) -> str:
     return f"{DAMAGED}{name}/{key}"
 
 
-def damage_note(name: str) -> str:
-    """What was damaged, and why."""
-    return f"{DAMAGED}{name}.json"
-
-
-def is_damage_note(key: str) -> bool:
-    """Whether a key below `damaged/` is a note."""
-    return key.startswith(DAMAGED) and key.count("/") == 1 and key.endswith(".json")
+def waiting(key: str) -> str:
+    """The mark of a damaged month file whose month has to be made again; it holds the reason."""
+    return f"{WAITING}{key}"
 
 
 def published(name: str = "") -> str:

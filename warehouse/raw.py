@@ -106,16 +106,9 @@ def opened(storage: Storage, key: str) -> Kept | None:
     return Kept(key, _fetched_at(key), request, _unpacked(packed, key))
 
 
-def questions(
-    storage: Storage, feed: str, first: date | None = None, last: date | None = None, after: int = -1
-) -> Iterator[Request]:
-    """The question of each kept body of rows that came after the one of an order; no body is unpacked.
-
-    Raises WrongMode.
-    """
+def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
+    """The question of each kept body of rows; no body is unpacked. Raises WrongMode."""
     for key in _keys(storage, feed, first, last):
-        if order_of(key) <= after:
-            continue
         question = _question_of(storage, key)
         if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
             yield question[0]
@@ -129,15 +122,6 @@ def newest(storage: Storage, feed: str, first: date | None = None, last: date | 
     return max(map(order_of, _keys(storage, feed, first, last)), default=0)
 
 
-def stated(stored: bytes) -> Request | None:
-    """What a damaged file still says was asked, unchecked: a hint; None where that cannot be read."""
-    try:
-        magic, size = struct.unpack_from("<II", stored)
-        return request_of(orjson.loads(stored[8 : 8 + size])["request"]) if magic == _SKIPPABLE else None
-    except (struct.error, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        return None
-
-
 def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
     """The question of a kept body and its packed bytes; None where it is gone, or damaged and therefore set aside."""
     try:
@@ -146,6 +130,12 @@ def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
     except DamagedFile as error:
         damaged.set_aside(storage, error.key, error.reason)
         return None
+
+
+def pruned_until(storage: Storage) -> int:
+    """Of bodies fetched before this instant (Unix seconds) only the last to each question is kept; 0: all are."""
+    stored = storage.get(layout.PRUNED) or b""
+    return int(stored) if stored.isdigit() and len(stored) < 16 else 0
 
 
 def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:

@@ -63,18 +63,18 @@ def fold(
     """
     modes.claim(storage, mode)
     work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
-    for key, stated in rows.readings.items():
-        for month, ts, values in _by_month(stated):
+    for key, readings in rows.readings.items():
+        for month, ts, values in _by_month(readings):
             work[key.metric, key.zone, month].append((key, ts, values))
     for (zone, metric), spans in covered.items():
         for span in spans:
             for month in months(span):
                 work.setdefault((metric, zone, month), [])
     done, failed = [], []
-    for (metric, zone, month), readings in sorted(work.items()):
+    for (metric, zone, month), parts in sorted(work.items()):
         place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
         try:
-            done.append(_fold_month(storage, feed, place, readings, spans, ranks, known_at, mode))
+            done.append(_fold_month(storage, feed, place, parts, spans, ranks, known_at, mode))
         except StorageError as error:
             failed.append(error)
     if failed:
@@ -98,7 +98,7 @@ _SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
 """What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
 
 
-def _versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
+def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
     """Readings as live versions; of two of one series and instant the later stated stays."""
     if not readings:
         return empty()
@@ -115,11 +115,11 @@ def _versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
         np.full(len(ts), known_at),
         np.full(len(ts), LIVE),
     )
-    _, last = np.unique(_identities(stated)[::-1], return_index=True)
+    _, last = np.unique(identities(stated)[::-1], return_index=True)
     return stated.take(np.sort(len(ts) - 1 - last))
 
 
-def _identities(versions: Versions) -> Ints:
+def identities(versions: Versions) -> Ints:
     """A number per version, equal for versions of one reading: of one series and instant."""
     return versions.codes(*_SERIES) * SPREAD + versions.ts
 
@@ -137,7 +137,7 @@ def _fold_month(
     with storage.locked([layout.series(*place)]):
         old, lost = vintages.read_or_set_aside(storage, place)
         at = clock.now() if known_at is None else known_at
-        merged, counts = _merge(old, _versions(feed, readings, at), feed, spans, at)
+        merged, counts = _merge(old, as_versions(feed, readings, at), feed, spans, at)
         if lost or any(counts[:3]):
             vintages.store(storage, place, merged, ranks, mode, feed)
     return Folded(place.zone, place.metric, place.month, *counts, damaged=lost)
@@ -149,7 +149,7 @@ def _merge(
     """Old and new versions together, and how many were added, changed, evicted and unchanged."""
     both = concat([old, new])
     count = len(old)
-    identity = _identities(both)
+    identity = identities(both)
     live = np.flatnonzero(both.where(lambda labels: labels.feed == feed)[:count] & (old.superseded_at == LIVE))
     match = _matches(identity, live, count)
     known = match >= 0

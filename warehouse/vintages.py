@@ -68,6 +68,9 @@ def read_or_set_aside(storage: Storage, place: Month) -> tuple[Versions, bool]:
     served, past = found or (empty(), Past(_newest_history(storage, place), None))
     if past.history is None:
         return served, lost
+    if found is None and not lost:
+        damaged.set_aside(storage, layout.series(*place), damaged.GONE)
+        lost = True
     try:
         return concat([monthfile.history(storage, past.history), served]), lost
     except DamagedFile as error:
@@ -91,27 +94,37 @@ def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str
 
 
 def store(
-    storage: Storage, place: Month, merged: Versions, ranks: Mapping[str, int], mode: str, feed: str | None = None
-) -> None:
-    """Puts a month whose versions are `merged`; nothing where its bytes would not change.
+    storage: Storage,
+    place: Month,
+    merged: Versions,
+    ranks: Mapping[str, int],
+    mode: str,
+    feed: str | None = None,
+    known_since: int | None = None,
+) -> int:
+    """Puts a month whose versions are `merged`, nothing where its bytes would not change; how many rows are served.
 
-    `feed`: whose answer brings the change, for the log of changes. The caller holds the month's lock.
+    `feed`: whose answer brings the change, for the log of changes. `known_since`: before it not all is known that was
+    published; by default what the month says already. The caller holds the month's lock.
     """
     chosen = resolve.served(merged, ranks)
     served, rest = merged.take(chosen), merged.take(~chosen)
     key, history = layout.series(*place), None
     kept = storage.get(key)
+    former = None if kept is None else monthfile.past(storage, key)
     if kept is None and not len(merged):
-        return
+        return 0
     if len(rest):
         history, body = monthfile.encode_history(rest, *place, mode)
         if storage.stat(history) is None:
             storage.put(history, body)
-    since = int(merged.known_at.min()) if len(merged) else None
+    since = None
+    if len(merged):
+        before = former.known_since if former and known_since is None else known_since
+        since = max(int(merged.known_at.min()), before or 0)
     body = monthfile.encode(served, key, mode, Past(history, since))
     if body == kept:
-        return
-    former = None if kept is None else monthfile.past(storage, key)
+        return len(served)
     noted = _noted(storage, place, served, feed)
     storage.put(key, body)
     if noted is not None:
@@ -119,6 +132,7 @@ def store(
     if former is not None and former.history not in (None, history):
         with logged(former.history):
             storage.delete(former.history)
+    return len(served)
 
 
 def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool | None:

@@ -36,9 +36,9 @@ class Gathered:
     answered_at: int = 0
     """When the newest answer came, Unix seconds."""
 
-    def read(self, answer: Fetched) -> None:
-        """Adds an answer's rows. What contradicts itself or strays in time within a body is set aside at once: another
-        body may state it rightly."""
+    def read(self, answer: Fetched) -> Rows:
+        """Adds an answer's rows; returns them. What contradicts itself or strays in time within a body is set aside at
+        once: another body may state it rightly."""
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
             with feed_code(self.feed.id, "parse"):
@@ -51,8 +51,9 @@ class Gathered:
                     rows = judgement.kept
         except FeedError as error:
             self.failures.append((answer.request, error))
-        else:
-            self.rows.merge(rows)
+            return Rows()
+        self.rows.merge(rows)
+        return rows
 
     def _strays(self, key: SeriesKey, readings: Readings, answer: Fetched) -> bool:
         """Whether a row of a series begins when none of that answer can."""

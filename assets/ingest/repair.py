@@ -1,140 +1,144 @@
-"""Damaged month files made again from the kept bytes: by `emds repair`, and by the next run that publishes."""
+"""Months whose files are damaged or gone, made again from the kept bytes as they came, body by body.
+
+By `emds repair`, and by what publishes everything. What no kept body holds is missing then, as `emds gaps` says.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from datetime import date, timedelta
 
-from assets.ingest import losses
+from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
-from assets.ingest.runs import reparse_days
-from warehouse import artefact, clock, damaged, layout, monthfile, vintages
+from assets.ingest.gather import Gathered
+from assets.ingest.runs import judge_kept, kept_bodies
+from warehouse import artefact, clock, damaged, layout, monthfile, quality, raw, restore
 from warehouse.bookkeeping import logged
-from warehouse.damaged import Damage
-from warehouse.errors import DamagedFile, MarketError, StorageError
+from warehouse.clock import MarketDay, Window
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import Feed
+from warehouse.restore import Statement
+from warehouse.schema import Rows
+from warehouse.storage import Storage
+from warehouse.versions import Versions, concat, empty
+from warehouse.vintages import Month
 
 _LOG = logging.getLogger("emds.ingest")
 
 
 def heal(pipeline: PipelineContext) -> set[str]:
-    """Sets aside month files that cannot be counted and makes all that lie aside again; returns the zones touched.
+    """Set aside month files that cannot be counted and make all marked months again; return the zones touched.
 
     Costs a listing of the series where nothing is damaged. Call it after the catalogue was published.
     """
-    for key in _uncounted(pipeline):
-        set_aside(pipeline, key)
-    return rebuild_pending(pipeline)
+    for key in _uncounted(pipeline.storage):
+        set_aside(pipeline.storage, key)
+    return rebuild_marked(pipeline)
 
 
-def _uncounted(pipeline: PipelineContext) -> list[str]:
+def _uncounted(storage: Storage) -> list[str]:
     """The served month files of which the catalogue could not count the rows."""
-    counted = artefact.load(pipeline.storage, layout.SPANS) or {}
-    return [
-        key for key in pipeline.storage.keys(layout.series_prefix()) if key not in counted and layout.is_month_file(key)
-    ]
+    counted = artefact.load(storage, layout.SPANS) or {}
+    return [key for key in storage.keys(layout.series_prefix()) if key not in counted and layout.is_month_file(key)]
 
 
-def set_aside(pipeline: PipelineContext, key: str) -> bool:
-    """Sets a month file aside if it is damaged now, under its lock; whether it was. Raises StorageError."""
-    metric, zone, month, _ = layout.of_series(key)
-    with pipeline.storage.locked([layout.series(metric, zone, month)]):
+def set_aside(storage: Storage, key: str) -> bool:
+    """Set a month file aside if it is damaged now, under its lock; whether it was. Raises StorageError."""
+    with storage.locked([layout.series(*layout.of_series(key)[:3])]):
         try:
-            monthfile.read(pipeline.storage, key)
+            monthfile.read(storage, key)
         except DamagedFile as error:
-            damaged.set_aside(pipeline.storage, key, error.reason)
+            damaged.set_aside(storage, key, error.reason)
             return True
         except StorageError as error:
             _LOG.error("left where it is: %s", error)
     return False
 
 
-def rebuild_pending(pipeline: PipelineContext) -> set[str]:
-    """Makes the months of damaged files again from the kept bytes, and settles each; returns the zones touched.
+def rebuild_marked(pipeline: PipelineContext) -> set[str]:
+    """Make every marked month again; return the zones touched. One that cannot be made now keeps its mark."""
+    marks: dict[Month, list[str]] = {}
+    for key in damaged.waiting(pipeline.storage):
+        with logged(key):
+            marks.setdefault(Month(*layout.of_series(key)[:3]), []).append(key)
+    for place, rows in rebuild_months(pipeline, marks):
+        for key in marks[place]:
+            _LOG.warning("%s: made again from the kept bytes: %d rows; `emds gaps` says what is missing", key, rows)
+            with logged(key):
+                damaged.settle(pipeline.storage, key)
+    return {place.zone for place in marks}
 
-    One whose rows have to be asked for again stays pending, as one that cannot be made now, and is looked at again the
-    next time.
+
+def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[tuple[Month, int]]:
+    """Put what the kept bodies state of some months beside what is left of them.
+
+    Yields each that is in place, with the number of rows that it serves. One that cannot be made now is logged.
     """
-    zones, not_made = set(), set()
-    for damage in damaged.pending(pipeline.storage):
-        if layout.is_month_file(damage.key) and not damage.missing:
-            if not _rebuild(pipeline, damage):
-                not_made.add(damage.name)
-            zones.add(layout.of_series(damage.key)[1])
-    # Listed anew: bodies that were found damaged meanwhile are among them.
-    noted = damaged.listed(pipeline.storage)
-    lost = {layout.of_series(damage.key)[:3] for damage in noted if layout.is_month_file(damage.key)}
-    gaps = cache(partial(losses.gaps, pipeline))
-    for damage in noted:
-        if not damage.settled and damage.name not in not_made:
-            with logged(damage.key):
-                _settle(pipeline, damage, lost, gaps)
-    return zones
+    since = raw.pruned_until(pipeline.storage)
+    for month in sorted({place.month for place in places}):
+        wanted = [place for place in places if place.month == month]
+        stated: dict[Month, list[Versions]] = {place: [empty()] for place in wanted}
+        unread: set[str] = set()
+        for feed in _carriers(pipeline, wanted):
+            with logged(f"kept bodies of {feed.id}") as reading:
+                for place, versions in _stated(pipeline, feed, month, wanted):
+                    stated[place].append(versions)
+            unread |= {*feed.zones} if reading.error else set()
+        for place in (place for place in wanted if place.zone not in unread):
+            with logged("/".join(place)):
+                versions = concat(stated[place])
+                yield place, restore.put(pipeline.storage, place, versions, pipeline.ranks, pipeline.mode, since)
 
 
-def _settle(pipeline: PipelineContext, damage: Damage, lost: losses.Places, gaps: losses.Gaps) -> None:
-    """Notes how a damaged file was made good, or what has to be asked for again. Raises StorageError."""
-    loss = losses.of(pipeline, damage, lost, gaps)
-    if loss.missing:
-        waiting = replace(damage, missing=loss.missing, beyond=loss.beyond, newest=loss.newest)
-        if damaged.await_rows(pipeline.storage, damage, waiting):
-            for line in losses.to_ask([waiting]):
-                _LOG.error("%s: %s", damage.key, line)
+def _carriers(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[Feed]:
+    """The feeds that may carry these months: a report of prices may carry its zone's ties beside them."""
+    zones = {place.zone for place in places}
+    yield from (feed for source in pipeline.sources.values() for feed in source.feeds if zones & {*feed.zones})
+
+
+def _stated(
+    pipeline: PipelineContext, feed: Feed, month: str, places: Collection[Month]
+) -> Iterator[tuple[Month, Versions]]:
+    """What a feed's kept bodies state of some months, each value known since its body came. Raises StorageError.
+
+    Nets that are added up over several bodies change with each of them: day by day, since a month would take hours.
+    """
+    days = list(days_of(feed, clock.month_window(month)))
+    for part in [days] if feed.combine is None else [[day] for day in days]:
+        gathered, statements = Gathered(feed), list[tuple[int, Rows]]()
+        for kept in kept_bodies(pipeline, feed, part):
+            rows = gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
+            if feed.combine is not None and len(rows):
+                rows = feed.combine(deepcopy(gathered.rows))
+            believed = quality.judge(rows, feed, (), kept.fetched_at).kept
+            statements.append((kept.fetched_at, _of_places(believed, places)))
+        if not statements:
+            continue
+        final = judge_kept(pipeline, gathered, part).kept
+        for error in (error for _, error in gathered.failures if isinstance(error, StorageError)):
+            raise error
+        for place in places:
+            own = [Statement(at, _of_places(rows, [place])) for at, rows in statements]
+            yield place, restore.versions(feed.id, own, _of_places(final, [place]), month)
+
+
+def _of_places(rows: Rows, places: Collection[Month]) -> Rows:
+    """The rows of some zones' metrics."""
+    wanted, own = {(place.metric, place.zone) for place in places}, Rows()
+    own.readings |= {key: readings for key, readings in rows.readings.items() if (key.metric, key.zone) in wanted}
+    return own
+
+
+def days_of(feed: Feed, window: Window) -> Iterator[MarketDay]:
+    """The market days that overlap a window; of a yearly feed the first days of the years."""
+    day = clock.local_date(window.start, feed.tz)
+    last = clock.local_date(window.end - 1, feed.tz)
+    if feed.yearly:
+        for year in sorted({day.year, last.year, last.year + 1}):
+            yield MarketDay(date(year, 1, 1), feed.tz)
         return
-    gone = [
-        f"{feed} of {', '.join(days)} is lost: its publisher keeps that no longer" for feed, days in loss.beyond.items()
-    ]
-    stands = [] if gone and layout.is_kept_body(damage.key) else [_how(pipeline, damage, lost)]
-    how = "; ".join([*stands, *gone])
-    damaged.settle(pipeline.storage, damage, how)
-    _LOG.warning("%s: %s", damage.key, how)
-
-
-def _how(pipeline: PipelineContext, damage: Damage, lost: losses.Places) -> str:
-    """How a file was made good whose rows are held again, as far as anybody owes them."""
-    if layout.is_month_file(damage.key):
-        rows = len(vintages.read(pipeline.storage, vintages.Month(*layout.of_series(damage.key)[:3])))
-        return f"made again from the kept bytes: {rows} rows" if rows else "no kept bytes: ask again by `emds backfill`"
-    if damage.key.startswith(layout.published()):
-        return "published again"
-    if damage.key.startswith(layout.RAW):
-        stand = (
-            "its rows stand in the series"
-            if losses.filled(pipeline, damage, lost)
-            else "no month file was lost that it was made into"
-        )
-        return f"{stand}; `emds backfill` asks for it again"
-    return "nothing is made from it again"
-
-
-def _rebuild(pipeline: PipelineContext, damage: Damage) -> bool:
-    """Parses the kept bytes of every feed that carries a month's series again.
-
-    False, and logged, where the bytes cannot be read now, or the rows cannot be written.
-    """
-    metric, zone, month, _ = layout.of_series(damage.key)
-    window = clock.month_window(month)
-    failures: list[MarketError] = []
-    with logged(damage.key) as making:
-        for feed in _carriers(pipeline, metric, zone):
-            if days := list(losses.days_of(feed, window)):
-                failures += reparse_days(pipeline, feed, days).failures
-    refused = [error for error in failures if isinstance(error, StorageError) and _may_be_of(error, metric, zone)]
-    for error in refused:
-        _LOG.error("%s: %s was not made again", error, damage.key)
-    return making.error is None and not refused
-
-
-def _may_be_of(error: StorageError, metric: str, zone: str) -> bool:
-    """Whether an error names a file, or a lock, of a zone's metric, or none at all: a run writes many zones' files."""
-    told = str(error).replace("~", "/")
-    return layout.series_prefix(metric, zone).partition("/")[2] in told or "metric=" not in told
-
-
-def _carriers(pipeline: PipelineContext, metric: str, zone: str) -> Iterator[Feed]:
-    """The feeds that carry a zone's metric, the best ranks first, so that what is served settles once."""
-    feeds = (feed for source in pipeline.sources.values() for feed in source.feeds)
-    # Ties are stated beside other metrics: a report of prices may carry its zone's flows.
-    yield from sorted((f for f in feeds if zone in f.zones), key=lambda f: (metric not in f.metrics, f.rank))
+    while day <= last:
+        yield MarketDay(day, feed.tz)
+        day += timedelta(days=1)

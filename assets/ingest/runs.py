@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -55,25 +55,36 @@ def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
         gathered.failed(error, within)
     else:
         gather(pipeline, gathered, requests)
-    return _digest(pipeline, gathered, days, beyond)
+    return _judge_and_store(pipeline, gathered, days, beyond)
 
 
 def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
     """The same from the kept bytes, without the network.
 
-    What a kept body says of other days is left to their own rerun: a later body may have corrected it. Bodies of the
-    neighbouring days are read too: charts and daily files reach over midnight.
+    What a kept body says of other days is left to their own rerun: a later body may have corrected it.
     """
     gathered = Gathered(feed)
+    for kept in kept_bodies(pipeline, feed, days):
+        gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
+        gathered.bytes += len(kept.body)
+    return _judge_and_store(pipeline, gathered, days, {}, again=True)
+
+
+def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> Iterator[raw.Kept]:
+    """The kept bodies that may hold rows of market days, in the order in which they came.
+
+    Those of the neighbouring days too: charts and daily files reach over midnight.
+    """
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
-    for kept in raw.find(pipeline.storage, feed.id, first, last):
-        if kept.request.kind == "rows":
-            gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
-            gathered.bytes += len(kept.body)
-    return _digest(pipeline, gathered, days, {}, again=True)
+    yield from (kept for kept in raw.find(pipeline.storage, feed.id, first, last) if kept.request.kind == "rows")
 
 
-def _digest(
+def judge_kept(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay]) -> quality.Judgement:
+    """The judgement over what kept bodies state of market days; nothing is stored."""
+    return _judged(pipeline, gathered, days, days, True, clock.now())
+
+
+def _judge_and_store(
     pipeline: PipelineContext,
     gathered: Gathered,
     days: Sequence[MarketDay],
@@ -132,16 +143,16 @@ def _judged(
         with feed_code(feed.id, "combine"):
             stated = gathered.stated()
         if again:
-            stated = _own(pipeline, feed, days, stated)
+            stated = _rows_of_days(pipeline, feed, days, stated)
         with feed_code(feed.id, "judge"):
             # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
-            return _levelled(pipeline, feed, stated, [] if feed.yearly else [d.window for d in within], now)
+            return _with_level_checks(pipeline, feed, stated, [] if feed.yearly else [d.window for d in within], now)
     except (FeedError, StorageError) as error:
         gathered.failed(error, within)
         return quality.judge(Rows(), feed, (), now)
 
 
-def _levelled(
+def _with_level_checks(
     pipeline: PipelineContext, feed: Feed, stated: Rows, days: Sequence[Window], now: int
 ) -> quality.Judgement:
     """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
@@ -167,7 +178,7 @@ def _fold(
 
     Returns the rows that were stored, and what the folds did.
     """
-    whole = _evicting(judgement, days, gathered.failures, gathered.rows)
+    whole = _replaceable_spans(judgement, days, gathered.failures, gathered.rows)
     stored, folded = Rows(), list[series.Folded]()
     stored.merge_notes(judgement.kept)
     by_pair = _by_pair(judgement.kept)
@@ -191,7 +202,7 @@ def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
     return parts
 
 
-def _own(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
+def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
     """The rows of these days, and of days that no kept body was asked for."""
     windows = [reports.window_of(feed, day) for day in days]
     stamps = {ts for readings in rows.readings.values() for ts in readings.ts}
@@ -238,7 +249,7 @@ def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
             pipeline.storage.put(layout.quarantine(feed.id, day, hashlib.sha256(body).hexdigest()[:8]), body)
 
 
-def _evicting(
+def _replaceable_spans(
     judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures, stated: Rows
 ) -> Mapping[coverage.Pair, Sequence[Window]]:
     """The whole spans, less the days of which a request failed: rows missing there may be a failed request; and the

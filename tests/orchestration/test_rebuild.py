@@ -22,7 +22,7 @@ from orchestration.backfill import days_of, monthly_tasks
 from orchestration.cli import main
 from orchestration.resources import open_context
 from tests.orchestration.conftest import in_simulated
-from warehouse import artefact, clock, series
+from warehouse import artefact, clock, series, vintages
 from warehouse.clock import Window, month_window
 from warehouse.storage import Folder, Storage
 
@@ -41,18 +41,25 @@ def mix(storage: Folder) -> list[tuple[int, str, float]]:
     return list(zip(*(table.column(name).to_pylist() for name in ("ts", "fuel", "value")), strict=True))
 
 
+def _first_known(storage: Storage) -> int:
+    [place] = series.held(storage, "generation", "GB")
+    return int(vintages.read(storage, vintages.Month(*place)).known_at.min())
+
+
 def test_what_is_served_is_made_again_from_the_kept_bytes(
     storage: Folder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    before = mix(storage)
+    before, known = mix(storage), _first_known(storage)
     assert len(before) > 2 * 48 * 9
     for key in [*storage.keys("series/"), *storage.keys("published/")]:
         storage.delete(key)
     monkeypatch.setenv("EMDS_FAULTS", "neso:503")
+    monkeypatch.setenv("EMDS_NOW", str(NOW + 3600))
     assert main(["rebuild"]) == 0
     assert mix(storage) == before
+    assert _first_known(storage) == known
     assert artefact.load(storage, "latest/GB.json")["generation_mix"]["unit"] == "%"
     assert "0 month files resolved otherwise" in capsys.readouterr().out
     files = {key: storage.stat(key) for key in storage.keys("series/")}
@@ -94,12 +101,14 @@ def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
 
 
 def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
-    pipeline = open_context()
+    pipeline, feeds = open_context(), [feed("neso.generation")]
+    assert rebuild.resolve(replace(pipeline, ranks={}), feeds, None, date(2026, 10, 1)) == (0, []), "no month of it"
+    assert rebuild.resolve(replace(pipeline, ranks={}), [feed("aemo.dispatch")], None, None) == (0, [])
     taken = replace(pipeline, ranks={name: rank for name, rank in pipeline.ranks.items() if name != "neso.generation"})
-    assert rebuild.resolve_all(taken) == (1, [])
+    assert rebuild.resolve(taken, feeds, None, None) == (1, [])
     assert mix(storage) == []
-    assert rebuild.resolve_all(pipeline) == (1, [])
-    assert rebuild.resolve_all(pipeline) == (0, [])
+    assert rebuild.resolve(pipeline, feeds, None, None) == (1, [])
+    assert rebuild.resolve(pipeline, feeds, None, None) == (0, [])
     assert mix(storage)
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assets import first_days
@@ -18,10 +19,12 @@ from orchestration import repair, serve, verify
 from orchestration.cli import main
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
-from warehouse import artefact, clock, damaged, layout, modes, series
+from warehouse import artefact, clock, damaged, layout, modes, series, vintages
 from warehouse.clock import Window
 from warehouse.errors import DamagedFile
+from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Folder
+from warehouse.versions import LIVE
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,13 +65,12 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     assert main(["repair"]) == 0
     output = capsys.readouterr().out
     assert "5 damaged files were set aside, 0 faults are left" in output
-    assert f"{MONTH}: made again from the kept bytes: {len(before)} rows" in output
+    assert f"{MONTH}: made again from the kept bytes; `emds gaps` says what is missing" in output
     assert mix(storage) == before
     assert storage.stat(body) is not None
     assert artefact.load(storage, layout.SNAPSHOT)["zones"] == snapshot["zones"]
     assert len(artefact.get(storage, "geo/plants.csv").body) > 10_000  # type: ignore[union-attr]
     assert main(["verify"]) == 0
-    assert {damage.settled.split(":")[0] for damage in damaged.listed(storage)} >= {"published again"}
 
 
 def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
@@ -80,33 +82,31 @@ def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
         assert mix(storage) == before, harm.__name__
         assert artefact.load(storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
     assert verify.broken(storage) == []
-    assert [damage.key for damage in damaged.listed(storage)] == [MONTH] * 3
+    assert [key.endswith(MONTH) for key in storage.keys(layout.DAMAGED)] == [True] * 3
 
 
-@pytest.mark.parametrize("first", ["repair", "ingest"])
-def test_rows_lost_with_their_kept_bytes_are_a_fault_until_they_were_asked_for_again(
-    storage: Folder, capsys: pytest.CaptureFixture[str], first: str
+@pytest.mark.parametrize("loss", ["cut", "gone"])
+def test_rows_lost_with_their_kept_bytes_are_gaps_until_they_were_asked_for_again(
+    storage: Folder, capsys: pytest.CaptureFixture[str], loss: str
 ) -> None:
-    """Also where a run that brings another feed was the first to notice."""
     before = mix(storage)
-    files.cut(storage.path(MONTH), CHANCE)
-    for key in storage.keys(layout.raw_prefix("neso.generation")):
-        files.cut(storage.path(key), CHANCE)
-    assert main([first] if first == "repair" else [first, "--feed", "neso.carbon_intensity"]) == (first == "repair")
-    capsys.readouterr()
-    command = "backfill --feed neso.generation --start 2026-11-18 --end 2026-11-20"
-    for verb in ("verify", "repair"):
-        assert main([verb]) == 1
-        assert f"neso.generation: rows of 2026-11-18 to 2026-11-20 were lost with damaged files: `emds {command}`" in (
-            told := capsys.readouterr().out
-        )
-        assert "stand in the series" not in told
-    assert "1 faults are left" in told
-    assert mix(storage) == []
-    assert main(command.split()) == 0
-    assert mix(storage) == before
-    assert main(["verify"]) == 0
+    for key in (MONTH, *storage.keys(layout.raw_prefix("neso.generation"))):
+        if loss == "cut":
+            files.cut(storage.path(key), CHANCE)
+        else:
+            storage.delete(key)
     assert main(["repair"]) == 0
+    told = capsys.readouterr().out
+    assert "`emds gaps` says what is missing" in told
+    command = "backfill --feed neso.generation --start 2026-11-18 --end 2026-11-18"
+    assert (f"`emds {command}` asks for it again" in told) == (loss == "cut")
+    assert mix(storage) == []
+    assert main(["verify"]) == 0
+    gaps = ["gaps", "--feed", "neso.generation", "--days", "2"]
+    assert main(gaps) == 1
+    assert "neso.generation            GB        generation       2026-11-18   48 intervals" in capsys.readouterr().out
+    assert main([*gaps, "--fill"]) == 0
+    assert mix(storage) == before
 
 
 @pytest.mark.parametrize("verb", [["repair"], ["ingest", "--feed", "neso.carbon_intensity"], ["publish"]])
@@ -116,13 +116,11 @@ def test_a_month_file_that_is_gone_is_named_and_made_again(
     before = mix(storage)
     storage.delete(MONTH)
     assert main(["verify"]) == 1
-    assert f"{MONTH}: is gone, though the catalogue counts rows of it\n1 broken" in capsys.readouterr().out
+    assert f"{MONTH}: {damaged.GONE}\n1 broken" in capsys.readouterr().out
     assert main(verb) == 0
     assert mix(storage) == before
     assert main(["verify"]) == 0
-    assert [damage.settled for damage in damaged.listed(storage)] == [
-        f"made again from the kept bytes: {len(before)} rows"
-    ]
+    assert damaged.waiting(storage) == []
 
 
 def test_a_catalogue_published_at_a_servers_start_forgets_no_month_that_is_gone(
@@ -131,23 +129,8 @@ def test_a_catalogue_published_at_a_servers_start_forgets_no_month_that_is_gone(
     storage.delete(MONTH)
     serve.prepare()
     assert main(["verify"]) == 1
-    assert f"{MONTH} waits for `emds repair`: is gone" in capsys.readouterr().out
+    assert f"{MONTH}: waits for `emds repair`: is gone" in capsys.readouterr().out
     assert main(["repair"]) == 0
-
-
-def test_a_month_that_is_gone_without_its_kept_bytes_is_asked_for_again(
-    storage: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = mix(storage)
-    for key in (MONTH, *storage.keys(layout.raw_prefix("neso.generation"))):
-        storage.delete(key)
-    command = "backfill --feed neso.generation --start 2026-11-18 --end 2026-11-20"
-    for verb in ("repair", "verify"):
-        assert main([verb]) == 1
-        assert f"`emds {command}` asks for them again" in capsys.readouterr().out
-    assert main(command.split()) == 0
-    assert mix(storage) == before
-    assert main(["verify"]) == 0
 
 
 def test_a_repair_says_each_result_once(
@@ -158,8 +141,8 @@ def test_a_repair_says_each_result_once(
     files.empty(storage.path(MONTH), CHANCE)
     assert main(["repair"]) == 0
     output = capsys.readouterr().out
-    for key in (MONTH, body):
-        assert sum(line.startswith(f"{key}: ") for line in output.splitlines()) == 2, "moved, and then settled"
+    for key, lines in ((MONTH, 2), (body, 1)):
+        assert sum(line.startswith(f"{key}: ") for line in output.splitlines()) == lines, "moved, and made again"
         assert key not in caplog.text
     damaged.set_aside(storage, MONTH, "later")
     assert MONTH in caplog.text, "whoever else sets a file aside logs it"
@@ -172,6 +155,41 @@ def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytes
         assert "`emds repair`" in capsys.readouterr().err
     assert main(["repair"]) == 0
     assert modes.of(storage) == "simulated"
+
+
+def test_a_copy_that_was_stopped_is_refused_and_made_no_half_warehouse(
+    storage: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage.delete(layout.MODE)
+    storage.delete(MONTH)
+    assert main(["repair"]) == 1
+    assert "`emds copy` goes on with a copy that was stopped" in capsys.readouterr().err
+    assert storage.stat(layout.MODE) is None
+    storage.delete(layout.published(layout.SPANS))
+    assert main(["repair"]) == 1
+    assert storage.stat(layout.MODE) is None
+
+
+@pytest.mark.parametrize("verb", ["rebuild", "repair"])
+@pytest.mark.parametrize("lost", ["series", "history"])
+def test_a_restore_of_one_file_without_the_other_is_named_and_made_good(
+    storage: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lost: str, verb: str
+) -> None:
+    rows = Rows()
+    rows.extend(SeriesKey("GB", "generation", "%", "30m", "wind"), [NOW - 2 * clock.DAY], [99.0])
+    ranks = {one.id: one.rank for one in feeds().values()}
+    series.fold(storage, "neso.generation", rows, {}, ranks, NOW + 60, "simulated")
+    served, [history] = mix(storage), storage.keys(layout.history_prefix("generation", "GB"))
+    storage.delete(MONTH if lost == "series" else history)
+    assert main(["verify"]) == 1
+    assert (MONTH if lost == "series" else history) in capsys.readouterr().out
+    assert main([verb]) == 0
+    assert main(["verify"]) == 0
+    assert len(mix(storage)) == len(served)
+    whole = vintages.read(storage, vintages.Month("generation", "GB", "2026-11"))
+    live = whole.take(whole.superseded_at == LIVE)
+    readings = series.identities(live)
+    assert len(np.unique(readings)) == len(readings), "no reading is live twice"
 
 
 def test_simulated_files_in_a_live_warehouse_are_named_and_stay_where_they_are(

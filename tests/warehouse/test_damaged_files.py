@@ -134,7 +134,7 @@ def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> N
     fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
     assert series.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
     assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why
-    assert {fault.reason.split(" waits")[0] for fault in verify.faults(folder)} == {served, history}
+    assert {fault.key for fault in verify.faults(folder)} == set(damaged.waiting(folder)) == {served, history}
 
 
 def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) -> None:
@@ -149,16 +149,13 @@ def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) 
     assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).num_rows == 200
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_note_that_cannot_be_read_is_a_fault_and_hides_no_other(folder: Folder, cut: bool) -> None:
-    noted = damaged.note(folder, layout.series("demand", "GB", "2026-11"), "is gone")
-    note = folder.path(layout.damage_note("20261101T000000Z-00000000"))
-    note.write_bytes(b'{"name"') if cut else note.symlink_to(note.name)
-    assert damaged.pending(folder) == [noted]
-    named, waiting = verify.faults(folder)
-    assert (named.key, named.movable) == (layout.damage_note(note.stem), False)
-    assert "remove it once `emds gaps` misses nothing" in named.reason
-    assert "zone=GB/2026-11.parquet waits for `emds repair`" in waiting.reason
+def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(folder: Folder) -> None:
+    served = layout.series("demand", "GB", "2026-11")
+    folder.delete(served)
+    assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(served, True)]
+    fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
+    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
+    assert verify.broken(folder) == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
 
 
 def test_a_folder_that_cannot_be_listed_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse import damaged, layout, raw
+from warehouse import layout, raw
 from warehouse.errors import DamagedFile, WrongMode
 from warehouse.market import Request
 from warehouse.storage import Folder
@@ -129,9 +129,8 @@ def test_a_body_that_was_torn_is_set_aside_and_kept_again(tmp_path: Path) -> Non
     again = raw.keep(storage, question(), b"whole" * 100, 2, "live")
     assert again is not None
     assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"whole" * 100]
-    [damage] = damaged.pending(storage)
-    assert damage.key == key
-    assert storage.stat(layout.damaged(damage.name, key)) is not None
+    [aside] = storage.keys(layout.DAMAGED)
+    assert aside.endswith(key)
 
 
 def test_damaged_bodies_and_strange_files_stop_neither_search_nor_pruning(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ def test_damaged_bodies_and_strange_files_stop_neither_search_nor_pruning(tmp_pa
     storage.put(f"{folder}16-16-deadbeef.csv.zst", b"")
     assert raw.prune(storage, "aemo.dispatch", before=100) == 2
     assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"C"]
-    assert len(damaged.pending(storage)) == 2
+    assert len(storage.keys(layout.DAMAGED)) == 2
 
 
 def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> No
     storage.put(layout.MODE, b"simulated")
     with pytest.raises(WrongMode, match="holds live rows"):
         list(raw.find(storage, "aemo.dispatch"))
-    assert not damaged.pending(storage)
+    assert not storage.keys(layout.DAMAGED)
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
