@@ -175,11 +175,11 @@ def publish(to: str | None) -> int:
     With --to also as files that any web server serves.
     """
     from orchestration import commands
-    from orchestration.static_side import targets
+    from orchestration.static_side import target
 
     if to is not None:
         try:
-            targets.parse(to)
+            target.parse(to)
         except StorageError as error:
             raise click.BadParameter(str(error), param_hint="--to") from None
     return commands.published(to)

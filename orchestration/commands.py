@@ -56,7 +56,7 @@ def published(to: str | None = None) -> int:
     code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
     address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
     if address:
-        from orchestration.static_side.run import publish_now
+        from orchestration.static_side.publish import publish_now
 
         done = publish_now(address)
         shown = "shown now" if done.current else "a newer publication is shown"
@@ -78,7 +78,7 @@ def _serve_followers(pipeline: PipelineContext) -> list[str]:
             webhooks.after_command()
     if settings.text(environ, "EMDS_PUBLISH_TO"):
         with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
-            from orchestration.static_side.run import counts
+            from orchestration.static_side.publish import counts
 
             try:
                 counts()

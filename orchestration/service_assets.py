@@ -31,7 +31,7 @@ def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
         description="Every free answer as an immutable, compressed file with its SHA-256; one pointer to the newest.",
     )
     def static_side() -> dg.MaterializeResult[None]:
-        from orchestration.static_side.run import counts as publish
+        from orchestration.static_side.publish import counts as publish
 
         counts = publish()
         return dg.MaterializeResult(metadata={"target": "none"} if counts is None else dict(counts))

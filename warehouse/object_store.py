@@ -214,4 +214,8 @@ def reason(error: Exception) -> str:
         return "the object store's credentials are not set"
     if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):
         return "the object store did not answer in time"
-    return "no connection to the object store lasted" if "HTTP error" in text else f"the object store failed ({name})"
+    if "HTTP error" in text:
+        return "no connection to the object store lasted"
+    if fault := re.search(r"\(os error (\d+)\)", text):  # of a folder that is used as a store
+        return os.strerror(int(fault[1]))
+    return f"the object store failed ({name})"

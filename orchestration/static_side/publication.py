@@ -1,4 +1,4 @@
-"""One publication as a value: objects named by their own hash, the manifest of them, and the pointer to it."""
+"""One publication as a value: objects named by their hash, the manifest that lists them, and the pointer to it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import orjson
 
 POINTER = "current.json"
 """Key of the one object that changes: it names the newest manifest."""
-OBJECTS, MANIFESTS = "objects/", "manifests/"
+OBJECTS, MANIFESTS, SITE = "objects/", "manifests/", "site/"
+SITE_VERSION = f"{SITE}version"
+"""Key of the manifest that `site/` shows whole."""
 KEPT_S = 86_400
-"""So long a superseded publication and its objects stay, for readers that hold its manifest."""
+"""A superseded publication and its objects stay so long, for readers that have its manifest."""
 _IMMUTABLE = "public, max-age=31536000, immutable"
 EXTENSIONS = {
     "application/json": "json",
@@ -36,7 +38,7 @@ SUFFIXES = {"gzip": "gz", "br": "br", "zstd": "zst"}
 
 @dataclass(frozen=True, slots=True)
 class StaticObject:
-    """Bytes under a name of their own hash: put once, never changed."""
+    """Bytes, mostly under the name of their hash: put once, never changed."""
 
     key: str
     body: bytes = field(repr=False)
@@ -59,8 +61,12 @@ class StaticFile:
     terms: Mapping[str, str] = field(default_factory=dict)
     """Licence and attribution, where the body states them for all of itself."""
 
+    def forms(self) -> tuple[StaticObject, ...]:
+        """Return the body in every coding, the plain one first."""
+        return (self.plain, *self.packed)
+
     def stated(self) -> dict[str, Any]:
-        """The file's entry in the manifest."""
+        """Return the file's entry in the manifest."""
         return {
             "path": self.path,
             "object": self.plain.key,
@@ -105,17 +111,17 @@ class Publication:
         return StaticObject(f"{MANIFESTS}{self.version}-{digest(body)[:16]}.json", body, "application/json")
 
     @property
-    def pointer(self) -> bytes:
-        """The body of the pointer."""
+    def pointer(self) -> StaticObject:
+        """The one object that changes."""
         manifest = self.manifest
         stated = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
-        return orjson.dumps({**stated, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
+        body = orjson.dumps({**stated, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
+        return StaticObject(POINTER, body, "application/json", cache_control="public, max-age=15")
 
     def objects(self) -> Iterable[StaticObject]:
         """Every object but month files, the manifest last."""
         for file in self.files:
-            yield file.plain
-            yield from file.packed
+            yield from file.forms()
         yield self.manifest
 
 
@@ -153,8 +159,21 @@ def objects_of(manifest: Mapping[str, Any]) -> set[str]:
     return keys | {packed["object"] for file in files for packed in file["encodings"].values()}
 
 
-def stated_in(body: bytes | None) -> dict[str, Any]:
-    """What a pointer or a manifest says; nothing where there is none, or it cannot be read."""
+def site_names(files: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the names below `site/` of a manifest's files, each with the key of its object.
+
+    `/v1/geo/plants` and `/v1/geo/plants.geojson` are one name.
+    """
+    names = {}
+    for file in files:
+        name = SITE + place(file["path"], file["content_type"])
+        names[name] = file["object"]
+        names |= {packed_key(name, coding): packed["object"] for coding, packed in file["encodings"].items()}
+    return names
+
+
+def read_json(body: bytes | None) -> dict[str, Any]:
+    """Parse a pointer or a manifest; return an empty one where there is none, or it is damaged."""
     try:
         stated = orjson.loads(body or b"")
     except orjson.JSONDecodeError:

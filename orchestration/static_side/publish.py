@@ -1,14 +1,15 @@
-"""`emds publish --to URL`: renders the free documents, puts what is new, swaps the pointer, removes what is old.
+"""`emds publish --to URL`: render the free documents, put what is new, swap the pointer, remove what is old.
 
 Every object is there before a manifest names it, and the manifest before the pointer does: killed anywhere, readers
-see the publication before. The next one makes good what is left over.
+see the publication before, and the next one completes the work.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from api.documents import bulk
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.settings import Settings
+from orchestration.resources import opened
 from orchestration.static_side import documents
 from orchestration.static_side.publication import (
     KEPT_S,
@@ -24,10 +26,11 @@ from orchestration.static_side.publication import (
     Publication,
     StaticObject,
     objects_of,
-    stated_in,
+    read_json,
 )
-from orchestration.static_side.targets import Target
+from orchestration.static_side.target import Target, open_target
 from warehouse import artefact, clock, layout, modes
+from warehouse import settings as warehouse_settings
 from warehouse.caches import LruCache
 from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
@@ -50,15 +53,28 @@ class Put:
     """Whether it is shown now; not where a newer one was first."""
 
 
+def publish_now(address: str) -> Put:
+    """Publish this environment's warehouse to an address. Raises StorageError and SettingsError."""
+    storage = opened(os.environ)
+    settings = Settings.from_environ({**os.environ, "EMDS_HOME": str(storage)})
+    return publish_to(open_target(address), storage, settings)
+
+
+def counts() -> Mapping[str, int] | None:
+    """Publish to EMDS_PUBLISH_TO; return what that did, by name, or None where it is not set."""
+    address = warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")
+    return {name: int(value) for name, value in asdict(publish_now(address)).items()} if address else None
+
+
 def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
-    """Publishes what the service says now; month files too where the owner named their public address.
+    """Publish what the service says now; month files too where the owner named their public address.
 
     Raises NoCatalogue before the first publication, and StorageError.
     """
     version = artefact.new_version()
     catalogue = current(DocumentCache(storage))
     months, fresh = put_months(target, storage, catalogue, settings) if settings.public_url else ((), 0)
-    note(storage, months)
+    record_months(storage, months)
     with documents.client(settings) as asked:
         files = documents.rendered(asked, target.get)
     publication = Publication(
@@ -69,13 +85,13 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
 
 
 def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
-    """Puts a publication: objects put, objects removed, and whether it is shown."""
+    """Put a publication; return how many objects were put and removed, and whether it is shown."""
     put = sum(target.put(item) for item in publication.objects())
     if not target.swap(publication):
         return put, 0, False
     own = publication.manifest.key
     young = [key for key, age in target.manifests().items() if age < KEPT_S and key != own]
-    stated = {key: stated_in(target.get(key)) for key in young}
+    stated = {key: read_json(target.get(key)) for key in young}
     # What must not be passed on any more goes at once, and everything else that is old with it: also where the
     # publication that narrowed it was killed before it had removed anything.
     narrowed = any(set(publication.withheld) - set(each.get("withheld", ())) for each in stated.values())
@@ -88,7 +104,7 @@ def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
 def put_months(
     target: Target, storage: Storage, catalogue: Catalogue, settings: Settings
 ) -> tuple[tuple[Mapping[str, Any], ...], int]:
-    """Puts every month file that may be passed on; returns their entries, each with `object`, and how many were new."""
+    """Put every month file that may be passed on; return their entries, each with `object`, and how many were new."""
     document = DocumentCache(storage).get(layout.BULK)
     if document is None:
         return (), 0
@@ -115,8 +131,8 @@ def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None
         return None
 
 
-def note(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:
-    """Says which month files lie at the public address, for the manifest of `/v1/bulk`."""
+def record_months(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:
+    """Record which month files lie at the public address, for the manifest of `/v1/bulk`."""
     body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
     artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())
 

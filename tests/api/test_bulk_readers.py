@@ -19,7 +19,7 @@ from assets.documents import bulk
 from orchestration import copy
 from orchestration.static_side import publish
 from orchestration.static_side.publish import publish_to
-from orchestration.static_side.targets import open_target
+from orchestration.static_side.target import open_target
 from tests.api.conftest import NOW, Rig
 from tests.stand_ins.buckets import make_bucket
 from tests.stand_ins.places import BucketPlace

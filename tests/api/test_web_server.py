@@ -15,9 +15,9 @@ import orjson
 import pytest
 import requests
 
-from orchestration.static_side.folder import FolderTarget
 from orchestration.static_side.publication import POINTER
 from orchestration.static_side.publish import publish_to
+from orchestration.static_side.target import open_target
 from tests.api.conftest import Rig
 from tests.stand_ins.web_server import program, web_server
 
@@ -45,8 +45,8 @@ class Front:
         return requests.get(self.url + path, headers=sent, timeout=30)
 
     def manifest(self) -> dict[str, Any]:
-        pointer = orjson.loads(FolderTarget(self.public).get(POINTER) or b"")
-        return dict(orjson.loads(FolderTarget(self.public).get(pointer["manifest"]) or b""))
+        pointer = orjson.loads(open_target(str(self.public)).get(POINTER) or b"")
+        return dict(orjson.loads(open_target(str(self.public)).get(pointer["manifest"]) or b""))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def front(everywhere: Rig, serve: Callable[..., Any], tmp_path: Path) -> Iterato
     rig = everywhere
     public = tmp_path / "public"
     settings = rig.settings(public_url="http://127.0.0.1/emds")
-    publish_to(FolderTarget(public), rig.storage, settings)
+    publish_to(open_target(str(public)), rig.storage, settings)
     api = serve(rig)
     with web_server(api.url.removeprefix("http://"), public, tmp_path / "nginx") as url:
         yield Front(url, api, public, rig)
@@ -125,7 +125,7 @@ def _ranges_tags_and_forms(front: Front) -> None:
     assert "Accept-Encoding" in packed.headers["Vary"]
     assert packed.headers["ETag"] != tag
     raw = packed.raw.read(decode_content=False)
-    tree = front.public / "current" / "v1" / "geo" / "zones.geojson.gz"
+    tree = front.public / "site" / "v1" / "geo" / "zones.geojson.gz"
     assert raw == tree.read_bytes(), "the ready form, not one made for the request"
 
 

@@ -1,0 +1,154 @@
+"""Where publications go: a folder or a bucket, with objects by hash, a pointer to the newest manifest, and `site/`.
+
+Below `site/` each path lies under its own name, for a web server or CDN: every file is whole, as new as the pointer or
+one publication older. A reader that needs one publication whole starts at the pointer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from orchestration.static_side.publication import (
+    KEPT_S,
+    MANIFESTS,
+    OBJECTS,
+    POINTER,
+    SITE,
+    SITE_VERSION,
+    Publication,
+    StaticObject,
+    read_json,
+    site_names,
+)
+from warehouse import object_store
+from warehouse.errors import StorageError
+from warehouse.object_store import Conflict, StoreAddress, ask, open_store
+
+try:
+    import obstore
+    from obstore.store import LocalStore, ObjectStore
+except ImportError:
+    raise StorageError("publishing files needs the package obstore: install emds[bucket]") from None
+
+_TRIES = 8
+
+
+def parse(address: str) -> Path | StoreAddress:
+    """Return the folder (a path, or `file:///path`) or bucket that an address names. Raises StorageError."""
+    if object_store.is_address(address):
+        return object_store.address(address)
+    return Path(unquote(urlsplit(address).path) if address.startswith("file://") else address).absolute()
+
+
+def open_target(address: str) -> Target:
+    """Open a folder, which is made, or a bucket (`s3://`, `gs://`, `az://`). Raises StorageError."""
+    place = parse(address)
+    if not isinstance(place, Path):
+        return Target(open_store(place))
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        return Target(LocalStore(place), place / "lock")
+    except OSError as error:
+        raise StorageError(f"{place} is no folder, and cannot be made one: {error.strerror}") from None
+
+
+class Target:
+    """Publications in one store. In a folder, where no write has a condition, a lock serialises publishers."""
+
+    def __init__(self, store: ObjectStore, lock: Path | None = None) -> None:
+        self._store, self._lock = store, lock
+        self._lying = self._list(OBJECTS) | self._list(MANIFESTS)
+
+    def get(self, key: str) -> bytes | None:
+        """Return an object's bytes; None where there is none. Raises StorageError."""
+        found = ask(key, "read", lambda: obstore.get(self._store, key))
+        return None if found is None else bytes(found.bytes())
+
+    def put(self, item: StaticObject) -> bool:
+        """Put an object that is absent or cut, or so old that another publisher's sweep may remove it."""
+        size, age = self._lying.get(item.key, (-1, 0.0))
+        if size == len(item.body) and age < KEPT_S / 2:
+            return False
+        self._put(item.key, item)
+        self._lying[item.key] = len(item.body), 0.0
+        return True
+
+    def swap(self, publication: Publication) -> bool:
+        """Make a publication whose objects are there the current one; return False where a newer one is.
+
+        Raises StorageError where other publishers keep being first.
+        """
+        for _ in range(_TRIES):
+            with self._alone():
+                meta = ask(POINTER, "read", lambda: obstore.head(self._store, POINTER))
+                before = {} if meta is None else read_json(self.get(POINTER))
+                if int(str(before.get("version", 0))) > publication.version:
+                    return False
+                condition: Any = "create" if meta is None else {"e_tag": meta["e_tag"]}
+                try:
+                    self._put(POINTER, publication.pointer, condition if self._lock is None else "overwrite")
+                except Conflict:
+                    continue
+                self._name(publication)
+                return True
+        raise StorageError(f"{POINTER} cannot be written: other publishers were first {_TRIES} times")
+
+    def manifests(self) -> dict[str, float]:
+        """Return the keys of the manifests that lie there, each with its age in seconds."""
+        return {key: age for key, (_, age) in self._list(MANIFESTS).items()}
+
+    def sweep(self, keep: Collection[str], older_than_s: float) -> int:
+        """Remove objects and manifests that are old enough and not among `keep`; return how many."""
+        lying = self._list(OBJECTS) | self._list(MANIFESTS)
+        return self._remove([key for key, (_, age) in lying.items() if key not in keep and age >= older_than_s])
+
+    def _name(self, publication: Publication) -> None:
+        """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""
+        before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
+        named, lying = site_names(before.get("files", ())), self._list(SITE)
+        wanted = site_names(file.stated() for file in publication.files)
+        objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms()}
+        if self._lock is None:  # a CDN compresses by itself; a web server looks for ready forms beside a file
+            wanted = {name: key for name, key in wanted.items() if not objects[key][0].coding}
+        for name, key in wanted.items():
+            item, cache_control = objects[key]
+            if named.get(name) != key or lying.get(name, (-1, 0.0))[0] != len(item.body):
+                self._put(name, StaticObject(key, item.body, item.media, item.coding, cache_control))
+        self._remove([name for name in lying if name not in wanted and name != SITE_VERSION])
+        own = StaticObject(SITE_VERSION, publication.manifest.key.encode(), "text/plain", cache_control="no-store")
+        self._put(SITE_VERSION, own)
+
+    def _list(self, prefix: str) -> dict[str, tuple[int, float]]:
+        """Return the keys below a prefix, each with its size and its age in seconds."""
+        now = time.time()
+        found = ask(prefix, "listed", lambda: obstore.list(self._store, prefix.rstrip("/")).collect(), absent=[])
+        return {str(meta["path"]): (meta["size"], now - meta["last_modified"].timestamp()) for meta in found}
+
+    def _put(self, key: str, item: StaticObject, mode: Any = "overwrite") -> None:
+        attributes: Any = None
+        if self._lock is None:  # files have no attributes
+            attributes = {"Content-Type": item.media, "Cache-Control": item.cache_control}
+            attributes |= {"Content-Encoding": item.coding} if item.coding else {}
+        ask(key, "written", lambda: obstore.put(self._store, key, item.body, mode=mode, attributes=attributes))
+
+    def _remove(self, keys: list[str]) -> int:
+        # In a folder one by one: another publisher may have removed some of them.
+        for group in [keys] if self._lock is None and keys else [[key] for key in keys]:
+            ask(group[0], "removed", partial(obstore.delete, self._store, group))
+        return len(keys)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._lock is None:
+            yield
+            return
+        with self._lock.open("ab") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            yield
