@@ -37,7 +37,7 @@ graceful_timeout = 30
 limit_request_line = 8190
 limit_request_fields = 64
 limit_request_field_size = 16384  # a signed payment in base64 takes 3 kB
-# X-Forwarded-* has no say in gunicorn: `api.access.client_address` goes by EMDS_TRUSTED_PROXIES.
+# X-Forwarded-* has no say in gunicorn: `api.access.limits` goes by EMDS_TRUSTED_PROXIES.
 forwarded_allow_ips = ""
 # Heartbeats go through a file: in memory, since a disk may stall.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108

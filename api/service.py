@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
-from api.http import guard
-from api.http.guard import Entry
 from api.http.messages import Request
 from api.settings import Settings
 from warehouse.caches import AskedBefore, LruCache
@@ -16,7 +14,7 @@ from warehouse.reader import Reader
 from warehouse.storage import Storage
 
 if TYPE_CHECKING:
-    from api.access.gate import Gate
+    from api.access.gate import Entry, Gate
 
 READER_BYTES = 28_000_000
 """Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
@@ -60,8 +58,8 @@ class Service:
         return current(self.documents)
 
     def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
-        """Let a request through the gate; no price is a free path. Raises NotAdmitted (`api.http.guard`)."""
-        return guard.enter(self.gate, request, price, answer_format)
+        """Let a request through the gate; no price is a free path. Raises NotAdmitted (`api.access.gate`)."""
+        return self.gate.enter(request, price, answer_format)
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:

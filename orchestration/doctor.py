@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 
-from api.access.diagnosis import access_faults, calls_by_unknown_proxies
-from api.settings import Settings
+from api.access.gate import LIVE_MODES
+from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
 from orchestration.resources import open_unclaimed
 from warehouse import clock, health, home
@@ -88,10 +87,31 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
 def _access(mode: str) -> bool:
     """Prints what is wrong with payments and client addresses; whether something surely is."""
     settings = Settings.from_environ(os.environ)
-    faults = access_faults(settings, mode, calls_by_unknown_proxies(settings, int(time.time())))
+    faults = access_faults(settings, mode)
     for fault, _ in faults:
         print(f"WARNING: {fault}")
     return any(grave for _, grave in faults)
+
+
+def access_faults(settings: Settings, mode: str) -> list[tuple[str, bool]]:
+    """What is wrong with payments and client addresses, in a sentence or two each, and whether it surely is wrong."""
+    faults: list[tuple[str, bool]] = []
+    if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
+        text = (
+            "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
+            "whose settlement was not answered was charged."
+        )
+        faults.append((text, True))
+    if settings.pay_to and mode in LIVE_MODES and not settings.facilitators:
+        faults.append(("EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True))
+    is_public = settings.base_url.startswith("https:") and not is_loopback(settings.base_url)
+    if not settings.trusted_proxies and is_public:
+        text = (
+            "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or "
+            "all clients count as one."
+        )
+        faults.append((text, False))
+    return faults
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:

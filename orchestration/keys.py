@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from api.access.accounts.key_listing import KeyUse
-    from api.access.accounts.store import Accounts
+    from api.access.database import Database
+    from api.access.key_listing import KeyUse
 
 KEY = click.IntRange(0, 2**63 - 1)
 _HEAD = f"{'id':>6}  {'answers':>8} {'today':>6} {'full days':>9}  {'quota':>6}  {'last used':10}  {'state':11}  email"
@@ -64,10 +64,12 @@ def show(key: int) -> int:
 @click.argument("key", metavar="ID", type=KEY)
 def revoke(key: int) -> int:
     """Revoke a key at once."""
-    if not any(use.id == key for use in _uses(1)):
+    from api.access.key_listing import revoke_by_number
+
+    with open_accounts() as database:
+        known = revoke_by_number(database, key, int(time.time()))
+    if not known:
         return _no_key(key)
-    with open_accounts() as accounts:
-        accounts.revoke(key, int(time.time()))
     print(f"key {key} is revoked")
     return 0
 
@@ -77,11 +79,11 @@ def revoke(key: int) -> int:
 @click.argument("answers", metavar="N", type=quota_of)
 def quota(key: int, answers: int | None) -> int:
     """Set a key's answers a UTC day: a number, or `usual`."""
-    from api.access.accounts.key_listing import set_quota
-    from api.access.accounts.store import CALLS_PER_DAY
+    from api.access.key_listing import set_quota
+    from api.access.usage import CALLS_PER_DAY
 
-    with open_accounts() as accounts:
-        known = set_quota(accounts.database, key, answers)
+    with open_accounts() as database:
+        known = set_quota(database, key, answers)
     if not known:
         return _no_key(key)
     print(f"key {key}: {CALLS_PER_DAY if answers is None else answers} answers a day, from its next call on")
@@ -89,31 +91,31 @@ def quota(key: int, answers: int | None) -> int:
 
 
 @contextmanager
-def open_accounts() -> Iterator[Accounts]:
+def open_accounts() -> Iterator[Database]:
     """Open the accounts database of this environment. Raises SettingsError, AccountsUnavailable."""
-    from api.access.accounts.store import Accounts
+    from api.access.database import Database
     from api.settings import Settings
 
-    accounts = Accounts.open(Settings.from_environ(os.environ).database_url)
+    database = Database.opened(Settings.from_environ(os.environ).database_url)
     try:
-        yield accounts
+        yield database
     finally:
-        accounts.close()
+        database.close()
 
 
 def _uses(days: int) -> list[KeyUse]:
     """Every key with its use, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
-    from api.access.accounts.key_listing import key_uses
-    from api.access.accounts.store import CALLS_PER_DAY
+    from api.access.key_listing import key_uses
+    from api.access.usage import CALLS_PER_DAY
 
-    with open_accounts() as accounts:
-        return key_uses(accounts.database, days, CALLS_PER_DAY, int(time.time()))
+    with open_accounts() as database:
+        return key_uses(database, days, CALLS_PER_DAY, int(time.time()))
 
 
 def _print_table(title: str, uses: Sequence[KeyUse]) -> None:
     if not uses:
         return
-    from api.access.accounts.store import CALLS_PER_DAY
+    from api.access.usage import CALLS_PER_DAY
     from warehouse.clock import DAY, iso
 
     print(f"\n{title}\n{_HEAD}")

@@ -9,9 +9,10 @@ import os
 import time
 from dataclasses import asdict
 
-from api.access.accounts.store import Accounts
+from api.access.database import Database
 from api.access.prices import USDC_DECIMALS
 from api.access.x402.chain import Chain, ChainUnavailable
+from api.access.x402.ledger import Ledger
 from api.access.x402.reconciler import Reconciler
 from api.settings import Settings
 from warehouse.errors import MarketError
@@ -29,17 +30,18 @@ def counts() -> dict[str, int] | None:
     settings = Settings.from_environ(os.environ)
     if not settings.pay_to or not settings.rpc_url:
         return None
-    accounts = Accounts.open(settings.database_url)
+    database = Database.opened(settings.database_url)
+    ledger = Ledger(database)
     try:
-        reconciler = Reconciler(accounts.ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
-        report = asdict(reconciler.read_transfers(accounts.transfers, settings.pay_to.lower()))
-        credits, units = accounts.transfers.credits()
-        states = accounts.transfers.counts()
+        reconciler = Reconciler(ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
+        report = asdict(reconciler.read_transfers(settings.pay_to.lower()))
+        credits, units = ledger.credits()
+        states = ledger.counts()
         return {**report, "credits": credits, "credit_units": units, "unknown": states.get("unknown", 0)}
     except ChainUnavailable as fault:
         raise NotReconciled(f"the node does not answer: {fault}") from None
     finally:
-        accounts.close()
+        database.close()
 
 
 def reconcile() -> int:

@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 
-from api.access.accounts import webhooks
-from api.access.accounts.database import Database
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.webhooks import Message, Webhook
+from api.access import webhooks
+from api.access.database import AccountsUnavailable, Database
+from api.access.webhooks import Message, Webhook
 from orchestration import webhook_events, webhook_post
 from orchestration.webhook_events import Documents
 from orchestration.webhook_post import TOTAL_S, NotDelivered

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from api.access.accounts.webhooks import Webhook
+from api.access.webhooks import Webhook
 from api.documents import changes
 from api.documents.changes import Wanted
 from assets.documents.live_history import rounded

@@ -11,8 +11,8 @@ import click
 from orchestration.keys import open_accounts
 
 if TYPE_CHECKING:
-    from api.access.accounts.store import Accounts
-    from api.access.accounts.webhooks import Webhook
+    from api.access.database import Database
+    from api.access.webhooks import Webhook
 
 _ID = click.argument("webhook", metavar="ID")
 
@@ -27,10 +27,10 @@ def list_all() -> int:
     """List every subscription: whose, where, and how delivery goes."""
     from urllib.parse import urlsplit
 
-    from api.access.accounts import webhooks
+    from api.access import webhooks
 
-    with open_accounts() as accounts:
-        subscribed = webhooks.listed(accounts.database)
+    with open_accounts() as database:
+        subscribed = webhooks.listed(database)
     print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages wait")
     for each in subscribed:
         print(
@@ -72,10 +72,10 @@ def show(webhook: str) -> int:
 @_ID
 def disable(webhook: str) -> int:
     """Stop deliveries to a subscription."""
-    from api.access.accounts import webhooks
+    from api.access import webhooks
 
-    with _found(webhook) as (found, accounts):
-        webhooks.disable(accounts.database, found.id, "by the owner")
+    with _found(webhook) as (found, database):
+        webhooks.disable(database, found.id, "by the owner")
     return 0
 
 
@@ -83,10 +83,10 @@ def disable(webhook: str) -> int:
 @_ID
 def enable(webhook: str) -> int:
     """Resume deliveries to a subscription."""
-    from api.access.accounts import webhooks
+    from api.access import webhooks
 
-    with _found(webhook) as (found, accounts):
-        webhooks.enable(accounts.database, found.id)
+    with _found(webhook) as (found, database):
+        webhooks.enable(database, found.id)
     return 0
 
 
@@ -94,23 +94,23 @@ def enable(webhook: str) -> int:
 @_ID
 def remove(webhook: str) -> int:
     """Remove a subscription."""
-    from api.access.accounts import webhooks
+    from api.access import webhooks
 
-    with _found(webhook) as (found, accounts):
-        webhooks.remove(accounts.database, found.id)
+    with _found(webhook) as (found, database):
+        webhooks.remove(database, found.id)
     return 0
 
 
 @contextmanager
-def _found(webhook: str) -> Iterator[tuple[Webhook, Accounts]]:
+def _found(webhook: str) -> Iterator[tuple[Webhook, Database]]:
     """Open a subscription and the database. Raises click.ClickException (exit code 1) where there is none."""
-    from api.access.accounts import webhooks
+    from api.access import webhooks
 
-    with open_accounts() as accounts:
-        found = webhooks.get(accounts.database, webhook)
+    with open_accounts() as database:
+        found = webhooks.get(database, webhook)
         if found is None:
             raise click.ClickException(f"there is no webhook {webhook}")
-        yield found, accounts
+        yield found, database
 
 
 def _state(webhook: Webhook) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from api.access.accounts import webhooks
+from api.access import webhooks
 from api.documents import changes
 from api.service import lag_s
 from api.settings import Settings
@@ -25,15 +25,15 @@ round."""
 def counts() -> dict[str, int]:
     """Run one round of deliveries; return what it did, by name. Raises AccountsUnavailable."""
     settings = Settings.from_environ(os.environ)
-    with open_accounts() as accounts:
+    with open_accounts() as database:
         send = webhook_delivery.sender(settings.webhook_private)
-        return webhook_delivery.run_round(_storage(), accounts.database, send, clock.now(), _lag_s(settings)).by_name()
+        return webhook_delivery.run_round(_storage(), database, send, clock.now(), _lag_s(settings)).by_name()
 
 
 def after_command() -> None:
     """Run a round after a command that ingested, if anybody subscribed: without a daemon nobody else delivers."""
-    with open_accounts() as accounts:
-        subscribed = bool(webhooks.deliverable(accounts.database))
+    with open_accounts() as database:
+        subscribed = bool(webhooks.deliverable(database))
     if subscribed:
         wait_s = _lag_s(Settings.from_environ(os.environ)) + 2  # this command's changes are delivered only then
         time.sleep(wait_s if wait_s <= MOST_WAIT_S else 0)
@@ -49,8 +49,8 @@ def place() -> str:
 
 def due() -> tuple[bool, bool]:
     """Return whether anybody subscribed, and whether a waiting message is due. Raises AccountsUnavailable."""
-    with open_accounts() as accounts:
-        return bool(webhooks.deliverable(accounts.database)), webhooks.any_due(accounts.database, int(time.time()))
+    with open_accounts() as database:
+        return bool(webhooks.deliverable(database)), webhooks.any_due(database, int(time.time()))
 
 
 def _lag_s(settings: Settings) -> float:

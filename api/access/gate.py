@@ -1,4 +1,8 @@
-"""Who may pass, and by which method. No Flask here (`api.http.guard`), no protocol (`api.access.values`).
+"""Who may pass, and by which method: after the checks of path and parameters, which cost nothing, before the work.
+
+    with service.enter(request, "latest") as entry:      # no price: a free path
+        ...                                              # the work that `entry.method` calls for
+        return entry.settle(response, rows)              # rows: how many are to be paid for
 
 Sample first, which costs nothing and uses nothing up; then a key with calls left, whose call is already paid for; then
 a payment, also beside a key that will not do; else what the key lacks, or the offer to pay. Calls that end with a
@@ -7,43 +11,73 @@ refusal, and payments, are limited by client address: a wrong guess and a bogus 
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import TracebackType
+from urllib.parse import parse_qsl, urlencode
 
-from api.access import api_key, sample
-from api.access.accounts.database import Database
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.store import Accounts
-from api.access.client_address import client_unit
-from api.access.rate_limits import RateLimits, limits_path
-from api.access.values import Answer, Call, Grant, Receipt, Refusal
-from api.access.x402.resource_server import X402ResourceServer
-from api.settings import Settings
+import brotli
+import zstandard
+
+from api.access import keys
+from api.access.database import AccountsUnavailable, Database
+from api.access.limits import (
+    SITE,
+    RateLimits,
+    client_address,
+    client_unit,
+    is_trusted,
+    limits_path,
+    too_many_calls,
+)
+from api.access.usage import UsageCounter
+from api.access.values import NO_STORE, AccessMethod, Answer, Call, Grant, Receipt, Refusal
+from api.access.x402.ledger import Ledger
+from api.access.x402.server import X402ResourceServer
+from api.http.compression import choose
+from api.http.messages import Request, Response
+from api.settings import Network, Settings
 from warehouse.clock import DAY
 
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
 """Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
 _UNPAID = "unpaid"
-UNKNOWN_PROXY = "unknown-proxy"
-"""What calls are counted as, by day, that carry X-Forwarded-For from a peer outside EMDS_TRUSTED_PROXIES."""
 _MINUTE = 60
+_OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "br": brotli.decompress,
+    "gzip": gzip.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
+}
+
+
+class NotAdmitted(Exception):
+    """The gate answers in the endpoint's place: with a refusal, or again with an answer that was paid for before."""
+
+    def __init__(self, outcome: Refusal | Answer) -> None:
+        super().__init__(outcome.status)
+        self.outcome = outcome
 
 
 class Gate:
     """Access control of one worker; any number of them, on any hosts, share the accounts database."""
 
     def __init__(
-        self, settings: Settings, accounts: Accounts, mode: str, clock: Callable[[], float] = time.time
+        self, settings: Settings, database: Database, mode: str, clock: Callable[[], float] = time.time
     ) -> None:
         """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW."""
         self.settings = settings
-        self.accounts = accounts
+        self.database = database
+        self.usage = UsageCounter(database)
         self.limits = RateLimits(limits_path(settings))
-        self.x402 = X402ResourceServer(settings, accounts.ledger, mode in LIVE_MODES, clock)
+        self.x402 = X402ResourceServer(settings, Ledger(database), mode in LIVE_MODES, clock)
         self._clock = clock
+        self._proxy_warned = False
 
     @classmethod
     def open(cls, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> Gate:
@@ -51,71 +85,174 @@ class Gate:
 
         Where the database cannot be opened, free paths and samples are served all the same, and it is tried again.
         """
-        accounts = Accounts(Database(settings.database_url))
+        database = Database(settings.database_url)
         try:
-            accounts.database.open()
+            database.open()
         except AccountsUnavailable as fault:
             _LOG.error("keys and payments are out of service: %s", fault)
-        return cls(settings, accounts, mode, clock)
+        return cls(settings, database, mode, clock)
 
     @property
     def now(self) -> int:
         """Return the true time in whole Unix seconds."""
         return int(self._clock())
 
+    def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
+        """Let a request in; no price is a free path. `answer_format`: which one the answer has. Raises NotAdmitted."""
+        outcome = self.admit(call_of(request, price, self.settings.trusted_proxies, answer_format))
+        self._warn_of_unknown_proxy(request)
+        if not isinstance(outcome, Grant):
+            raise NotAdmitted(outcome)
+        return Entry(request, outcome)
+
     def admit(self, call: Call) -> Grant | Answer | Refusal:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
-            settings = self.settings
-            return sample.admit(
-                call, self.limits, settings.free_calls_per_minute, settings.sample_calls_per_day, self.now
-            )
+            return self._admit_free(call)
         try:
             return self._admit_paid(call)
         except AccountsUnavailable as fault:
             _LOG.error("the accounts do not answer: %s", fault)
-            return api_key.unavailable()
-
-    def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
-        refusal: Refusal | None = None
-        key = api_key.shown(call)
-        if key is not None:
-            settings = self.settings
-            entry = api_key.admit(key, self.accounts, self.limits, settings.key_calls_per_second, self.now)
-            if isinstance(entry, Grant):
-                return entry
-            refusal = entry
-        if limited := self._count_unpaid(call):
-            return limited
-        if call.payment and self.x402.open:
-            return self._counted(self.x402.admit(call), call)
-        return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
-
-    def _count_unpaid(self, call: Call) -> Refusal | None:
-        """Count a call that shows no good key; 429 above as many a minute as there may be free calls."""
-        limit = self.settings.free_calls_per_minute
-        spent = self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now)
-        return sample.refused("unpaid", limit, _MINUTE, spent.wait) if spent else None
-
-    def _counted(self, entry: Grant | Answer | Refusal, call: Call) -> Grant | Answer | Refusal:
-        """Make a payment that is taken give back its own call, and the one that fetched its offer."""
-        if not isinstance(entry, Grant):
-            return entry
-        settle = entry.settle
-
-        def settle_and_give_back(made: Answer) -> Receipt | Refusal:
-            outcome = settle(made)
-            if isinstance(outcome, Receipt) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in outcome.headers):
-                self.limits.give_back(_UNPAID, client_unit(call.client), 2, _MINUTE, self.now)
-            return outcome
-
-        return replace(entry, settle=settle_and_give_back)
-
-    def note_unknown_proxy(self) -> None:
-        """Count a call that named a client by a proxy which is not trusted, for `emds doctor`."""
-        self.limits.take(UNKNOWN_PROXY, "", 1 << 30, DAY, self.now)
+            return unavailable()
 
     def close(self) -> None:
         """Close files and connections."""
         self.limits.close()
-        self.accounts.close()
+        self.usage.close()
+
+    def _admit_free(self, call: Call) -> Grant | Refusal:
+        per_minute, per_day = self.settings.free_calls_per_minute, self.settings.sample_calls_per_day
+        if wait := self.limits.take("calls", client_unit(call.client), per_minute, _MINUTE, self.now):
+            return too_many_calls("minute", per_minute, _MINUTE, wait)
+        if not call.sample:
+            return Grant("free", lambda _: Receipt(), _nothing_reserved)
+        if wait := self.limits.take("samples", client_unit(call.client, SITE), per_day, DAY, self.now):
+            return too_many_calls("sample-day", per_day, DAY, wait)
+        return Grant("sample", lambda _: Receipt((("X-Sample", "true"),)), _nothing_reserved)
+
+    def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
+        refusal: Refusal | None = None
+        key = keys.key_of(call)
+        if key is not None:
+            outcome = keys.admit(key, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
+            if isinstance(outcome, Grant):
+                return outcome
+            refusal = outcome
+        limit = self.settings.free_calls_per_minute
+        if wait := self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now):
+            return too_many_calls("unpaid", limit, _MINUTE, wait)
+        if call.payment and self.x402.open:
+            return self._give_back_when_paid(self.x402.admit(call), call)
+        return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
+
+    def _give_back_when_paid(self, outcome: Grant | Answer | Refusal, call: Call) -> Grant | Answer | Refusal:
+        """Let a payment that is taken give back its own call, and the one that fetched its offer."""
+        if not isinstance(outcome, Grant):
+            return outcome
+        settle = outcome.settle
+
+        def settle_and_give_back(answer: Answer) -> Receipt | Refusal:
+            receipt = settle(answer)
+            if isinstance(receipt, Receipt) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in receipt.headers):
+                self.limits.give_back(_UNPAID, client_unit(call.client), 2, _MINUTE, self.now)
+            return receipt
+
+        return replace(outcome, settle=settle_and_give_back)
+
+    def _warn_of_unknown_proxy(self, request: Request) -> None:
+        """Say once that a proxy is not trusted: all its clients count as one."""
+        if self._proxy_warned or "HTTP_X_FORWARDED_FOR" not in request.environ:
+            return
+        peer, trusted = request.header("REMOTE_ADDR"), self.settings.trusted_proxies
+        if not (trusted and is_trusted(peer, trusted)):
+            self._proxy_warned = True
+            _LOG.warning("calls come by a proxy at %s, which EMDS_TRUSTED_PROXIES does not list", peer)
+
+
+class Entry:
+    """A call that the gate let in. `settle` it once, within its `with` block; else what was reserved is given back."""
+
+    __slots__ = ("_grant", "_request", "_settled", "method")
+
+    def __init__(self, request: Request, grant: Grant) -> None:
+        self.method: AccessMethod = grant.method
+        self._request, self._grant, self._settled = request, grant, False
+
+    def settle(self, response: Response, rows: int = 1) -> Response:
+        """Return the response to send, with the gate's headers. Raises NotAdmitted where a payment fails.
+
+        `rows` are paid for; 0 where there are none or they are stale.
+        """
+        self._settled = True
+        is_payment = self.method == "payment"
+        bodiless = is_payment and (self._request.method == "HEAD" or response.status == 304)
+        answer = Answer(response.status, rows)
+        if is_payment:
+            answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
+        outcome = self._grant.settle(answer)
+        if isinstance(outcome, Refusal):
+            raise NotAdmitted(outcome)
+        headers, body = response.headers, response.body
+        if is_payment:  # the gate brings its own caching
+            headers = [pair for pair in headers if pair[0] != "Cache-Control"]
+        if bodiless:  # nobody verified the payment: say nothing of the answer
+            headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
+        return Response(response.status, [*headers, *outcome.headers], body)
+
+    def __enter__(self) -> Entry:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._settled:
+            self._grant.release()
+
+
+def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
+    """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
+    header = request.environ.get
+    payment = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", "")
+    return Call(
+        path=request.path,
+        price=price,
+        client=client_address(header("REMOTE_ADDR", ""), header("HTTP_X_FORWARDED_FOR", ""), trusted),
+        sample=request.sample,
+        authorization=header("HTTP_AUTHORIZATION", ""),
+        api_key=header("HTTP_X_API_KEY", "").strip(),
+        payment=payment,
+        fingerprint=_fingerprint(request, answer_format) if payment else "",
+    )
+
+
+def _fingerprint(request: Request, answer_format: str) -> str:
+    """Hash method, path, query in any order, and format; not the coding, which a retry may change."""
+    pairs = parse_qsl(request.query, keep_blank_values=True)
+    query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
+    return hashlib.sha256("\n".join((request.method, request.path, query, answer_format)).encode()).hexdigest()
+
+
+def replayed_response(stored: Answer, request: Request) -> Response:
+    """Return a stored answer in a coding that this request takes: the retry may come by another way than the first."""
+    # Releases up to 0.1 stored the length too, which is added when the answer is sent.
+    headers = [pair for pair in stored.headers if pair[0] != "Content-Length"]
+    coding = dict(headers).get("Content-Encoding", "identity")
+    if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):
+        return Response(stored.status, headers, stored.body)
+    plain = [pair for pair in headers if pair[0] not in ("Content-Encoding", "ETag")]
+    return Response(stored.status, plain, _UNPACK[coding](stored.body))
+
+
+def unavailable() -> Refusal:
+    """Return 503: nothing can be counted or charged at the moment."""
+    detail = (
+        "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
+        "sample=true works."
+    )
+    members = (("charged", False), ("retry_after", 5))
+    headers = (("Retry-After", "5"), NO_STORE)
+    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, members)
+
+
+def _nothing_reserved() -> None:
+    """Give nothing back."""

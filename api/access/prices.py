@@ -1,6 +1,6 @@
 """What a call costs, by the table of endpoints: offers and payments read it here.
 
-How a payment is asked for and taken: `api.access.x402.resource_server`. A key's calls cost nothing up to its quota.
+How a payment is asked for and taken: `api.access.x402.server`. A key's calls cost nothing up to its quota.
 """
 
 from __future__ import annotations

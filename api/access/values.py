@@ -1,13 +1,10 @@
 """What passes between an endpoint and the gate: a call, a grant, an answer, a receipt, a refusal. Values only.
 
-The life of a call, whoever makes it (a REST endpoint or an MCP tool):
-
-    entry = gate.admit(call)            # after paths and parameters were found good: an error costs nothing
-    if isinstance(entry, Refusal): ...  # 401, 402, 429 ...: give it out
-    if isinstance(entry, Answer): ...   # an answer that was paid for and lost on its way: give it out again
-    made = ...                          # else it is a Grant: do the work that `entry.method` calls for, in memory
-    receipt = entry.settle(made)        # counts or charges; a Refusal here means that the answer must not go out
-    ...                                 # add receipt.headers and send. Where the work raises: entry.release()
+A call's life, of a REST endpoint (`api.access.gate.Entry`) as of an MCP tool: `gate.admit(call)` once its path and
+parameters are good, so that an error costs nothing. It returns a Refusal (401, 402, 429 ...), an Answer that was paid
+for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
+which counts or charges: with its Receipt the answer goes out, a Refusal goes out in its place. Where the work raises:
+`grant.release()`.
 """
 
 from __future__ import annotations
@@ -17,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Headers = tuple[tuple[str, str], ...]
+NO_STORE = ("Cache-Control", "no-store")
+AccessMethod = Literal["free", "sample", "key", "payment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Call:
     price: str
     """A key of `api.access.prices.PRICES`; empty for what is free."""
     client: str
-    """The client's address (`api.access.client_address`)."""
+    """The client's address (`api.access.limits`)."""
     sample: bool = False
     """`sample=true`, or an MCP call without credentials."""
     authorization: str = ""
@@ -78,8 +77,8 @@ class Refusal:
 class Grant:
     """Permission to answer. `settle` or `release` is called exactly once, in the same thread."""
 
-    method: Literal["free", "sample", "key", "payment"]
+    method: AccessMethod
     settle: Callable[[Answer], Receipt | Refusal]
     """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not."""
-    release: Callable[[], None]
+    release: Callable[[], object]
     """No answer came about: gives back what was reserved."""

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from api.access.accounts import webhooks
-from api.access.accounts.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
+from api.access import webhooks
 from api.access.key_views import own_key
 from api.access.public_addresses import is_public
+from api.access.values import NO_STORE
+from api.access.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
 from api.documents import changes
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
@@ -25,7 +26,6 @@ from warehouse.zones import ZONES
 
 _MOST_BYTES = 8192
 _LONGEST_URL = 500
-_NO_STORE = ("Cache-Control", "no-store")
 _MEMBERS = ("url", "events", "zones", "threshold")
 _URL = re.compile(r"[\x21-\x7e]+")
 
@@ -36,7 +36,7 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
         wanted = _subscription(request, service.settings.webhook_private)
         cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
         try:
-            webhook = webhooks.create(service.gate.accounts.database, key, wanted, cursor, service.gate.now)
+            webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
         except TooManyWebhooks:
             raise Problem(
                 "too-many-webhooks", f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
@@ -46,7 +46,7 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
 
 def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        found = webhooks.listed(service.gate.accounts.database, own_key(service.gate, request))
+        found = webhooks.listed(service.gate.database, own_key(service.gate, request))
         return entry.settle(_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
@@ -57,8 +57,8 @@ def _show(service: Service, request: Request, _query: dict[str, Any], webhook: s
 
 def _delete(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
     with service.enter(request) as entry:
-        webhooks.remove(service.gate.accounts.database, _own(service, request, webhook).id)
-        return entry.settle(Response(204, [_NO_STORE]))
+        webhooks.remove(service.gate.database, _own(service, request, webhook).id)
+        return entry.settle(Response(204, [NO_STORE]))
 
 
 def _test(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
@@ -70,14 +70,14 @@ def _test(service: Service, request: Request, _query: dict[str, Any], webhook: s
             raise Problem("too-many-webhooks", f"{found.waiting} messages wait for this webhook already.")
         now = int(time.time())
         body = orjson.dumps({"type": "test", "timestamp": iso(now), "data": {"webhook": found.id}})
-        message = webhooks.add(service.gate.accounts.database, found.id, body, now)
+        message = webhooks.add(service.gate.database, found.id, body, now)
         return entry.settle(_json({"id": found.id, "message": message}, 202))
 
 
 def _own(service: Service, request: Request, webhook: str) -> Webhook:
     """The subscription, if it is the caller's. Raises Problem 401 and 404."""
     key = own_key(service.gate, request)
-    found = webhooks.get(service.gate.accounts.database, webhook[:60], key)
+    found = webhooks.get(service.gate.database, webhook[:60], key)
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
     return found
@@ -169,7 +169,7 @@ def _is_public_name(host: str) -> bool:
 
 
 def _json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(status, [_NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
+    return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
 
 
 VIEWS: dict[str, View] = {

@@ -10,7 +10,6 @@ import orjson
 
 from api.documents.cache import Document, DocumentCache
 from api.http import responses
-from api.http.guard import Entry
 from api.http.messages import Request, Response, View
 from warehouse import layout
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
@@ -18,6 +17,7 @@ from warehouse.metrics import Metric
 from warehouse.zones import ZONES, zone, zones_with
 
 if TYPE_CHECKING:
+    from api.access.gate import Entry
     from api.service import Service
 
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from werkzeug.datastructures import MultiDict
+
 from api.http import parameters
-from api.http.guard import query_without_blank_probes
 from api.http.messages import Request
 from api.http.parameters import Parameter
+
+_CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,19 @@ class Endpoint:
             ((413, 415), self.body),
         )
         return frozenset(status for statuses, fits in kinds if fits for status in statuses) | {*self.more_statuses}
+
+
+def query_without_blank_probes(request: Request) -> MultiDict[str, str]:
+    """Return the query of a request to a paid path, without the empty parameters of a probe.
+
+    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer. From
+    everybody else an empty parameter is a mistake.
+    """
+    query = request.query
+    is_blank = query.endswith("=") or "=&" in query
+    if not is_blank or request.method != "GET" or request.sample or any(map(request.header, _CREDENTIALS)):
+        return request.args
+    return MultiDict((name, value) for name, value in request.args.items(multi=True) if value)
 
 
 def takes(*parameters: Parameter) -> dict[str, Parameter]:

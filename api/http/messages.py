@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Headers = list[tuple[str, str]]
 
 _LINES: Mapping[int, str] = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
+_TRUE = frozenset({"true", "1"})
 _BODILESS = frozenset({204, 304})
 
 
@@ -68,6 +69,12 @@ class Request:
         if self._args is None:
             self._args = ImmutableMultiDict(_pairs(self.query))
         return self._args
+
+    @property
+    def sample(self) -> bool:
+        """Whether the query asks for a sample: `sample=true`, or `%73ample=true`, which says the same."""
+        query = self.query
+        return ("sample" in query or "%" in query) and self.args.get("sample", "").lower() in _TRUE
 
     def header(self, name: str) -> str:
         """A header by its name in the environ (`HTTP_ACCEPT`); empty where it was not sent."""

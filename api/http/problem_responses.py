@@ -6,10 +6,10 @@ import logging
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from api.access import api_key
-from api.access.accounts.engine import AccountsUnavailable
+from api.access import gate
+from api.access.database import AccountsUnavailable
+from api.access.gate import NotAdmitted
 from api.access.values import Refusal
-from api.http.guard import NotAdmitted, replayed_response
 from api.http.messages import Request, Response
 from api.http.problems import KINDS, MEDIA, Problem, ProblemKind, body_of, of_error
 from warehouse.errors import CallerError, StorageError
@@ -53,9 +53,9 @@ def failed(base_url: str, error: Exception, request: Request) -> Response:
             outcome = error.outcome
             if isinstance(outcome, Refusal):
                 return refused(base_url, outcome, request)
-            return replayed_response(outcome, request)
+            return gate.replayed_response(outcome, request)
         case AccountsUnavailable():
-            return refused(base_url, api_key.unavailable(), request)
+            return refused(base_url, gate.unavailable(), request)
     return response(base_url, _problem_of(error, request), request)
 
 

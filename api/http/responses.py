@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Literal
 
 import werkzeug.wrappers
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.http import parse_range_header
 
+from api.access.values import AccessMethod
 from api.documents.cache import Document
 from api.http.compression import LEAST_BYTES, choose, pack
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
-
-AccessMethod = Literal["free", "sample", "key", "payment"]
 
 JSON = "application/json"
 _CACHE: dict[AccessMethod, str] = {

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_options_header
 
-from api.access.client_address import client_address
+from api.access.limits import client_address
 from api.access.values import Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problem_responses import request_id

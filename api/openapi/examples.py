@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from api.access import api_key
-from api.access.accounts.key_format import spell
-from api.access.accounts.store import CALLS_PER_DAY
+from api.access import keys
+from api.access.keys import spell
+from api.access.usage import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import bulk, changes, published
 from api.documents.catalogue import Catalogue, stored_metric, zone_list
@@ -110,7 +110,7 @@ def _few(members: dict[str, Any]) -> dict[str, Any]:
 def _keys(service: Service) -> dict[str, Any]:
     """A sign-up and the usage of its key; the key itself is invalid."""
     now = clock.now() // DAY * DAY  # so that the description is the same on every worker
-    quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": api_key.resets_at(now)}
+    quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
     return {
         "sign-up": {
             "api_key": spell(bytes(32)),

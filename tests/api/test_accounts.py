@@ -14,11 +14,12 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from api.access.accounts.engine import open_engine
-from api.access.accounts.key_format import KEY_PREFIX, digest_of
-from api.access.accounts.migration import STEPS, SchemaTooNew, migrate
-from api.access.accounts.sign_ups import SignUp, TooManyKeys, TooManySignUps
-from api.access.accounts.store import CALLS_PER_DAY, Accounts
+from api.access import sign_up as sign_ups
+from api.access.database import STEPS, Database, SchemaTooNew, migrate, open_engine
+from api.access.key_listing import revoke_by_number
+from api.access.keys import KEY_PREFIX, digest_of
+from api.access.sign_up import SignUp, TooManyKeys, TooManySignUps
+from api.access.usage import CALLS_PER_DAY, UsageCounter
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 from warehouse.clock import DAY
@@ -44,19 +45,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def accounts(url: str) -> Iterator[Accounts]:
-    opened = Accounts.open(url)
+def accounts(url: str) -> Iterator[UsageCounter]:
+    opened = UsageCounter(Database.opened(url))
     yield opened
     opened.close()
 
 
 def sign_up(
-    accounts: Accounts, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
+    accounts: UsageCounter, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
 ) -> str:
-    return accounts.sign_up(SignUp(email, client, token), 0, now)
+    return sign_ups.sign_up(accounts.database, SignUp(email, client, token), 0, now).key
 
 
-def test_a_day_holds_500_calls_and_no_501st(accounts: Accounts) -> None:
+def test_a_day_holds_500_calls_and_no_501st(accounts: UsageCounter) -> None:
     digest = digest_of(sign_up(accounts))
     counted = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY + 3)]
     assert [each.used for each in counted if each] == list(range(1, CALLS_PER_DAY + 1))
@@ -66,7 +67,7 @@ def test_a_day_holds_500_calls_and_no_501st(accounts: Accounts) -> None:
     assert usage.used == CALLS_PER_DAY
 
 
-def test_a_call_given_back_can_be_made_again(accounts: Accounts) -> None:
+def test_a_call_given_back_can_be_made_again(accounts: UsageCounter) -> None:
     digest = digest_of(sign_up(accounts))
     reserved = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY)]
     assert accounts.reserve(digest, NOW) is None
@@ -77,7 +78,7 @@ def test_a_call_given_back_can_be_made_again(accounts: Accounts) -> None:
     assert again.used == CALLS_PER_DAY
 
 
-def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: Accounts) -> None:
+def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: UsageCounter) -> None:
     digest = digest_of(sign_up(accounts))
     before = [accounts.reserve(digest, NOW - NOW % DAY + DAY - 1) for _ in range(CALLS_PER_DAY)]
     after = accounts.reserve(digest, NOW - NOW % DAY + DAY)
@@ -89,7 +90,7 @@ def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: 
     assert accounts.usage(digest, NOW + DAY).used == 1  # type: ignore[union-attr]
 
 
-def test_threads_share_a_day_exactly(accounts: Accounts) -> None:
+def test_threads_share_a_day_exactly(accounts: UsageCounter) -> None:
     digest = digest_of(sign_up(accounts))
     counted: list[bool] = []
 
@@ -104,7 +105,7 @@ def test_threads_share_a_day_exactly(accounts: Accounts) -> None:
     assert (counted.count(True), counted.count(False)) == (CALLS_PER_DAY, 60)
 
 
-def test_many_keys_at_once_come_to_their_limits_exactly(accounts: Accounts) -> None:
+def test_many_keys_at_once_come_to_their_limits_exactly(accounts: UsageCounter) -> None:
     digests = [digest_of(sign_up(accounts, f"{name}@example.org")) for name in "abcd"]
     unknown = digest_of("emds_unknown")
     for left, digest in enumerate(digests):
@@ -127,18 +128,18 @@ def test_many_keys_at_once_come_to_their_limits_exactly(accounts: Accounts) -> N
     assert [usage.used for digest in digests if (usage := accounts.usage(digest, NOW))] == [CALLS_PER_DAY] * 4
 
 
-def test_unknown_and_revoked_keys_count_nothing(accounts: Accounts) -> None:
+def test_unknown_and_revoked_keys_count_nothing(accounts: UsageCounter) -> None:
     key = sign_up(accounts)
     assert accounts.reserve(digest_of("emds_other"), NOW) is None
     usage = accounts.usage(digest_of(key), NOW)
     assert usage
-    accounts.revoke(usage.key, NOW)
+    revoke_by_number(accounts.database, usage.key, NOW)
     assert accounts.reserve(digest_of(key), NOW) is None
     assert accounts.usage(digest_of(key), NOW) is None
 
 
 def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
-    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    accounts = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     keys = [sign_up(accounts, token="a-token-of-a-client"), sign_up(accounts)]
     accounts.close()
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -151,22 +152,22 @@ def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
     assert b"a-token-of-a-client" not in kept
 
 
-def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: Accounts) -> None:
+def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: UsageCounter) -> None:
     def attempt(number: int, now: int) -> str:
-        return accounts.sign_up(SignUp(f"{number}@example.org", "192.0.2.1"), 5, now)
+        return sign_ups.sign_up(accounts.database, SignUp(f"{number}@example.org", "192.0.2.1"), 5, now).key
 
     for number in range(5):
         attempt(number, NOW + number * 60)
     with pytest.raises(TooManySignUps) as full:
         attempt(5, NOW + 300)
     assert full.value.wait == 3300
-    accounts.sign_up(SignUp("b@example.org", "192.0.2.2"), 5, NOW + 300)
+    sign_ups.sign_up(accounts.database, SignUp("b@example.org", "192.0.2.2"), 5, NOW + 300)
     attempt(6, NOW + 3600)
     with pytest.raises(TooManySignUps):
         attempt(7, NOW + 3601)
 
 
-def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Accounts) -> None:
+def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: UsageCounter) -> None:
     first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
     with pytest.raises(TooManyKeys):
         sign_up(accounts, now=NOW + DAY)
@@ -180,7 +181,7 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Accou
         sign_up(accounts, now=later)
 
 
-def test_a_day_of_use_counts_to_its_end(accounts: Accounts) -> None:
+def test_a_day_of_use_counts_to_its_end(accounts: UsageCounter) -> None:
     keys = [sign_up(accounts, now=NOW) for _ in range(3)]
     for key in keys:
         accounts.reserve(digest_of(key), NOW)
@@ -190,7 +191,7 @@ def test_a_day_of_use_counts_to_its_end(accounts: Accounts) -> None:
     sign_up(accounts, now=midnight + 7 * DAY)
 
 
-def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Accounts) -> None:
+def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: UsageCounter) -> None:
     key = sign_up(accounts, token="6b1f")
     assert sign_up(accounts, token="6b1f", now=NOW + DAY - 1) == key
     assert sign_up(accounts, token="6b1f", client="192.0.2.9") != key  # a guessed token from elsewhere
@@ -200,20 +201,22 @@ def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Account
     assert sign_up(accounts, email="B+tag@example.org", token="6b1f", now=NOW + DAY) == other
 
 
-def test_a_refused_sign_up_counts_as_an_attempt_and_changes_no_key(accounts: Accounts) -> None:
+def test_a_refused_sign_up_counts_as_an_attempt_and_changes_no_key(accounts: UsageCounter) -> None:
     for _ in range(3):
         sign_up(accounts)
     for _ in range(2):
         with pytest.raises(TooManyKeys):
-            accounts.sign_up(SignUp("a@example.org", "192.0.2.1"), 5, NOW)
+            sign_ups.sign_up(accounts.database, SignUp("a@example.org", "192.0.2.1"), 5, NOW)
     with pytest.raises(TooManySignUps):
-        accounts.sign_up(SignUp("a@example.org", "192.0.2.1"), 5, NOW)
+        sign_ups.sign_up(accounts.database, SignUp("a@example.org", "192.0.2.1"), 5, NOW)
 
 
 def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]) -> None:
     start.wait()
     try:
-        Accounts.open(url).sign_up(SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(
+            Database.opened(url), SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW
+        )
     except (DBAPIError, sqlite3.Error) as fault:
         failed.put(repr(fault))
 
@@ -243,7 +246,7 @@ def _add_note(connection: Connection) -> None:
 
 
 def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(url: str) -> None:
-    accounts = Accounts.open(url)
+    accounts = UsageCounter(Database.opened(url))
     key = sign_up(accounts)
     accounts.close()
     engine = open_engine(url)
@@ -252,12 +255,12 @@ def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(url: str
     assert "note" in {column["name"] for column in inspect(engine).get_columns("keys")}
     engine.dispose()
     with pytest.raises(SchemaTooNew):
-        Accounts.open(url)
+        UsageCounter(Database.opened(url))
     engine = open_engine(url)
     with engine.begin() as connection:
         connection.execute(text(f"DELETE FROM schema_step WHERE step = {len(STEPS) + 1}"))
     engine.dispose()
-    reopened = Accounts.open(url)
+    reopened = UsageCounter(Database.opened(url))
     assert reopened.usage(digest_of(key), NOW)
     reopened.close()
 
@@ -280,7 +283,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
 @NEEDS_POSTGRES
 def test_a_database_without_an_encoding_serves(server: postgres.Postgres) -> None:
     server.create_without_encoding("plain")
-    accounts = Accounts.open(server.address("plain"))
+    accounts = UsageCounter(Database.opened(server.address("plain")))
     digest = digest_of(sign_up(accounts, email="émile@example.org"))
     assert accounts.reserve(digest, NOW)
     usage = accounts.usage(digest, NOW)
@@ -307,7 +310,7 @@ def test_a_machine_that_vanishes_is_noticed_in_seconds(server: postgres.Postgres
 @NEEDS_POSTGRES
 def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
     server.empty()
-    accounts = Accounts.open(server.url)
+    accounts = UsageCounter(Database.opened(server.url))
     digest = digest_of(sign_up(accounts, email="restart@example.org"))
     for _ in range(20):
         accounts.reserve(digest, NOW)

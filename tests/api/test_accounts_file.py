@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 
-from api.access.accounts import database as databases
-from api.access.accounts.engine import AccountsUnavailable, open_engine
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.migration import migrate
-from api.access.accounts.sign_ups import SignUp, TooManyKeys
-from api.access.accounts.store import Accounts
+from api.access import database as databases
+from api.access import sign_up as sign_ups
+from api.access.database import AccountsUnavailable, Database, migrate, open_engine
+from api.access.keys import digest_of
+from api.access.sign_up import SignUp, TooManyKeys
+from api.access.usage import UsageCounter
+from api.access.x402.ledger import Ledger
 from api.application import create_app
 from warehouse.clock import DAY
 
@@ -72,22 +73,22 @@ def old_file(path: Path) -> None:
 def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     old_file(path)
-    accounts = Accounts.open(f"sqlite:///{path}")
+    accounts = UsageCounter(Database.opened(f"sqlite:///{path}"))
     reserved = accounts.reserve(digest_of(OLD_KEY), NOW)
     assert reserved
     assert (reserved.key, reserved.used, reserved.limit) == (7, 42, 500)
-    assert accounts.transfers.counts() == {
+    assert Ledger(accounts.database).counts() == {
         "claimed": 1, "settling": 1, "settled": 1, "failed": 1, "unknown": 1, "released": 1
     }  # fmt: skip
-    entry = accounts.ledger.find_authorization("eip155:8453", "0xaa", "0x2")
+    entry = Ledger(accounts.database).find_authorization("eip155:8453", "0xaa", "0x2")
     assert entry
     assert (entry.state, entry.tx, entry.log_index) == ("settled", "0x" + f"{2:064x}", None)
     for _ in range(2):
-        accounts.sign_up(SignUp("ADA@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(accounts.database, SignUp("ADA@example.org", "x"), 0, NOW)
     with pytest.raises(TooManyKeys):
-        accounts.sign_up(SignUp("ada+other@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(accounts.database, SignUp("ada+other@example.org", "x"), 0, NOW)
     accounts.close()
-    Accounts.open(f"sqlite:///{path}").close()  # a second start finds it done
+    UsageCounter(Database.opened(f"sqlite:///{path}")).close()  # a second start finds it done
 
 
 def test_a_migrated_file_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
@@ -115,13 +116,13 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     before = os.umask(0)
     try:
-        accounts = Accounts.open(f"sqlite:///{path}")
-        accounts.sign_up(SignUp("a@example.org", "x"), 0, NOW)
+        accounts = UsageCounter(Database.opened(f"sqlite:///{path}"))
+        sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, NOW)
         for file in tmp_path.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
         accounts.close()
         path.chmod(0o644)
-        Accounts.open(f"sqlite:///{path}").close()
+        UsageCounter(Database.opened(f"sqlite:///{path}")).close()
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -136,12 +137,12 @@ def _text(path: Path) -> None:
 
 
 def _cut(path: Path) -> None:
-    Accounts.open(f"sqlite:///{path}").close()
+    UsageCounter(Database.opened(f"sqlite:///{path}")).close()
     path.write_bytes(path.read_bytes()[:5000])
 
 
 def _flipped(path: Path) -> None:
-    Accounts.open(f"sqlite:///{path}").close()
+    UsageCounter(Database.opened(f"sqlite:///{path}")).close()
     content = bytearray(path.read_bytes())
     content[100:4096] = os.urandom(3996)
     path.write_bytes(content)
@@ -152,7 +153,7 @@ def _folder(path: Path) -> None:
 
 
 def _newer(path: Path) -> None:
-    Accounts.open(f"sqlite:///{path}").close()
+    UsageCounter(Database.opened(f"sqlite:///{path}")).close()
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO schema_step VALUES (99)")
     connection.close()
@@ -164,7 +165,7 @@ def test_free_paths_are_served_whatever_became_of_the_accounts(market: Any, dama
     damage(path)
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(AccountsUnavailable):
-        Accounts.open(f"sqlite:///{path}").reserve(digest_of(OLD_KEY), NOW)
+        UsageCounter(Database.opened(f"sqlite:///{path}")).reserve(digest_of(OLD_KEY), NOW)
     client = market.client()
     for free in ("/v1/zones", "/catalog", "/healthz", "/v1/price/GB?sample=true"):
         assert client.get(free).status_code == 200, free
@@ -177,7 +178,7 @@ def test_free_paths_are_served_whatever_became_of_the_accounts(market: Any, dama
 
 
 def test_accounts_that_come_back_are_used_again(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(databases, "_RETRY_AFTER_S", 0.0)
     path = market.home / "accounts.sqlite"
     path.write_bytes(b"")
     client = market.client()
@@ -187,7 +188,7 @@ def test_accounts_that_come_back_are_used_again(market: Any, monkeypatch: pytest
 
 
 def test_a_file_that_vanishes_is_not_replaced_under_a_running_worker(tmp_path: Path) -> None:
-    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
+    accounts = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     for file in tmp_path.iterdir():
         file.unlink()
     with pytest.raises(AccountsUnavailable):
@@ -211,7 +212,7 @@ def test_a_full_disk_stops_what_is_counted_and_nothing_else(market: Any, monkeyp
 
 def test_a_read_only_home_serves_free_paths(market: Any, unprivileged: Any) -> None:
     unprivileged(market)
-    Accounts.open(f"sqlite:///{market.home / 'accounts.sqlite'}").close()
+    UsageCounter(Database.opened(f"sqlite:///{market.home / 'accounts.sqlite'}")).close()
     market.home.chmod(0o500)
     try:
         client = market.client()

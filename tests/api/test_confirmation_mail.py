@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from api.access.x402.ledger import Ledger
 from api.settings import MailServer, Settings, SettingsError
 from tests.api.key_service import Service, opened
 from warehouse.clock import DAY
@@ -112,7 +113,7 @@ def test_a_fourth_confirmed_key_is_409_and_unconfirmed_ones_do_not_count(mailbox
     assert service.sign_up().status_code == 409
     service.now[0] += 8 * DAY
     service.sign_up()
-    assert service.gate.accounts.transfers.counts() == {}
+    assert Ledger(service.gate.database).counts() == {}
     service.sign_up()
     assert service.http.get(mailbox.link()).status_code == 200, "the key idle longest made room, at the confirmation"
 

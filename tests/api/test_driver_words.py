@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.access.accounts import driver_words
-from api.access.accounts.engine import AccountsUnavailable, open_engine
+from api.access.database import AccountsUnavailable, driver_reason, open_engine
 from api.settings import Settings, SettingsError
 
 SECRET = "s3cr t%"
@@ -32,7 +31,7 @@ def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() ->
     ],
 )
 def test_a_driver_that_repeats_the_address_is_not_repeated(said: str) -> None:
-    told = driver_words.told(RuntimeError(said), ADDRESS)
+    told = driver_reason(RuntimeError(said), ADDRESS)
     assert "s3cr" not in told
     assert "***" in told
     assert "\n" not in told
@@ -41,17 +40,17 @@ def test_a_driver_that_repeats_the_address_is_not_repeated(said: str) -> None:
 @pytest.mark.parametrize("password", ["s3@cret", "s3:cret", "s3/cret", "s3?cret", "s3@a:cret"])
 def test_a_password_that_a_parser_may_have_cut_silences_the_driver(password: str) -> None:
     fault = RuntimeError("failed to resolve host 'cret@127.0.0.1'")
-    assert driver_words.told(fault, f"postgresql+psycopg://emds:{password}@127.0.0.1/x") == "RuntimeError"
+    assert driver_reason(fault, f"postgresql+psycopg://emds:{password}@127.0.0.1/x") == "RuntimeError"
 
 
 def test_a_password_among_the_options_is_one_too() -> None:
     address = "postgresql+psycopg://emds@127.0.0.1/x?connect_timeout=3&password=s3cret"
-    assert driver_words.told(RuntimeError(f"by {address}: away"), address).endswith("password=***: away")
+    assert driver_reason(RuntimeError(f"by {address}: away"), address).endswith("password=***: away")
 
 
 def test_an_address_without_a_password_leaves_the_words_as_they_are() -> None:
-    assert driver_words.told(RuntimeError("away"), "postgresql+psycopg://127.0.0.1/x") == "away"
-    assert driver_words.told(RuntimeError("database is locked"), "sqlite:////x/accounts.sqlite") == "database is locked"
+    assert driver_reason(RuntimeError("away"), "postgresql+psycopg://127.0.0.1/x") == "away"
+    assert driver_reason(RuntimeError("database is locked"), "sqlite:////x/accounts.sqlite") == "database is locked"
 
 
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:

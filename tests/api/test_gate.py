@@ -14,17 +14,15 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import CALLS_PER_DAY
-from api.access.client_address import client_address, client_unit
-from api.access.gate import Gate
+from api.access import sign_up as sign_ups
+from api.access.database import AccountsUnavailable
+from api.access.gate import Gate, replayed_response
+from api.access.keys import digest_of
+from api.access.limits import RateLimits, client_address, client_unit, limits_path
 from api.access.prices import PRICES
-from api.access.rate_limits import RateLimits, Spent, limits_path
-from api.access.sample import admit
+from api.access.sign_up import SignUp
+from api.access.usage import CALLS_PER_DAY
 from api.access.values import Answer, Call, Grant, Receipt, Refusal
-from api.http.guard import replayed_response
 from api.http.messages import Request
 from api.settings import Settings
 from tests.stand_ins import postgres
@@ -44,16 +42,18 @@ class GateClient:
     now: list[float]
 
     def key(self) -> str:
-        return self.gate.accounts.sign_up(SignUp(f"{os.urandom(4).hex()}@example.org", "x"), 0, self.gate.now)
+        return sign_ups.sign_up(
+            self.gate.database, SignUp(f"{os.urandom(4).hex()}@example.org", "x"), 0, self.gate.now
+        ).key
 
     def used(self, key: str) -> int:
-        usage = self.gate.accounts.usage(digest_of(key), self.gate.now)
+        usage = self.gate.usage.usage(digest_of(key), self.gate.now)
         assert usage
         return usage.used
 
     def spend(self, key: str, calls: int) -> None:
         for _ in range(calls):
-            self.gate.accounts.reserve(digest_of(key), self.gate.now)
+            self.gate.usage.reserve(digest_of(key), self.gate.now)
 
 
 def gate_client(folder: Path, **changes: object) -> GateClient:
@@ -198,10 +198,10 @@ def test_workers_of_a_host_count_clients_together(tmp_path: Path) -> None:
     path = tmp_path / "counts.limits"
     first, second = RateLimits(path), RateLimits(path)
     answers = [each.take("calls", "192.0.2.1", 4, 60, NOON) for each in (first, second) * 3]
-    assert answers == [None] * 4 + [Spent(60)] * 2
+    assert answers == [0] * 4 + [60] * 2
     first.close()
     second.close()
-    assert RateLimits(path).take("calls", "192.0.2.1", 4, 60, NOON + 59) == Spent(1)
+    assert RateLimits(path).take("calls", "192.0.2.1", 4, 60, NOON + 59) == 1
 
 
 def test_many_clients_do_not_push_out_a_busy_one(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_many_clients_do_not_push_out_a_busy_one(tmp_path: Path) -> None:
         limits.take("calls", "192.0.2.1", 10, 60, NOON)
     for number in range(70_000):
         limits.take("calls", f"2001:db8::{number:x}", 10, 60, NOON)
-    assert limits.take("calls", "192.0.2.1", 10, 60, NOON) == Spent(60)
+    assert limits.take("calls", "192.0.2.1", 10, 60, NOON) == 60
     limits.close()
 
 
@@ -267,13 +267,10 @@ def test_limits_count_an_ipv6_subscriber_once(address: str, unit: str) -> None:
 
 
 def test_the_networks_of_one_site_share_the_days_samples(tmp_path: Path) -> None:
-    limits = RateLimits(tmp_path / "limits")
-    answers = [
-        admit(Call("/", "", f"2001:db8:1:{net:x}::1", sample=True), limits, per_minute=0, per_day=3, now=1_800_000_000)
-        for net in range(5)
-    ]
+    gate = gate_client(tmp_path, free_calls_per_minute=0, sample_calls_per_day=3).gate
+    answers = [gate.admit(Call("/", "", f"2001:db8:1:{net:x}::1", sample=True)) for net in range(5)]
     assert [isinstance(answer, Grant) for answer in answers] == [True, True, True, False, False]
-    limits.close()
+    gate.close()
 
 
 def test_prices_are_the_specifications() -> None:
@@ -312,8 +309,8 @@ def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
     def locked(*_: object) -> None:
         raise AccountsUnavailable("database is locked")
 
-    for statement in ("count", "look"):
-        monkeypatch.setattr(client.gate.accounts._counter, statement, locked)
+    for statement in ("reserve", "usage"):
+        monkeypatch.setattr(client.gate.usage, statement, locked)
     refused = client.http.get(PATH, headers=bearer(key))
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert refused.json["type"].endswith("/problems/accounts-unavailable")

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from api.access.accounts.email_address import identity
-from api.access.accounts.key_format import KEY_PREFIX, is_well_formed, spell
-from api.access.accounts.store import OVERLAP_S
-from api.access.client_address import client_address
+from api.access import sign_up as sign_ups
+from api.access.email_address import identity
+from api.access.keys import KEY_PREFIX, is_well_formed, spell
+from api.access.limits import client_address
+from api.access.sign_up import OVERLAP_S
 from tests.api.key_service import NOON, PATH, Service, opened
 
 
@@ -52,7 +53,7 @@ def test_a_mistyped_key_is_told_without_a_look_at_the_database(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = service.sign_up().json["api_key"]
-    monkeypatch.setattr(type(service.gate.accounts), "reserve", lambda *_: pytest.fail("asked the database"))
+    monkeypatch.setattr(type(service.gate.usage), "reserve", lambda *_: pytest.fail("asked the database"))
     middle = len(key) // 2
     swapped = key[:middle] + key[middle + 1] + key[middle] + key[middle + 2 :]
     others = {swapped, key[:-1], key + "a", key[:10] + ("a" if key[10] != "a" else "b") + key[11:]} - {key}
@@ -109,10 +110,10 @@ def test_an_old_key_ends_itself_alone_and_the_current_one_ends_both(service: Ser
 
 def at_once(service: Service, monkeypatch: pytest.MonkeyPatch, key: str, *calls: tuple[str, str]) -> list[TestResponse]:
     """Calls with one key, of which each has found it live before any goes on."""
-    together, accounts = threading.Barrier(len(calls), timeout=20), type(service.gate.accounts)
-    for name in ("rotate", "end"):
-        plain = getattr(accounts, name)
-        monkeypatch.setattr(accounts, name, lambda *given, plain=plain: (together.wait(), plain(*given))[1])
+    together = threading.Barrier(len(calls), timeout=20)
+    for name in ("rotate", "revoke"):
+        plain = getattr(sign_ups, name)
+        monkeypatch.setattr(sign_ups, name, lambda *given, plain=plain: (together.wait(), plain(*given))[1])
 
     def call(method: str, path: str) -> TestResponse:
         client = service.http.application.test_client()

@@ -16,10 +16,11 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api.access.accounts.email_address import is_address
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.store import CALLS_PER_DAY, Accounts
+from api.access.database import Database
+from api.access.email_address import is_address
 from api.access.gate import Gate
+from api.access.keys import digest_of
+from api.access.usage import CALLS_PER_DAY, UsageCounter
 from api.settings import Settings
 from tests.stand_ins import postgres
 from tests.stand_ins.served import Served
@@ -297,7 +298,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
 
 def _check_spent(database: str, key: str, midnight: int) -> None:
     """Checks that no call of the old day is left after the restarts."""
-    accounts = Accounts.open(database)
+    accounts = UsageCounter(Database.opened(database))
     assert accounts.reserve(digest_of(key), midnight - 1) is None
     assert accounts.usage(digest_of(key), midnight) is not None
     accounts.close()

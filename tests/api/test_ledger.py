@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from api.access.accounts.ledger import OWED_S, REFUSED_S, UNKNOWN_ANSWERS, Ledger, LedgerEntry, PaymentTerms
-from api.access.accounts.store import Accounts
+from api.access.database import Database
+from api.access.usage import UsageCounter
 from api.access.values import Answer
+from api.access.x402.ledger import OWED_S, REFUSED_S, UNKNOWN_ANSWERS, Ledger, LedgerEntry, PaymentTerms
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 
@@ -34,8 +35,8 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
         running: postgres.Postgres = request.getfixturevalue("server")
         running.empty()
         url = running.url
-    accounts = Accounts.open(url)
-    yield accounts.ledger
+    accounts = UsageCounter(Database.opened(url))
+    yield Ledger(accounts.database)
     accounts.close()
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from api.access import rate_limits
-from api.access.accounts.key_format import digest_of, spell
-from api.access.rate_limits import RateLimits, Spent
+from api.access import limits as rate_limits
+from api.access.keys import digest_of, spell
+from api.access.limits import RateLimits
 
 NOW, MINUTE, LIMIT = 1_800_000_000, 60, 120
 
@@ -27,8 +27,8 @@ def limits(tmp_path: Path) -> Iterator[RateLimits]:
 def test_workers_share_a_client_s_window(limits: RateLimits, tmp_path: Path) -> None:
     other = RateLimits(tmp_path / "limits")
     taken = [each.take("free", "192.0.2.1", LIMIT, MINUTE, NOW) for each in [limits, other] * 61]
-    assert taken[:LIMIT] == [None] * LIMIT
-    assert all(isinstance(each, Spent) for each in taken[LIMIT:])
+    assert taken[:LIMIT] == [0] * LIMIT
+    assert all(taken[LIMIT:])
     assert other.count("free", "192.0.2.1", MINUTE, NOW) == LIMIT
     other.close()
 
@@ -36,7 +36,7 @@ def test_workers_share_a_client_s_window(limits: RateLimits, tmp_path: Path) -> 
 def test_a_table_of_an_earlier_release_is_used_on(tmp_path: Path) -> None:
     (tmp_path / "limits").write_bytes(b"\0" * (1 << 16) * 16)
     limits = RateLimits(tmp_path / "limits")
-    assert limits.take("free", "192.0.2.1", 1, MINUTE, NOW) is None
+    assert limits.take("free", "192.0.2.1", 1, MINUTE, NOW) == 0
     assert limits.take("free", "192.0.2.1", 1, MINUTE, NOW)
     limits.close()
 
@@ -53,7 +53,7 @@ def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: 
     numbered = (f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::" for number in itertools.count())
     others = list(itertools.islice((each for each in numbered if place(each) == place(mine)), rate_limits._PROBES))
     for _ in range(4):
-        taken += sum(limits.take("free", mine, LIMIT, MINUTE, NOW) is None for _ in range(40))
+        taken += sum(limits.take("free", mine, LIMIT, MINUTE, NOW) == 0 for _ in range(40))
         for client in others:
             for _ in range(60):
                 limits.take("free", client, LIMIT, MINUTE, NOW)
@@ -64,7 +64,7 @@ def test_made_up_keys_take_no_place_in_the_table(market: Any, monkeypatch: pytes
     client = market.client(key_calls_per_second=20)
     gate = client.application.extensions["emds"].gate
     counted: list[str] = []
-    take: Callable[..., Spent | None] = gate.limits.take
+    take: Callable[..., int] = gate.limits.take
     monkeypatch.setattr(gate.limits, "take", lambda what, *rest: counted.append(what) or take(what, *rest))
     for number in range(3):
         made_up = spell(number.to_bytes(32, "big"))

@@ -14,11 +14,13 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from api.access.accounts import usage_counter
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import CALLS_PER_DAY, Accounts
+from api.access import sign_up as sign_ups
+from api.access import usage as usage_counter
+from api.access.database import AccountsUnavailable, Database
+from api.access.key_listing import revoke_by_number
+from api.access.keys import digest_of
+from api.access.sign_up import SignUp
+from api.access.usage import CALLS_PER_DAY, UsageCounter
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 from warehouse.clock import DAY
@@ -36,54 +38,55 @@ def server() -> Iterator[postgres.Postgres]:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=ON_POSTGRES)])
-def accounts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Accounts]:
+def accounts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UsageCounter]:
     url = f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     if request.param == "postgres":
         running: postgres.Postgres = request.getfixturevalue("server")
         running.empty()
         url = running.url
-    opened = Accounts.open(url)
+    opened = UsageCounter(Database.opened(url))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def on_postgres(server: postgres.Postgres) -> Iterator[Accounts]:
+def on_postgres(server: postgres.Postgres) -> Iterator[UsageCounter]:
     server.empty()
-    opened = Accounts.open(server.url)
+    opened = UsageCounter(Database.opened(server.url))
     yield opened
     opened.close()
 
 
-def new_key(accounts: Accounts, name: str = "a") -> bytes:
-    return digest_of(accounts.sign_up(SignUp(f"{name}@example.org", "192.0.2.1"), 0, NOW))
+def new_key(accounts: UsageCounter, name: str = "a") -> bytes:
+    return digest_of(sign_ups.sign_up(accounts.database, SignUp(f"{name}@example.org", "192.0.2.1"), 0, NOW).key)
 
 
-def counted(accounts: Accounts, digest: bytes) -> int | None:
+def counted(accounts: UsageCounter, digest: bytes) -> int | None:
     """Count a call; the day's calls with it."""
     reserved = accounts.reserve(digest, NOW)
     return reserved.used if reserved else None
 
 
-def used(accounts: Accounts, digest: bytes) -> int:
+def used(accounts: UsageCounter, digest: bytes) -> int:
     usage = accounts.usage(digest, NOW)
     assert usage
     return usage.used
 
 
-def set_quota(accounts: Accounts, digest: bytes, quota: int) -> None:
+def set_quota(accounts: UsageCounter, digest: bytes, quota: int) -> None:
     usage = accounts.usage(digest, NOW)
     assert usage
     with accounts.database.begin() as connection:
         connection.exec_driver_sql(f"UPDATE keys SET quota = {quota} WHERE id = {usage.key}")
 
 
-def test_keys_that_open_nothing_count_nothing(accounts: Accounts) -> None:
+def test_keys_that_open_nothing_count_nothing(accounts: UsageCounter) -> None:
     revoked = new_key(accounts)
-    unconfirmed = digest_of(accounts.sign_up_unconfirmed(SignUp("c@example.org", "192.0.2.1"), 0, NOW).key)
+    other = sign_ups.sign_up(accounts.database, SignUp("c@example.org", "192.0.2.1"), 0, NOW, confirmed=False)
+    unconfirmed = digest_of(other.key)
     usage = accounts.usage(revoked, NOW)
     assert usage
-    accounts.revoke(usage.key, NOW)
+    revoke_by_number(accounts.database, usage.key, NOW)
     for digest in (revoked, unconfirmed, digest_of("emds_unknown"), b"short"):
         assert counted(accounts, digest) is None
     with accounts.database.connect() as connection:
@@ -91,16 +94,16 @@ def test_keys_that_open_nothing_count_nothing(accounts: Accounts) -> None:
 
 
 @pytest.mark.parametrize("quota", [0, 1, 2, 700])
-def test_a_key_s_own_quota_is_its_limit(accounts: Accounts, quota: int) -> None:
+def test_a_key_s_own_quota_is_its_limit(accounts: UsageCounter, quota: int) -> None:
     key, usual = new_key(accounts, "a"), new_key(accounts, "b")
     set_quota(accounts, key, quota)
     assert [counted(accounts, key) for _ in range(quota + 1)] == [*range(1, quota + 1), None]
     assert accounts.reserve(usual, NOW).limit == CALLS_PER_DAY  # type: ignore[union-attr]
 
 
-def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: Accounts) -> None:
+def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: UsageCounter) -> None:
     old = new_key(accounts)
-    new = digest_of(accounts.rotate(old, NOW) or "")
+    new = digest_of(sign_ups.rotate(accounts.database, old, NOW) or "")
     set_quota(accounts, new, 30)
     given: list[bool] = []
 
@@ -114,7 +117,7 @@ def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: Accounts)
 
 def call_until_full(url: str, digest: bytes, answered: Any) -> None:
     """A worker of its own host: answers as long as calls are counted."""
-    accounts = Accounts.open(url)
+    accounts = UsageCounter(Database.opened(url))
     while accounts.reserve(digest, NOW) is not None:
         with answered.get_lock():
             answered.value += 1
@@ -123,7 +126,7 @@ def call_until_full(url: str, digest: bytes, answered: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts: Accounts) -> None:
+def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts: UsageCounter) -> None:
     url = accounts.database.url.render_as_string(hide_password=False)
     digest, limit = new_key(accounts), 4000
     set_quota(accounts, digest, limit)
@@ -158,7 +161,9 @@ FAULTS: dict[str, LiteralString] = {
 @pytest.mark.slow
 @NEEDS_POSTGRES
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_count_whose_commit_fails_is_no_count(fault: str, on_postgres: Accounts, server: postgres.Postgres) -> None:
+def test_a_count_whose_commit_fails_is_no_count(
+    fault: str, on_postgres: UsageCounter, server: postgres.Postgres
+) -> None:
     """The statement gives its row before the commit: who reads that row alone answers a call that nobody counted."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)] == list(range(1, 9)), "prepared by the driver by now"
@@ -187,7 +192,7 @@ def test_a_count_whose_commit_fails_is_no_count(fault: str, on_postgres: Account
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
-    mode: str, on_postgres: Accounts, server: postgres.Postgres
+    mode: str, on_postgres: UsageCounter, server: postgres.Postgres
 ) -> None:
     digest, answered, tried = new_key(on_postgres), [], []
     set_quota(on_postgres, digest, 100_000)
@@ -219,11 +224,11 @@ def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_an_answer_that_is_lost_takes_a_call_and_gives_none(
-    on_postgres: Accounts, monkeypatch: pytest.MonkeyPatch
+    on_postgres: UsageCounter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     roomy, full = new_key(on_postgres, "a"), new_key(on_postgres, "b")
     set_quota(on_postgres, full, 1)
-    run, lost = on_postgres._counter._run, set[Any]()
+    run, lost = on_postgres._run, set[Any]()
 
     def lose_once(statement: str, values: dict[str, Any]) -> Any:
         row = run(statement, values)
@@ -232,7 +237,7 @@ def test_an_answer_that_is_lost_takes_a_call_and_gives_none(
             raise psycopg.OperationalError("server closed the connection unexpectedly")
         return row
 
-    monkeypatch.setattr(on_postgres._counter, "_run", lose_once)
+    monkeypatch.setattr(on_postgres, "_run", lose_once)
     assert [counted(on_postgres, roomy), counted(on_postgres, full)] == [2, None]
     assert (used(on_postgres, roomy), used(on_postgres, full)) == (2, 1)
 
@@ -240,19 +245,19 @@ def test_an_answer_that_is_lost_takes_a_call_and_gives_none(
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_a_call_is_taken_back_once_where_the_answer_is_lost(
-    on_postgres: Accounts, monkeypatch: pytest.MonkeyPatch
+    on_postgres: UsageCounter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server is gone after the statement was committed: sent again, it would take a second call off the count."""
     digest = new_key(on_postgres)
     reserved = [on_postgres.reserve(digest, NOW) for _ in range(3)]
-    run = on_postgres._counter._run
+    run = on_postgres._run
 
     def lose(statement: str, values: dict[str, Any]) -> Any:
         run(statement, values)
         raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_postgres._counter, "_run", lose)
+        patch.setattr(on_postgres, "_run", lose)
         assert reserved[0] is not None
         with pytest.raises(AccountsUnavailable):
             on_postgres.give_back(reserved[0])
@@ -261,17 +266,17 @@ def test_a_call_is_taken_back_once_where_the_answer_is_lost(
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_database_that_takes_no_writes_is_unavailable(on_postgres: Accounts, server: postgres.Postgres) -> None:
+def test_a_database_that_takes_no_writes_is_unavailable(on_postgres: UsageCounter, server: postgres.Postgres) -> None:
     """As a standby, after its primary is gone."""
     digest = new_key(on_postgres)
     assert counted(on_postgres, digest) == 1
-    for connection in on_postgres._counter._idle:
+    for connection in on_postgres._idle:
         connection.execute("SET default_transaction_read_only = on")
     assert counted(on_postgres, digest) == 2, "another connection takes them"
     with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as owner:
         owner.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
         try:
-            on_postgres._counter.close()
+            on_postgres.close()
             with pytest.raises(AccountsUnavailable, match="ReadOnlySqlTransaction"):
                 counted(on_postgres, digest)
         finally:
@@ -282,22 +287,24 @@ def test_a_database_that_takes_no_writes_is_unavailable(on_postgres: Accounts, s
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: Accounts) -> None:
+def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: UsageCounter) -> None:
     """As behind a pooler."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)][-1] == 8
-    for connection in on_postgres._counter._idle:
+    for connection in on_postgres._idle:
         connection.execute("DEALLOCATE ALL")
     assert counted(on_postgres, digest) == 9
 
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_server_that_stands_still_is_not_waited_for(on_postgres: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_stands_still_is_not_waited_for(
+    on_postgres: UsageCounter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(usage_counter, "WITHIN_S", 0.3)
     digest = new_key(on_postgres)
     assert counted(on_postgres, digest) == 1
-    [idle] = on_postgres._counter._idle
+    [idle] = on_postgres._idle
     server_process = idle.info.backend_pid
     os.kill(server_process, signal.SIGSTOP)
     going_on = threading.Timer(15, os.kill, (server_process, signal.SIGCONT))
@@ -312,13 +319,13 @@ def test_a_server_that_stands_still_is_not_waited_for(on_postgres: Accounts, mon
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_fault_leaves_no_connection_behind(on_postgres: Accounts, server: postgres.Postgres) -> None:
+def test_a_fault_leaves_no_connection_behind(on_postgres: UsageCounter, server: postgres.Postgres) -> None:
     digest = new_key(on_postgres)
     with on_postgres.database.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE usage RENAME TO away")
     with pytest.raises(AccountsUnavailable, match="UndefinedTable"):
         counted(on_postgres, digest)
-    assert not on_postgres._counter._idle
+    assert not on_postgres._idle
     with on_postgres.database.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE away RENAME TO usage")
     assert counted(on_postgres, digest) == 1

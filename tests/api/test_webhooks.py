@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.access.accounts import webhooks
+from api.access import webhooks
 from tests.api.conftest import Rig
 
 GOOD = {"url": "https://hook.example/emds", "events": ["changes"]}
@@ -47,7 +47,7 @@ def test_a_test_message_waits_for_the_pipeline(rig: Rig, client: FlaskClient) ->
     assert answer.status_code == 202
     assert answer.get_json()["message"].startswith("msg_")
     assert client.get(f"/v1/webhooks/{made['id']}", headers=key).get_json()["waiting"] == 1
-    webhooks.disable(client.application.extensions["emds"].gate.accounts.database, made["id"], "by the owner")
+    webhooks.disable(client.application.extensions["emds"].gate.database, made["id"], "by the owner")
     assert client.post(f"/v1/webhooks/{made['id']}/test", headers=key).status_code == 409
 
 
@@ -130,7 +130,7 @@ def test_a_wrong_body_is_refused(rig: Rig, client: FlaskClient, body: bytes, med
 def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
     rig.put("north.grid", "GB", "demand", [(0, 1.0)])
     made = subscribe(client, rig.key(client)).get_json()
-    found = webhooks.get(client.application.extensions["emds"].gate.accounts.database, made["id"])
+    found = webhooks.get(client.application.extensions["emds"].gate.database, made["id"])
     assert found is not None
     assert found.cursor == client.get("/v1/changes").get_json()["next"]
 

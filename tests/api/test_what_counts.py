@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.access.accounts.key_listing import set_quota
+from api.access.key_listing import set_quota
 from tests.api.conftest import Rig
 
 WINDOW = "/v1/windows/DE-LU?hours=1"
@@ -81,7 +81,7 @@ def test_an_answer_counts_once_and_a_refusal_not(everywhere: Rig, client: FlaskC
 @pytest.mark.slow
 def test_a_spent_day_and_a_wrong_key_are_told_on_each(everywhere: Rig, client: FlaskClient) -> None:
     key, wrong = everywhere.key(client), {"Authorization": "Bearer emds_" + "A" * 43}
-    set_quota(client.application.extensions["emds"].gate.accounts.database, 1, 1)
+    set_quota(client.application.extensions["emds"].gate.database, 1, 1)
     assert client.get(STATS, headers=key).status_code == 200
     for path in (WINDOW, STATS, FILE):
         assert client.get(path, headers=key).status_code == 429, path

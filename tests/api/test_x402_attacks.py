@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from api.access.accounts.ledger import OWED_S
-from api.access.x402.chain import Chain, Paid, SpentElsewhere, Undecided
-from api.access.x402.payload import decode
-from api.access.x402.signature import digest, domain_separator, is_signed_by_payer
+from api.access.x402.chain import Chain, Settled, SpentElsewhere, Undecided
+from api.access.x402.ledger import OWED_S
+from api.access.x402.payment import decode, digest, domain_separator, is_signed_by_payer
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER, KEYS
 from tests.stand_ins.facilitator import Facilitator, Fault
@@ -72,10 +71,9 @@ def test_the_ledger_takes_a_transfer_once(trade: Trade) -> None:
     trade.a.faults["settle"] = trade.b.faults["settle"] = "drop"
     assert trade.get(second).status_code == 503
     doubtful = trade.row(second)
-    from api.access.x402.facilitators import Settled
     from api.access.x402.reconciler import Reconciler
 
-    reconciler = Reconciler(trade.gate.accounts.ledger, None, trade.clock)
+    reconciler = Reconciler(trade.ledger, None, trade.clock)
     assert reconciler.record_settled(doubtful, Settled(row.tx, row.log_index), answered=False)
     assert (trade.row(second).state, trade.row(second).error) == ("failed", NONCE_USED)
 
@@ -89,7 +87,7 @@ def test_a_look_without_the_event_is_undecided_and_never_paid(trade: Trade) -> N
     assert chain.authorization_state(terms, int(time.time())) == Undecided()
     assert trade.get(payment).status_code == 402, "spent before it reached this service"
     trade.node.logs_hidden = False
-    assert isinstance(chain.authorization_state(terms, int(time.time())), Paid)
+    assert isinstance(chain.authorization_state(terms, int(time.time())), Settled)
     assert chain.authorization_state(replace(terms, amount=2000), int(time.time())) == SpentElsewhere()
     assert chain.authorization_state(replace(terms, pay_to="0x" + "22" * 20), int(time.time())) == SpentElsewhere()
 
@@ -259,7 +257,7 @@ def test_money_sent_without_a_call_is_a_credit_until_it_pays(trade: Trade) -> No
     for _ in range(2):
         report = trade.reconcile()
         assert (report.transfers, report.answer, report.credit) == (3, 1, 2)
-    assert trade.gate.accounts.transfers.credits() == (2, PRICE + 7)
+    assert trade.ledger.credits() == (2, PRICE + 7)
     trade.shift[0] = 60
     refused = trade.get(payment)
     assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before it reached this service"

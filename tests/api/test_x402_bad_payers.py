@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from api.access.accounts.ledger import NONCE_USED, UNKNOWN_ANSWERS, PaymentTerms
 from api.access.values import Answer
 from api.access.x402.chain import Undecided
+from api.access.x402.ledger import NONCE_USED, UNKNOWN_ANSWERS, PaymentTerms
 from api.access.x402.offers import NETWORK, USDC
 from api.access.x402.reconciler import Reconciler
 from tests.stand_ins import buyer
@@ -88,7 +88,7 @@ def test_a_circuit_opens_for_all_once_two_payers_met_failures(trade: Trade, verb
 
 
 def stored(trade: Trade) -> int:
-    with trade.gate.accounts.database.connect() as connection:
+    with trade.gate.database.connect() as connection:
         count: int = connection.exec_driver_sql(
             "SELECT count(*) FROM payments WHERE answer_body IS NOT NULL AND state <> 'settled'"
         ).scalar_one()
@@ -146,7 +146,7 @@ class Watched:
 
 def test_the_reconciler_goes_round(trade: Trade) -> None:
     """Refused payments of one payer, more than a round holds, and behind them one in doubt."""
-    ledger, now = trade.gate.accounts.ledger, int(trade.clock())
+    ledger, now = trade.ledger, int(trade.clock())
     terms = PaymentTerms(NETWORK, "0xbad", "", 2, USDC, "0x1", 1, 1 << 40, "/", "", "")
     nonces = ["0x" + hashlib.sha256(f"{number}".encode()).hexdigest() for number in range(250)]
     for nonce in nonces:

@@ -7,9 +7,10 @@ import json
 
 import pytest
 
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import CALLS_PER_DAY
+from api.access import sign_up as sign_ups
+from api.access.keys import digest_of
+from api.access.sign_up import SignUp
+from api.access.usage import CALLS_PER_DAY
 from tests.stand_ins.trade import PATH, PRICE, RECEIPT, Trade
 
 
@@ -51,7 +52,7 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
 
 @pytest.mark.parametrize("shown", ["sample", "sample and key", "key"])
 def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, shown: str) -> None:
-    key = trade.gate.accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
+    key = sign_ups.sign_up(trade.gate.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
     payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"} if "key" in shown else {}
     path = PATH + "?sample=true" if "sample" in shown else PATH
     assert trade.http.get(path, headers=bearer).json["method"] == shown.partition(" ")[0]
@@ -61,8 +62,8 @@ def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, show
 
 
 def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
-    accounts = trade.gate.accounts
-    key = accounts.sign_up(SignUp("a@example.org", "x"), 0, trade.gate.now)
+    accounts = trade.gate.usage
+    key = sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
     for _ in range(CALLS_PER_DAY):
         accounts.reserve(digest_of(key), trade.gate.now)
     for shown in (f"Bearer {key}", "Bearer wrong"):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from api.access.x402.resource_server import Limits
+from api.access.x402.server import Limits
 from tests.stand_ins import buyer
 from tests.stand_ins.trade import PATH, PRICE, Trade, at_once, reason, receipt
 
@@ -36,7 +36,7 @@ def test_a_lost_answer_is_not_given_again_after_five_minutes(trade: Trade) -> No
     trade.shift[0] = 301
     assert reason(trade.get(payment)) == "invalid_exact_evm_nonce_already_used"
     trade.gate.x402.reconcile()
-    with trade.gate.accounts.database.connect() as connection:
+    with trade.gate.database.connect() as connection:
         assert connection.exec_driver_sql("SELECT answer_body FROM payments").one() == (None,)
 
 

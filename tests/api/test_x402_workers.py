@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.gate import Gate
+from api.access.database import AccountsUnavailable
+from api.access.gate import Gate, call_of
 from api.access.values import Answer, Grant, Refusal
-from api.access.x402.payload import decode
-from api.http.guard import call_of
+from api.access.x402.payment import decode
 from api.http.messages import Request
 from api.settings import Facilitator as Listed
 from api.settings import Settings
@@ -45,7 +44,7 @@ def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:
     trade.a.faults["settle"] = trade.b.faults["settle"] = "done-drop"
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
     assert trade.get(payment).status_code == 503
-    with trade.gate.accounts.database.begin() as connection:  # as if the worker had died before it wrote that down
+    with trade.gate.database.begin() as connection:  # as if the worker had died before it wrote that down
         connection.exec_driver_sql("UPDATE payments SET state = 'settling'")
     assert trade.get(payment).status_code == 409
     trade.shift[0] = LIMITS.lease + 1
@@ -63,7 +62,7 @@ def test_a_ledger_that_fails_after_the_money_moved_leaves_a_doubt(
         raise AccountsUnavailable("OperationalError")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(trade.gate.accounts.ledger), "settled", fails)
+        patch.setattr(type(trade.ledger), "settled", fails)
         answer = trade.get(payment)
     assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "settlement-unknown")
     assert trade.paid == PRICE

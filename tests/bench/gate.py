@@ -13,8 +13,10 @@ import shutil
 import sys
 import tempfile
 
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
+from api.access import sign_up as sign_ups
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
 from tests.bench.wrk import Speed, run
 from tests.stand_ins import postgres
 from tests.stand_ins.served import Served
@@ -34,8 +36,11 @@ Runs = dict[str, list[Speed]]
 
 def measure(url: str) -> tuple[Runs, float]:
     """The runs of each route in turn, and a worker's memory in MB."""
-    accounts = Accounts.open(url)
-    keys = [f"Authorization: Bearer {accounts.sign_up(SignUp(f'{n}@example.org', 'bench'), 0, 0)}" for n in range(KEYS)]
+    accounts = UsageCounter(Database.opened(url))
+    keys = [
+        f"Authorization: Bearer {sign_ups.sign_up(accounts.database, SignUp(f'{n}@example.org', 'bench'), 0, 0).key}"
+        for n in range(KEYS)
+    ]
     accounts.close()
     served = Served({"EMDS_DATABASE_URL": url, **PAY}, workers=2, threads=64, more=("-c", "api/gunicorn.conf.py"))
     routes: dict[str, tuple[str, list[str], int]] = {

@@ -18,8 +18,10 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
+from api.access import sign_up as sign_ups
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
 from assets.documents.publish import publish
 from tests.stand_ins.served import Served
 from warehouse import catalogue, layout
@@ -157,8 +159,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fill(folder / "home")
-        accounts = Accounts.open(f"sqlite:///{folder}/accounts.sqlite")
-        keys = [accounts.sign_up(SignUp(f"{number}@example.org", "bench"), 0, 0) for number in range(KEYS)]
+        accounts = UsageCounter(Database.opened(f"sqlite:///{folder}/accounts.sqlite"))
+        keys = [
+            sign_ups.sign_up(accounts.database, SignUp(f"{number}@example.org", "bench"), 0, 0).key
+            for number in range(KEYS)
+        ]
         accounts.close()
         environ = {"EMDS_HOME": str(folder / "home"), "EMDS_DATABASE_URL": f"sqlite:///{folder}/accounts.sqlite"}
         served = Served(environ, workers=2, threads=64, app="api.wsgi:app")

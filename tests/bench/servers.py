@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
+from api.access import sign_up as sign_ups
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
 from orchestration import serve
 from tests.bench.warehouse import NOW
 from warehouse.clock import iso
@@ -78,8 +80,11 @@ def ours(home: Path, port: int, workers: int = 1, server: str = "gunicorn") -> t
 
 def keys(home: Path, holder: str = "reader") -> list[str]:
     """Headers with keys, as many as no run uses up; one that asks again names another holder."""
-    accounts = Accounts.open(f"sqlite:///{home / 'accounts.sqlite'}")
-    secrets = [accounts.sign_up(SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())) for i in range(KEYS)]
+    accounts = UsageCounter(Database.opened(f"sqlite:///{home / 'accounts.sqlite'}"))
+    secrets = [
+        sign_ups.sign_up(accounts.database, SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())).key
+        for i in range(KEYS)
+    ]
     accounts.close()
     return [f"Authorization: Bearer {key}" for key in secrets]
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import psycopg
 
-from api.access.accounts import key_listing
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
+from api.access import key_listing
+from api.access import sign_up as sign_ups
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
 from assets.sources import sources
 from tests.fleet.kills import Kill, Kills, answers
 from tests.fleet.parts import SERVICES, Parts
@@ -161,9 +163,11 @@ def run(folder: Path, plan: Plan, say: Say = lambda line: None) -> Report:
 
 def _sign_up(fleet: Fleet, more: int) -> None:
     """Gives the fleet so many keys more; the first of all have a small quota."""
-    accounts = Accounts.open(fleet.parts.accounts_url)
+    accounts = UsageCounter(Database.opened(fleet.parts.accounts_url))
     for number in range(len(fleet.keys), len(fleet.keys) + more):
-        fleet.keys.append(accounts.sign_up(SignUp(f"caller{number}@example.org", "fleet"), 0, int(time.time())))
+        fleet.keys.append(
+            sign_ups.sign_up(accounts.database, SignUp(f"caller{number}@example.org", "fleet"), 0, int(time.time())).key
+        )
     with accounts.database.connect() as connection:
         ids = _ids(connection.exec_driver_sql("SELECT id, email FROM keys").all())
     for number in range(SPENT):
@@ -232,9 +236,11 @@ def _asks(fleet: Fleet) -> bool:
 
 def _own_key(fleet: Fleet) -> str:
     """Outside of the tally: an odd address, which is no caller's."""
-    accounts = Accounts.open(fleet.parts.accounts_url)
+    accounts = UsageCounter(Database.opened(fleet.parts.accounts_url))
     try:
-        return accounts.sign_up(SignUp(f"judge{time.time_ns()}@example.org", "judge"), 0, int(time.time()))
+        return sign_ups.sign_up(
+            accounts.database, SignUp(f"judge{time.time_ns()}@example.org", "judge"), 0, int(time.time())
+        ).key
     finally:
         accounts.close()
 

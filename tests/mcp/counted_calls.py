@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.store import CALLS_PER_DAY
+from api.access.keys import digest_of
+from api.access.usage import CALLS_PER_DAY
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_latest": {"zone": "GB"},
@@ -25,4 +25,4 @@ def use_up(app: Any, key: str, but: int = 0) -> None:
     """Counts calls until `but` are left."""
     gate = app.extensions["emds"].gate
     while used(app, key) < CALLS_PER_DAY - but:
-        gate.accounts.reserve(digest_of(key), gate.now)
+        gate.usage.reserve(digest_of(key), gate.now)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from api.access.accounts.store import CALLS_PER_DAY
+from api.access.usage import CALLS_PER_DAY
 from tests.mcp.conftest import MODERN, VERSIONS
 from tests.mcp.counted_calls import ARGUMENTS, use_up, used
 

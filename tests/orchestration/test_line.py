@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from api.access.accounts.store import Accounts
+from api.access.database import Database
+from api.access.usage import UsageCounter
 from tests.stand_ins.followers import Follower, Held, NotNow, Reader, Told, served
 from tests.stand_ins.line import Api, ReceiverProcess, Verb, load
 from warehouse import layout
@@ -65,7 +66,7 @@ class Line:
 
     def deliver(self, now: int, kill_at: int = 0) -> None:
         """A round, as if the pause after a failure and the lease of a killed deliverer were over."""
-        accounts = Accounts.open(f"sqlite:///{self.home / 'accounts.sqlite'}")
+        accounts = UsageCounter(Database.opened(f"sqlite:///{self.home / 'accounts.sqlite'}"))
         with accounts.database.begin() as connection:
             connection.exec_driver_sql("UPDATE webhooks SET next_at = 0, claimed_until = 0")
         accounts.close()

@@ -12,10 +12,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from api.access.accounts import webhooks as subscriptions
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
-from api.access.accounts.webhooks import Subscription
+from api.access import sign_up as sign_ups
+from api.access import webhooks as subscriptions
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
+from api.access.webhooks import Subscription
 from api.application import create_app
 from api.documents import cache, changes
 from api.service import WORKER_TTL_S
@@ -70,7 +72,7 @@ def test_a_row_read_after_its_entry_is_never_older(
     secret = client.post("/v1/keys/signup", json={"email": "reader@example.org"}).get_json()["api_key"]
     key = {"Authorization": f"Bearer {secret}"}
     put(writer, 0.0, 1)
-    database = app.extensions["emds"].gate.accounts.database
+    database = app.extensions["emds"].gate.database
     webhook = subscriptions.create(database, 1, Subscription("https://hook.example/", ("changes",)), "0", 1)
     follower = bucket_place.open()
 
@@ -117,8 +119,8 @@ def test_a_deliverer_over_a_bucket_killed_at_its_requests_loses_and_disorders_no
     for name in ("EMDS_HOME", "EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_WEBHOOK_PRIVATE", "EMDS_BUCKET_FRESH_SECONDS"):
         monkeypatch.setenv(name, "")
     url, receiver = f"sqlite:///{tmp_path / 'accounts.sqlite'}", Receiver()
-    accounts = Accounts.open(url)
-    accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
+    accounts = UsageCounter(Database.opened(url))
+    sign_ups.sign_up(accounts.database, SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
     webhook = subscriptions.create(accounts.database, 1, Subscription(receiver.url, ("changes",)), "0", 1)
     receiver.secret = webhook.secret
     clock.now = 1_000_000.0

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event
 
-from api.access.accounts import webhooks
-from api.access.accounts.key_format import digest_of
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.webhooks import Message, Webhook
+from api.access import sign_up as sign_ups
+from api.access import webhooks
+from api.access.keys import digest_of
+from api.access.sign_up import SignUp
+from api.access.webhooks import Message, Webhook
 from orchestration import webhook_delivery, webhook_post
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
 from tests.stand_ins.clock import Clock
@@ -165,7 +166,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     """Thirty subscriptions of three keys, older than that of an honest fourth: it is served among the first."""
     slow, prompt = post.receiver(answer=lambda _: how), post.receiver()
     for number in range(2, 5):
-        post.accounts.sign_up(SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
         for _ in range(10):
             post.subscribe(slow.url, key=number)
     post.subscribe(prompt.url)
@@ -189,7 +190,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
 def test_the_next_round_goes_on_where_one_ended(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds that end after one delivery, though all keys have more, serve each key before any a second time."""
     for number in range(2, 7):
-        post.accounts.sign_up(SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
     for number in range(1, 7):
         post.subscribe("https://hook.example/", key=number)
     clock = Clock()

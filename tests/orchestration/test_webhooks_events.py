@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from api.access.key_listing import revoke_by_number
 from api.documents import changes
 from orchestration import cli
 from orchestration.webhook_sensor import JOB, webhook_sensor
@@ -85,7 +86,7 @@ def test_a_revoked_keys_webhooks_get_nothing(post: Post) -> None:
     receiver = post.receiver()
     post.subscribe(receiver.url)
     post.change()
-    post.accounts.revoke(1, 5)
+    revoke_by_number(post.accounts.database, 1, 5)
     assert post.round().subscriptions == 0
     assert receiver.tries == []
 

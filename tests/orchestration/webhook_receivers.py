@@ -8,10 +8,12 @@ from typing import Any
 
 from sqlalchemy import text
 
-from api.access.accounts import webhooks
-from api.access.accounts.sign_ups import SignUp
-from api.access.accounts.store import Accounts
-from api.access.accounts.webhooks import Subscription, Webhook
+from api.access import sign_up as sign_ups
+from api.access import webhooks
+from api.access.database import Database
+from api.access.sign_up import SignUp
+from api.access.usage import UsageCounter
+from api.access.webhooks import Subscription, Webhook
 from orchestration import webhook_delivery
 from tests.stand_ins.receiver import Receiver
 from warehouse import change_log
@@ -29,16 +31,16 @@ class Post:
     url: str = ""
     """Of the accounts database; SQLite beside the warehouse by default."""
     receivers: list[Receiver] = field(default_factory=list)
-    opened: list[Accounts] = field(default_factory=list)
+    opened: list[UsageCounter] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.storage = Folder(self.home)
         self.url = self.url or f"sqlite:///{self.home / 'accounts.sqlite'}"
         self.accounts = self.open()
-        self.key = self.accounts.sign_up(SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
+        self.key = sign_ups.sign_up(self.accounts.database, SignUp("a@example.org", "127.0.0.1", ""), 0, 1).key
 
-    def open(self) -> Accounts:
-        accounts = Accounts.open(self.url)
+    def open(self) -> UsageCounter:
+        accounts = UsageCounter(Database.opened(self.url))
         self.opened.append(accounts)
         return accounts
 

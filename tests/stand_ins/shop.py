@@ -15,11 +15,11 @@ from flask import Flask, request
 from flask.globals import request_ctx
 
 from api.access import key_views
-from api.access.gate import Gate
-from api.access.x402.resource_server import Limits, X402ResourceServer
+from api.access.gate import Entry, Gate
+from api.access.x402.ledger import Ledger
+from api.access.x402.server import Limits, X402ResourceServer
 from api.endpoints import ENDPOINTS
 from api.http import problem_responses
-from api.http.guard import Entry, enter
 from api.http.messages import Request, Response, View
 from api.service import Service
 from api.settings import Settings
@@ -63,7 +63,7 @@ def _of_keys(service: Service, name: str, view: View) -> Callable[[], Response]:
 
 
 def _gated(gate: Gate, price: str, zone: str) -> Response:
-    with enter(gate, _request(), price) as entry:
+    with gate.enter(_request(), price) as entry:
         return entry.settle(*_answer(zone, entry))
 
 
@@ -98,6 +98,6 @@ def served() -> Flask:
     settings = Settings.from_environ(os.environ)
     gate = Gate.open(settings, os.environ.get("SHOP_MODE", "live"), clock)
     gate.x402 = X402ResourceServer(
-        settings, gate.accounts.ledger, True, clock, Limits(lease=int(os.environ.get("SHOP_LEASE", "60")))
+        settings, Ledger(gate.database), True, clock, Limits(lease=int(os.environ.get("SHOP_LEASE", "60")))
     )
     return shop(gate)

@@ -15,14 +15,14 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api.access.accounts.ledger import LedgerEntry
 from api.access.gate import Gate
 from api.access.values import Call
 from api.access.x402 import offers
 from api.access.x402.facilitators import Timeouts
-from api.access.x402.payload import decode
+from api.access.x402.ledger import Ledger, LedgerEntry
+from api.access.x402.payment import decode
 from api.access.x402.reconciler import Reconciler, Report
-from api.access.x402.resource_server import Limits, X402ResourceServer
+from api.access.x402.server import Limits, X402ResourceServer
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins import buyer
@@ -82,9 +82,13 @@ class Trade:
 
     def row(self, payment: str) -> LedgerEntry:
         """The ledger's row of a payment."""
-        entry = self.gate.accounts.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
+        entry = self.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
         assert entry
         return entry
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.gate.database)
 
     def settle_outside(self, payment: str, tx: str = "0x" + "ee" * 32) -> None:
         """Settles the authorization outside the service."""
@@ -94,7 +98,7 @@ class Trade:
         """Starts a new worker with fresh circuit breakers and changed settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock
-        self.gate.x402 = X402ResourceServer(self.gate.settings, self.gate.accounts.ledger, True, clock, limits)
+        self.gate.x402 = X402ResourceServer(self.gate.settings, self.ledger, True, clock, limits)
 
     def without_node(self) -> None:
         """Starts a new worker without a node."""
@@ -107,8 +111,8 @@ class Trade:
         """The report of `emds reconcile`."""
         from api.access.x402.chain import Chain
 
-        reconciler = Reconciler(self.gate.accounts.ledger, Chain(self.node.url), self.clock)
-        return reconciler.read_transfers(self.gate.accounts.transfers, PAY_TO)
+        reconciler = Reconciler(self.ledger, Chain(self.node.url), self.clock)
+        return reconciler.read_transfers(PAY_TO)
 
     def close_the_books(self) -> None:
         """What holds after every test, whoever lied: charged without an answer or a credit 0, answered without money 0
@@ -116,7 +120,7 @@ class Trade:
         self.node.down = self.node.logs_hidden = False
         self.node.clock_shift = 0
         self.shift[0] += LIMITS.lease + 1  # whoever held a payment is dead
-        ledger = self.gate.accounts.ledger
+        ledger = self.ledger
         ledger.expire(int(self.clock()), LIMITS.lease, LIMITS.replay)
         self.reconcile()
         report = self.reconcile()

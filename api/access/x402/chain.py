@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.accounts.ledger import PaymentTerms
-from api.access.accounts.transfers import Transfer
 from api.access.x402.json_post import NoReply, NotReached, post
+from api.access.x402.ledger import PaymentTerms, Transfer
 from api.access.x402.offers import USDC
 
 _STATE = "0xe94a0102"
@@ -33,19 +32,21 @@ class ChainUnavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
-    """The authorization's own Transfer to us: log `log_index` of `tx`, in a block of the time `at` (Unix seconds)."""
+class Settled:
+    """The money is ours by transaction `tx`; the rest is known where the chain confirmed it."""
 
     tx: str
-    log_index: int
-    at: int
+    log_index: int | None = None
+    """Of the authorization's own Transfer to us."""
+    block_time: int | None = None
+    """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unspent:
-    """Not used in the newest block, whose time is `at`."""
+    """Not used in the newest block, whose time is `block_time` (Unix seconds)."""
 
-    at: int
+    block_time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Undecided:
     """Used, but in no block that was searched."""
 
 
-AuthorizationState = Paid | Unspent | SpentElsewhere | Undecided
+AuthorizationState = Settled | Unspent | SpentElsewhere | Undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,12 @@ class Chain:
 
     def authorization_state(self, terms: PaymentTerms, since: int) -> AuthorizationState:
         """Return what became of an authorization that this service first saw at `since` (Unix seconds)."""
-        number, at = self.newest()
+        number, block_time = self.newest()
         data = _STATE + _word(terms.payer) + terms.nonce[2:]
         if not _number(self._call("eth_call", [{"to": USDC, "data": data}, hex(number)])):
-            return Unspent(at)
+            return Unspent(block_time)
         topics = [[_USED, _CANCELED], "0x" + _word(terms.payer), terms.nonce]
-        first = max(0, number - max(0, at - since) // _BLOCK_S - _SLACK_BLOCKS)
+        first = max(0, number - max(0, block_time - since) // _BLOCK_S - _SLACK_BLOCKS)
         for start, end in _spans(first, number):
             logs = [log for log in self._logs(topics, start, end) if not log.get("removed")]
             if logs:
@@ -115,7 +116,7 @@ class Chain:
         _, payer, nonce = _field(log, "topics")
         return _address(payer), str(nonce).lower()
 
-    def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Paid | SpentElsewhere:
+    def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Settled | SpentElsewhere:
         """Return the transfer where the log after AuthorizationUsed is the Transfer of these terms."""
         if _field(log, "topics")[0] != _USED:
             return SpentElsewhere()
@@ -127,7 +128,7 @@ class Chain:
         if _number(_field(moved, "data")) != terms.amount:
             return SpentElsewhere()
         block = self._call("eth_getBlockByNumber", [_field(log, "blockNumber"), False])
-        return Paid(tx, index, _number(_field(block, "timestamp")))
+        return Settled(tx, index, _number(_field(block, "timestamp")))
 
     def _log_at(self, tx: str, index: int) -> dict[str, Any] | None:
         """Return the log of a transaction with an index, which counts through the whole block."""

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from api.access.accounts.ledger import NONCE_USED
 from api.access.x402.cdp_token import token
+from api.access.x402.chain import Settled
 from api.access.x402.json_post import JsonReply, NoReply, NotReached, post
+from api.access.x402.ledger import NONCE_USED
 from api.access.x402.offers import NETWORK, NETWORK_V1
-from api.access.x402.payload import Payment
+from api.access.x402.payment import Payment
 from api.settings import Facilitator
 
 TROUBLE = frozenset(
@@ -53,23 +54,6 @@ class Timeouts:
     pending: float = 1.0
     whole: float = 45.0
     """For all settlements of one payment together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """The payment would settle; `by` is the address of the facilitator that said so."""
-
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The money is ours by transaction `tx`; the rest is known where the chain confirmed it."""
-
-    tx: str
-    log_index: int | None = None
-    at: int | None = None
-    """The time of its block, Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +96,8 @@ class Facilitators:
     """By address and payer, "" for everybody: until when, and for how long next time."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def verify(self, payment: Payment, requirement: Mapping[str, Any]) -> Verified | Refused | Unreachable:
-        """Return whether the payment would settle, as the first facilitator says that can tell."""
+    def verify(self, payment: Payment, requirement: Mapping[str, Any]) -> str | Refused | Unreachable:
+        """Return the address of the facilitator that says that the payment would settle; else why it would not."""
         last: Refused | Unreachable = Unreachable()
         for facilitator in self._available(payment.payer):
             reply = self._ask(facilitator, "verify", payment, requirement, self.timeouts.verify)
@@ -126,7 +110,7 @@ class Facilitators:
                 self.open_circuit(facilitator.url, payment.payer)
                 continue
             if document["isValid"]:
-                return Verified(facilitator.url)
+                return facilitator.url
             code = _code(document.get("invalidReason"))
             if code not in TROUBLE:
                 return Refused(code)

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from api.access.accounts.ledger import NONCE_USED, Ledger, LedgerEntry, TransferTaken
-from api.access.accounts.transfers import Transfer, TransferBook
-from api.access.x402.chain import Chain, ChainUnavailable, Paid, SpentElsewhere, Undecided, Unspent
-from api.access.x402.facilitators import SPENT, Fate, Outcome, Refused, Settled, Unknown, Unreachable
+from api.access.x402.chain import Chain, ChainUnavailable, Settled, SpentElsewhere, Undecided, Unspent
+from api.access.x402.facilitators import SPENT, Fate, Outcome, Refused, Unknown, Unreachable
+from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, Transfer, TransferTaken
 from api.access.x402.offers import NETWORK
 
 REVERTED = "transaction_failed"
+_EXPIRED = "invalid_exact_evm_payload_authorization_valid_before"
 _AGAIN_BLOCKS = 150
 """Read again each time, five minutes of Base: a block may have been replaced, or a row not yet written."""
 _BLOCK_S = 2
@@ -61,16 +61,11 @@ class Reconciler:
         waits = isinstance(outcome, Settled | Unknown) or (isinstance(outcome, Refused) and outcome.code in SPENT)
         until = time.monotonic() + (wait_s if waits else 0)
         while True:
-            try:
-                state = self._chain.authorization_state(entry.terms, entry.created)
-            except ChainUnavailable:
+            state = self._state(entry, outcome.tx if isinstance(outcome, Unknown) else "")
+            if state is None:
                 return Unknown() if isinstance(outcome, Unreachable) else outcome
-            if isinstance(state, Paid):
-                return Settled(state.tx, state.log_index, state.at)
-            if isinstance(state, SpentElsewhere):
-                return Refused(NONCE_USED)
-            if isinstance(state, Unspent) and isinstance(outcome, Unknown) and self._is_reverted(outcome.tx):
-                return Refused(REVERTED)
+            if isinstance(state, Settled | Refused):
+                return state
             if time.monotonic() > until:
                 if isinstance(state, Undecided) or isinstance(outcome, Settled):
                     return Unknown(outcome.tx if isinstance(outcome, Settled | Unknown) else "")
@@ -79,12 +74,10 @@ class Reconciler:
 
     def fate(self, entry: LedgerEntry, tx: str) -> Fate:
         """Return what the chain shows right now of a settlement in doubt, by the transaction `tx` or unnamed."""
-        with suppress(ChainUnavailable):
-            if self._chain and isinstance(self._chain.authorization_state(entry.terms, entry.created), Paid):
-                return "moved"
-            if self._is_reverted(tx):
-                return "reverted"
-        return "open"
+        state = self._state(entry, tx)
+        if isinstance(state, Settled):
+            return "moved"
+        return "reverted" if state == Refused(REVERTED) else "open"
 
     def decide_undecided(self) -> None:
         """Ask the chain about rows in doubt, round by round; a paid answer then waits for its payer."""
@@ -94,22 +87,14 @@ class Reconciler:
 
     def decide(self, entry: LedgerEntry) -> LedgerEntry | None:
         """Return a row as the chain shows it; None where it moved on, unchanged where the chain cannot tell."""
-        if self._chain is None:
-            return entry
-        try:
-            state = self._chain.authorization_state(entry.terms, entry.created)
-        except ChainUnavailable:
-            return entry
-        if isinstance(state, Paid):
-            return self.record_settled(entry, Settled(state.tx, state.log_index), answered=False)
-        if isinstance(state, SpentElsewhere):
-            return self._ledger.failed(entry, self._now, NONCE_USED)
-        if entry.state == "failed" or not isinstance(state, Unspent):
-            return entry
-        if state.at > entry.terms.valid_before:
-            error = entry.error or "invalid_exact_evm_payload_authorization_valid_before"
-            return self._ledger.failed(entry, self._now, error)
-        return self._ledger.failed(entry, self._now, REVERTED) if self._is_reverted(entry.tx) else entry
+        state = self._state(entry, entry.tx)
+        if isinstance(state, Settled):
+            return self.record_settled(entry, state, answered=False)
+        if isinstance(state, Refused) and (state.code == NONCE_USED or entry.state != "failed"):
+            return self._ledger.failed(entry, self._now, state.code)
+        if isinstance(state, Unspent) and state.block_time > entry.terms.valid_before and entry.state != "failed":
+            return self._ledger.failed(entry, self._now, entry.error or _EXPIRED)
+        return entry
 
     def record_settled(self, entry: LedgerEntry, outcome: Settled, answered: bool) -> LedgerEntry | None:
         """Return the row as settled; as failed where its transfer paid for another row."""
@@ -118,7 +103,7 @@ class Reconciler:
         except TransferTaken:
             return self._ledger.failed(entry, self._now, NONCE_USED)
 
-    def read_transfers(self, book: TransferBook, pay_to: str) -> Report:
+    def read_transfers(self, pay_to: str) -> Report:
         """Compare every transfer since the last time with the ledger.
 
         Raises ChainUnavailable, having moved nothing on.
@@ -126,30 +111,30 @@ class Reconciler:
         if self._chain is None:
             raise ChainUnavailable("no node: set EMDS_RPC_URL")
         self.decide_undecided()
-        newest, at = self._chain.newest()
-        done = book.scanned(NETWORK, pay_to)
-        first = self._first_block(book, newest, at) if done is None else max(0, done - _AGAIN_BLOCKS)
-        transfers = list(self._chain.transfers(pay_to, first, newest))
-        kinds = [self._account_for(transfer, book, self._chain) for transfer in transfers]
+        newest, block_time = self._chain.newest()
+        since, scanned = self._ledger.first_payment(), self._ledger.scanned(NETWORK, pay_to)
+        if scanned is None:
+            scanned = newest - (0 if since is None else max(0, block_time - since)) // _BLOCK_S
+        transfers = list(self._chain.transfers(pay_to, max(0, scanned - _AGAIN_BLOCKS), newest))
+        kinds = [self._account_for(transfer, self._chain) for transfer in transfers]
         waiting = [transfer.block for transfer, kind in zip(transfers, kinds, strict=True) if kind == "waiting"]
         until = min(waiting, default=newest + 1) - 1
-        book.mark_scanned(NETWORK, pay_to, until)
+        self._ledger.mark_scanned(NETWORK, pay_to, until)
         units = sum(transfer.amount for transfer in transfers)
-        unproven = self._ledger.unproven(NETWORK)
         counts = {name: kinds.count(name) for name in ("answer", "owed", "credit", "waiting")}
-        return Report(len(kinds), units, **counts, unproven=unproven, until_block=until)
+        return Report(len(kinds), units, **counts, unproven=self._ledger.unproven(NETWORK), until_block=until)
 
-    def _account_for(self, transfer: Transfer, book: TransferBook, chain: Chain) -> str:
+    def _account_for(self, transfer: Transfer, chain: Chain) -> str:
         """Return what a transfer paid for: `answer`, `owed`, `credit`, or `waiting` where that is being decided."""
         if self._ledger.find_transfer(NETWORK, transfer.tx, transfer.log_index):
-            book.drop_credit(NETWORK, transfer.tx, transfer.log_index)
+            self._ledger.drop_credit(NETWORK, transfer.tx, transfer.log_index)
             return "answer"
         names = chain.authorization(transfer.tx, transfer.log_index)
         entry = self._ledger.find_authorization(NETWORK, *names) if names else None
         if entry is not None and entry.state in ("claimed", "settling"):
             return "waiting"
         if entry is None or entry.terms.amount != transfer.amount:
-            book.record_credit(NETWORK, transfer, self._now)
+            self._ledger.record_credit(NETWORK, transfer, self._now)
             return "credit"
         if entry.state == "settled":  # on a facilitator's word: now it has its transfer
             self._ledger.proven(entry, transfer.tx, transfer.log_index)
@@ -157,16 +142,20 @@ class Reconciler:
         self.record_settled(entry, Settled(transfer.tx, transfer.log_index), answered=False)
         return "owed"
 
-    def _first_block(self, book: TransferBook, newest: int, at: int) -> int:
-        """Return the block of the first payment that the ledger knows; the newest block for an empty ledger."""
-        oldest = book.oldest_payment()
-        return max(0, newest - (0 if oldest is None else max(0, at - oldest)) // _BLOCK_S - _AGAIN_BLOCKS)
-
-    def _is_reverted(self, tx: str) -> bool:
-        """Return whether a transaction is in a block and did nothing."""
+    def _state(self, entry: LedgerEntry, tx: str) -> Settled | Refused | Unspent | Undecided | None:
+        """Return what the chain shows of an authorization and of the transaction `tx`; None where nobody answers."""
+        if self._chain is None:
+            return None
+        try:
+            state = self._chain.authorization_state(entry.terms, entry.created)
+        except ChainUnavailable:
+            return None
+        if isinstance(state, SpentElsewhere):
+            return Refused(NONCE_USED)
         with suppress(ChainUnavailable):  # in no block yet
-            return self._chain is not None and tx != "" and self._chain.reverted(tx)
-        return False
+            if isinstance(state, Unspent) and tx and self._chain.reverted(tx):
+                return Refused(REVERTED)
+        return state
 
     @property
     def _now(self) -> int:

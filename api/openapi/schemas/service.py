@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.access.accounts.webhooks import EVENTS
+from api.access.webhooks import EVENTS
 from api.openapi.schemas.types import (
     FLAG,
     FRACTION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.access.accounts.key_format import KEY_PATTERN
+from api.access.keys import KEY_PATTERN
 from warehouse.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market import Fuel
 from warehouse.metrics import METRICS, PUBLIC

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import requests
 
-from api.access.accounts.store import Accounts
+from api.access.database import Database
+from api.access.usage import UsageCounter
 from api.access.x402.chain import Chain as Node
+from api.access.x402.ledger import Ledger
 from api.access.x402.reconciler import Reconciler
 from tests.api.chain.payments import NEEDS_ANVIL, Serve, get, payment, states
 from tests.stand_ins.chain import BUYER, KEYS, Chain
@@ -106,8 +108,8 @@ def test_after_every_lie_the_ledger_reconciles_with_the_chain(
         assert chain.balance(payee) == 1000 * answered, fault
         served.kill()  # what failed is forgotten; every call is answered, and a graceful end takes seconds
         served.start()
-    accounts = Accounts.open(f"sqlite:///{tmp_path / 'accounts.sqlite'}")
-    report = Reconciler(accounts.ledger, Node(chain.url), time.time).read_transfers(accounts.transfers, payee.lower())
+    accounts = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    report = Reconciler(Ledger(accounts.database), Node(chain.url), time.time).read_transfers(payee.lower())
     accounts.close()
     assert answered == len(faults) - 1, "a screening is final"
     assert (report.transfers, report.answer, report.owed) == (answered, answered, 0)

@@ -1,13 +1,13 @@
-"""Keys as their owner sees them: who uses them how much. For the command line; no request reads this."""
+"""Keys as the operator sees them: who uses them how much. For the command line; no request reads this."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import case, func, select, update
+from sqlalchemy import case, delete, func, select, update
 
-from api.access.accounts.database import Database
-from api.access.accounts.tables import KEYS, USAGE
+from api.access.database import Database
+from api.access.tables import KEYS, PREVIOUS_KEYS, USAGE
 from warehouse.clock import DAY
 
 
@@ -32,7 +32,7 @@ class KeyUse:
 
 
 def key_uses(database: Database, days: int, usual: int, now: int) -> list[KeyUse]:
-    """Every key with its use of the last `days` UTC days, the busiest first."""
+    """Return every key with its use of the last `days` UTC days, the busiest first."""
     today, first = now // DAY, now // DAY - days + 1
     recent = USAGE.c.day >= first
     limit = func.coalesce(KEYS.c.quota, usual)
@@ -55,6 +55,14 @@ def key_uses(database: Database, days: int, usual: int, now: int) -> list[KeyUse
 
 
 def set_quota(database: Database, key: int, quota: int | None) -> bool:
-    """Gives a key a quota of its own, or the usual one again for None; whether there is such a key."""
+    """Give a key a quota of its own, or the usual one again for None. Return whether there is such a key."""
     with database.begin() as connection:
         return bool(connection.execute(update(KEYS).where(KEYS.c.id == key).values(quota=quota)).rowcount)
+
+
+def revoke_by_number(database: Database, key: int, now: int) -> bool:
+    """End a key, and those that were rotated into it. Return whether there is such a key."""
+    ended = update(KEYS).where(KEYS.c.id == key).values(revoked=func.coalesce(KEYS.c.revoked, now))
+    with database.begin() as connection:
+        connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == key))
+        return bool(connection.execute(ended).rowcount)

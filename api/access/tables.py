@@ -1,6 +1,6 @@
 """The tables behind keys, usage and payments. Instants are Unix seconds, days are days since 1970-01-01 UTC.
 
-How a database comes to have them: `api.access.accounts.migration`; how it is opened: `api.access.accounts.engine`.
+How a database is opened and comes to have them: `api.access.database`.
 """
 
 from __future__ import annotations

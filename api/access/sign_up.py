@@ -1,4 +1,4 @@
-"""How a key comes to be: sign-up, its limits, its repetition by Idempotency-Key, and its confirmation by mail.
+"""How a key comes to be, changes and ends: sign-up with its limits and repetition, confirmation, rotation, revocation.
 
 Unconfirmed keys open nothing and count for nothing: nobody is locked out by sign-ups that others made in his name.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from api.access.accounts.database import Database
-from api.access.accounts.email_address import identity
-from api.access.accounts.key_format import digest_of, spell
-from api.access.accounts.tables import KEYS, REPEATS, SIGN_UPS, USAGE
+from api.access.database import Database
+from api.access.email_address import identity
+from api.access.keys import digest_of, spell
+from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
 from warehouse.clock import DAY, HOUR
 from warehouse.errors import CallerError
 
@@ -24,6 +24,8 @@ IDLE_DAYS = 7
 """Unused this long, the key that was unused longest makes room for a fourth."""
 CONFIRM_S = DAY
 """So long a confirmation token is good."""
+OVERLAP_S = DAY
+"""So long a rotated key goes on opening."""
 _SIGN_UP_LOCK = 0x7369676E
 
 
@@ -60,13 +62,11 @@ class NewKey:
     confirmation: str = ""
 
 
-def new_secret() -> str:
-    """A key of 32 random bytes."""
-    return spell(secrets.token_bytes(32))
+def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool = True) -> NewKey:
+    """Return a new key, or the same one again within a day for the same address, client and Idempotency-Key.
 
-
-def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool) -> NewKey:
-    """A new key, or the same one again within a day for the same address, client and Idempotency-Key."""
+    One that is not `confirmed` opens nothing before its confirmation came back. Raises SignUpRefused's leaves.
+    """
     with database.begin() as connection:
         _one_at_a_time(connection)
         salt = _repeated(connection, request, now)
@@ -80,7 +80,10 @@ def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confir
 
 
 def confirm(database: Database, token: str, now: int) -> str | None:
-    """Opens the key of a confirmation token, as often as it comes; its address."""
+    """Open the key of a confirmation token, as often as it comes. Return its address; None for an outdated token.
+
+    Raises TooManyKeys.
+    """
     with database.begin() as connection:
         _one_at_a_time(connection)
         mine = (KEYS.c.confirmation == _sha256(token), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
@@ -99,7 +102,7 @@ def confirm(database: Database, token: str, now: int) -> str | None:
 
 
 def withdraw(database: Database, key: str) -> None:
-    """Removes an unconfirmed key and what could repeat it."""
+    """Remove an unconfirmed key whose mail could not be sent, as if it had never been asked for."""
     with database.begin() as connection:
         mine = (KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None))
         row = connection.execute(select(KEYS.c.id, KEYS.c.identity, KEYS.c.created).where(*mine)).first()
@@ -108,19 +111,48 @@ def withdraw(database: Database, key: str) -> None:
             connection.execute(delete(KEYS).where(KEYS.c.id == row.id))
 
 
+def rotate(database: Database, digest: bytes, now: int) -> str | None:
+    """Return a new spelling of a key, with the same day and quota; None where no live key has the digest any more.
+
+    The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
+    """
+    key = spell(secrets.token_bytes(32))
+    mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
+    change = update(KEYS).where(*mine).values(digest=digest_of(key)).returning(KEYS.c.id)
+    with database.begin() as connection:
+        number = connection.execute(change).scalar()
+        if number is None:
+            return None
+        connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == number))
+        connection.execute(insert(PREVIOUS_KEYS).values(digest=digest, key_id=number, until=now + OVERLAP_S))
+    return key
+
+
+def revoke(database: Database, digest: bytes, now: int) -> None:
+    """End the key of a digest, and those that were rotated into it; its usage stays.
+
+    Of one that was rotated before, its own spelling alone: the key in its place stays.
+    """
+    mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
+    with database.begin() as connection:
+        key = connection.execute(update(KEYS).where(*mine).values(revoked=now).returning(KEYS.c.id)).scalar()
+        before = PREVIOUS_KEYS.c.digest == digest if key is None else PREVIOUS_KEYS.c.key_id == key
+        connection.execute(delete(PREVIOUS_KEYS).where(before))
+
+
 def _key(salt: bytes, token: str) -> str:
-    """The key of a sign-up. Whoever shows the Idempotency-Key gets it again; it cannot be read from the salt alone."""
+    """Return the key of a sign-up: the same again for its Idempotency-Key, without which the salt tells nothing."""
     return spell(hmac.digest(salt, token.encode(), "sha256") if token else salt)
 
 
 def _one_at_a_time(connection: Connection) -> None:
-    """Sign-ups are rare: they queue, so that their counts are exact. SQLite's writers queue anyway."""
+    """Let sign-ups queue, so that their counts are exact: they are rare. SQLite's writers queue anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_SIGN_UP_LOCK)))
 
 
 def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None:
-    """The salt of the same sign-up before. From elsewhere, or for another address, it is another one."""
+    """Return the salt of the same sign-up before. From elsewhere, or for another address, it is another one."""
     connection.execute(delete(REPEATS).where(REPEATS.c.at <= now - DAY))
     if not request.token:
         return None
@@ -131,7 +163,7 @@ def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None
 
 
 def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:
-    """Counts an attempt. Raises TooManySignUps where the last hour holds `per_hour` already (0: unlimited)."""
+    """Count an attempt. Raises TooManySignUps where the last hour holds `per_hour` already (0: unlimited)."""
     connection.execute(delete(SIGN_UPS).where(SIGN_UPS.c.at <= now - HOUR))
     mine = SIGN_UPS.c.client == client
     count, oldest = connection.execute(select(func.count(), func.min(SIGN_UPS.c.at)).where(mine)).one()
@@ -155,7 +187,7 @@ def _new_key(connection: Connection, request: SignUp, now: int, confirmed: bool)
 
 
 def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> TooManyKeys | None:
-    """Retires the key of a person that was unused longest, if there are three and that one idled for seven days."""
+    """Retire the key of a person that was unused longest, if there are three and that one idled for seven days."""
     last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
     live = connection.execute(
         select(KEYS.c.id, KEYS.c.created, last)

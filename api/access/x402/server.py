@@ -16,16 +16,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
+from api.access.database import AccountsUnavailable
 from api.access.prices import price_of
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from api.access.x402 import offers
-from api.access.x402.chain import Chain, ChainUnavailable
-from api.access.x402.facilitators import Facilitators, Outcome, Refused, Settled, Timeouts, Unknown, Unreachable
-from api.access.x402.payload import MalformedPayment, Payment, decode, mismatch
+from api.access.x402.chain import Chain, ChainUnavailable, Settled
+from api.access.x402.facilitators import Facilitators, Outcome, Refused, Timeouts, Unknown, Unreachable
+from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
+from api.access.x402.payment import (
+    MalformedPayment,
+    Payment,
+    decode,
+    is_by_undeployed_wallet,
+    is_plain,
+    is_signed_by_payer,
+    mismatch,
+)
 from api.access.x402.reconciler import Reconciler
-from api.access.x402.signature import is_by_undeployed_wallet, is_plain, is_signed_by_payer
 from api.settings import Facilitator, Settings
 
 _LOG = logging.getLogger("emds.payments")
@@ -136,9 +143,9 @@ class X402ResourceServer:
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
         """Return a grant that holds its place until the answer is settled or given up."""
 
-        def settle(made: Answer) -> Receipt | Refusal:
+        def settle(answer: Answer) -> Receipt | Refusal:
             try:
-                return self._charge(entry, payment, call, made)
+                return self._charge(entry, payment, call, answer)
             finally:
                 self._places.release()
 
@@ -150,35 +157,33 @@ class X402ResourceServer:
 
         return Grant("payment", settle, release)
 
-    def _charge(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
-        if made.status != 200 or not made.rows:
+    def _charge(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Receipt | Refusal:
+        if answer.status != 200 or not answer.rows:
             self._ledger.released(entry, self._now)
             return Receipt(_PRIVATE)
         try:
-            return self._settle(entry, payment, call, made)
+            return self._settle(entry, payment, call, answer)
         except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
             _LOG.error("the ledger does not answer during a settlement: %s", fault)
             return offers.UNKNOWN
 
-    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, made: Answer) -> Receipt | Refusal:
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Receipt | Refusal:
         requirement = self._requirement(payment.version, call)
         verdict = self._facilitators.verify(payment, requirement)
         if isinstance(verdict, Refused | Unreachable):
-            return self._not_verified(entry, verdict, payment, call, made)
-        claimed = self._ledger.settling(entry, self._now, verdict.by, made)
+            return self._not_verified(entry, verdict, payment, call, answer)
+        claimed = self._ledger.settling(entry, self._now, verdict, answer)
         if claimed is None:
             return offers.BUSY
-        fate = partial(self._reconciler.fate, claimed)
-        outcome = self._facilitators.settle(payment, requirement, verdict.by, fate)
-        return self._conclude(claimed, self._confirmed(claimed, outcome), payment, call)
+        return self._conclude(claimed, self._settled_by_facilitators(claimed, payment, requirement), payment, call)
 
     def _not_verified(
-        self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, made: Answer
+        self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: Answer
     ) -> Receipt | Refusal:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
         if isinstance(state, Settled) and self._is_own(entry, state):
-            claimed = self._ledger.settling(entry, self._now, "", made)
+            claimed = self._ledger.settling(entry, self._now, "", answer)
             return self._conclude(claimed, state, payment, call) if claimed else offers.BUSY
         self._ledger.released(entry, self._now)
         return self.offer(call, verdict.code) if isinstance(verdict, Refused) else offers.UNREACHABLE
@@ -228,10 +233,8 @@ class X402ResourceServer:
             claimed = self._ledger.settling(decided, self._now)
             if claimed is None:
                 return offers.BUSY
-            fate = partial(self._reconciler.fate, claimed)
-            requirement = self._requirement(payment.version, call)
-            outcome = self._facilitators.settle(payment, requirement, claimed.facilitator, fate)
-            result = self._conclude(claimed, self._confirmed(claimed, outcome), payment, call, owed=True)
+            outcome = self._settled_by_facilitators(claimed, payment, self._requirement(payment.version, call))
+            result = self._conclude(claimed, outcome, payment, call, owed=True)
         finally:
             self._places.release()
         if isinstance(result, Refusal):
@@ -244,21 +247,26 @@ class X402ResourceServer:
         answer = self._ledger.replay(entry, self._now, self._limits.replay, self._limits.replays)
         receipt = offers.receipt(payment.version, payment.payer, entry.tx)
         if answer is None and entry.owed(self._now):
-            return Grant("payment", lambda made: self._deliver(entry, receipt, made), lambda: None)
+            return Grant("payment", lambda answer: self._deliver(entry, receipt, answer), lambda: None)
         if answer is None:
             return self.offer(call, NONCE_USED)
         replaced = {"cache-control", "content-length", "date"}
         headers = tuple(header for header in answer.headers if header[0].lower() not in replaced)
         return replace(answer, headers=(*headers, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
 
-    def _deliver(self, entry: LedgerEntry, receipt: Headers, made: Answer) -> Receipt | Refusal:
+    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Receipt | Refusal:
         """Give out an owed answer, which was paid for already."""
-        if made.status != 200 or not made.rows:
+        if answer.status != 200 or not answer.rows:
             return Receipt(_PRIVATE)
-        delivered = self._ledger.delivered(entry, self._now, made)
+        delivered = self._ledger.delivered(entry, self._now, answer)
         return Receipt((*receipt, *_PRIVATE)) if delivered else offers.BUSY
 
     # Time and the chain
+
+    def _settled_by_facilitators(self, entry: LedgerEntry, payment: Payment, requirement: dict[str, Any]) -> Outcome:
+        """Have the money moved, first by the facilitator that verified. Return the outcome as the chain shows it."""
+        fate = partial(self._reconciler.fate, entry)
+        return self._confirmed(entry, self._facilitators.settle(payment, requirement, entry.facilitator, fate))
 
     def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
         """Return the outcome as the chain shows it. A facilitator whose claim it denies is left alone for a while."""
@@ -272,7 +280,7 @@ class X402ResourceServer:
 
     def _is_own(self, entry: LedgerEntry, state: Settled) -> bool:
         """Return whether a transfer was made for this service: after it first saw the payment, not for another one."""
-        return entry.attempt > 1 or state.at is None or state.at >= entry.created - _CLOCKS_DIFFER_S
+        return entry.attempt > 1 or state.block_time is None or state.block_time >= entry.created - _CLOCKS_DIFFER_S
 
     def _may_be_by_wallet(self, payment: Payment) -> bool:
         """Return whether a contract wallet may have signed, which only facilitators and the chain can judge."""

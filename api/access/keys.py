@@ -1,23 +1,58 @@
-"""Access by a free key: 500 answers a UTC day, counted before the work and given back where it failed."""
+"""Access by a free key: how it is spelled and sent, and what it opens: 500 answers a UTC day, counted before the work.
+
+A key is `emds_`, 43 base62 digits of 32 random bytes, 6 base62 digits of their CRC-32. The checksum finds a typing
+error without a look at the database, and lets secret scanners know a key from random text. Keys made before it end with
+the 43 digits and stay valid.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import logging
+import re
+import string
+import zlib
 
-from api.access.accounts.engine import AccountsUnavailable
-from api.access.accounts.key_format import KEY_PREFIX, digest_of, is_well_formed
-from api.access.accounts.store import Accounts, Reserved
-from api.access.rate_limits import RateLimits
-from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
+from api.access.database import AccountsUnavailable
+from api.access.limits import RateLimits
+from api.access.usage import Reserved, UsageCounter
+from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, Refusal
 from warehouse.clock import DAY
 
+KEY_PREFIX = "emds_"
+KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
 _LOG = logging.getLogger("emds.keys")
-_NO_STORE = ("Cache-Control", "no-store")
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_KEY = re.compile(KEY_PATTERN[1:-1])
+_PAIRS = [high + low for high in _BASE62 for low in _BASE62]
+_DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
+_PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
 
 
-def shown(call: Call) -> str | None:
+def spell(secret: bytes) -> str:
+    """Return the key of 32 random bytes."""
+    plain, number = KEY_PREFIX, int.from_bytes(secret)
+    for place in reversed(range(_DIGITS)):
+        plain += _BASE62[number // 62**place % 62]
+    return plain + _checksum(plain)
+
+
+def is_well_formed(key: str) -> bool:
+    """Return whether a text can be a key: its form fits, and its checksum where it has one."""
+    if not _KEY.fullmatch(key):
+        return False
+    plain, check = key[:_PLAIN_LENGTH], key[_PLAIN_LENGTH:]
+    return not check or check == _checksum(plain)
+
+
+def digest_of(key: str) -> bytes:
+    """Return what the database knows a key by: 256 random bits need neither salt nor a slow hash."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def key_of(call: Call) -> str | None:
     """Return the key that a call carries, None for none. Credentials of another kind are a key that opens nothing."""
     if call.api_key:
         return call.api_key
@@ -29,37 +64,29 @@ def shown(call: Call) -> str | None:
     return _user_name(credentials) if scheme.lower() == "basic" else ""
 
 
-def digest(key: str) -> bytes | None:
-    """Return what the database knows a key by; None for what cannot be a key, without asking it."""
-    return digest_of(key) if is_well_formed(key) else None
-
-
-def admit(key: str, accounts: Accounts, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal:
+def admit(key: str, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal:
     """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
 
     Only calls of keys that open something take a place in the table of limits: made-up keys would push others out.
     """
-    known = digest(key)
-    if known is None:
+    if not is_well_formed(key):
         return invalid(key)
-    if per_second and limits.count("key", known.hex(), 1, now) >= per_second:
+    digest = digest_of(key)
+    if per_second and limits.count("key", digest.hex(), 1, now) >= per_second:
         return _too_fast(per_second)
-    reserved = accounts.reserve(known, now)
+    reserved = counter.reserve(digest, now)
     if reserved is None:
-        usage = accounts.usage(known, now)
-        return used_up(usage.limit, now) if usage else invalid(key, accounts.is_unconfirmed(known))
-    if limits.take("key", known.hex(), per_second, 1, now):  # calls of the same moment took the last places
-        _given_back(accounts, reserved)
+        usage = counter.usage(digest, now)
+        return used_up(usage.limit, now) if usage and usage.confirmed else invalid(key, unconfirmed=usage is not None)
+    if limits.take("key", digest.hex(), per_second, 1, now):  # calls of the same moment took the last places
+        _give_back(counter, reserved)
         return _too_fast(per_second)
 
-    def settle(made: Answer) -> Receipt:
-        used = reserved.used if 200 <= made.status < 300 else _given_back(accounts, reserved)
+    def settle(answer: Answer) -> Receipt:
+        used = reserved.used if 200 <= answer.status < 300 else _give_back(counter, reserved)
         return Receipt(rate_limit(used, reserved.limit, now))
 
-    def release() -> None:
-        _given_back(accounts, reserved)
-
-    return Grant("key", settle, release)
+    return Grant("key", settle, lambda: _give_back(counter, reserved))
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:
@@ -75,32 +102,21 @@ def resets_at(now: int) -> int:
 
 def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
     """Return 401: no such key, revoked, mistyped, or not confirmed yet."""
-    headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), _NO_STORE)
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs none."
     if unconfirmed:
         detail = "This API key opens once the link in its mail was opened. sample=true needs no key."
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
         detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
+    headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE)
     return Refusal(401, "invalid-key", "Invalid API key", detail, headers)
 
 
 def used_up(limit: int, now: int) -> Refusal:
     """Return 429: the day's calls are used up."""
     wait = resets_at(now) - now
-    headers = (*rate_limit(limit, limit, now), ("Retry-After", str(wait)), _NO_STORE)
+    headers = (*rate_limit(limit, limit, now), ("Retry-After", str(wait)), NO_STORE)
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return Refusal(429, "quota-exceeded", "Quota exceeded", detail, headers, (("retry_after", wait),))
-
-
-def unavailable() -> Refusal:
-    """Return 503: nothing can be counted or charged at the moment."""
-    detail = (
-        "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
-        "sample=true works."
-    )
-    members = (("charged", False), ("retry_after", 5))
-    headers = (("Retry-After", "5"), _NO_STORE)
-    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, members)
 
 
 def _too_fast(per_second: int) -> Refusal:
@@ -109,7 +125,7 @@ def _too_fast(per_second: int) -> Refusal:
         ("RateLimit-Policy", f'"second";q={per_second};w=1'),
         ("RateLimit", '"second";r=0;t=1'),
         ("Retry-After", "1"),
-        _NO_STORE,
+        NO_STORE,
     )
     detail = f"At most {per_second} calls a second with one key. This call was not counted."
     return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", 1),))
@@ -124,10 +140,17 @@ def _user_name(credentials: str) -> str:
     return pair.partition(":")[0]
 
 
-def _given_back(accounts: Accounts, reserved: Reserved) -> int:
+def _give_back(counter: UsageCounter, reserved: Reserved) -> int:
     """Take a call back. Return the day's calls without it, or with it where the database is gone meanwhile."""
     try:
-        return accounts.give_back(reserved)
+        return counter.give_back(reserved)
     except AccountsUnavailable as fault:
         _LOG.warning("a call was not given back: %s", fault)
         return reserved.used
+
+
+def _checksum(plain: str) -> str:
+    """Return six digits, by pairs: this runs for every keyed call."""
+    rest, low = divmod(zlib.crc32(plain.encode()), 62 * 62)
+    high, middle = divmod(rest, 62 * 62)
+    return _PAIRS[high] + _PAIRS[middle] + _PAIRS[low]

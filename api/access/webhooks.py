@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Row, and_, delete, exists, func, insert, select, update
 
-from api.access.accounts.database import Database
-from api.access.accounts.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
+from api.access.database import Database
+from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
 from warehouse.clock import DAY
 from warehouse.errors import MarketError
 

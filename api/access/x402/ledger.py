@@ -2,7 +2,7 @@
 
 One row for each (network, payer, nonce), whichever protocol version carried it, and at most one for each transfer on
 the chain. Every change of state is one conditional statement and one line of the log; the loser of a race gets None.
-What to do about it is decided in `api.access.x402.resource_server`.
+What to do about it is decided in `api.access.x402.server`. Transfers to the receiver that bought no answer are credits.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import ColumnElement, RowMapping, and_, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, case, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from api.access.accounts.database import Database
-from api.access.accounts.tables import PAYMENTS
+from api.access.database import Database
+from api.access.tables import CREDITS, PAYMENTS, SCANNED
 from api.access.values import Answer
 from warehouse.clock import DAY
 
@@ -43,6 +43,17 @@ _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.ins
 
 class TransferTaken(Exception):
     """The transfer on the chain already paid for another row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """USDC that came to the receiver: log `log_index` of `tx`; `amount` in smallest units."""
+
+    tx: str
+    log_index: int
+    payer: str
+    amount: int
+    block: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +112,11 @@ class Ledger:
 
     def find_authorization(self, network: str, payer: str, nonce: str) -> LedgerEntry | None:
         """Return the row of an authorization, by its names on the chain."""
-        return self._first(and_(_C.network == network, _C.payer == payer, _C.nonce == nonce))
+        return self._first(_C.network == network, _C.payer == payer, _C.nonce == nonce)
 
     def find_transfer(self, network: str, tx: str, log_index: int) -> LedgerEntry | None:
         """Return the row that a transfer paid for."""
-        return self._first(and_(_C.network == network, _C.tx == tx, _C.log_index == log_index))
+        return self._first(_C.network == network, _C.tx == tx, _C.log_index == log_index)
 
     def claim(self, terms: PaymentTerms, now: int, lease: int) -> LedgerEntry | None:
         """Claim a row that is new, released or left by a dead worker; None for any other."""
@@ -145,9 +156,7 @@ class Ledger:
     def unproven(self, network: str) -> int:
         """Return how many settled rows name no transfer on the chain."""
         settled = (_C.network == network, _C.state == "settled", _C.log_index.is_(None))
-        with self._database.connect() as connection:
-            count: int = connection.execute(select(func.count()).select_from(PAYMENTS).where(*settled)).scalar_one()
-        return count
+        return int(self._scalar(select(func.count()).select_from(PAYMENTS).where(*settled)))
 
     def delivered(self, entry: LedgerEntry, now: int, answer: Answer) -> LedgerEntry | None:
         """Record that an owed answer was made again and goes out now; None where another call was faster."""
@@ -204,9 +213,56 @@ class Ledger:
         with self._database.connect() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 
-    def _first(self, condition: ColumnElement[bool]) -> LedgerEntry | None:
+    def counts(self) -> dict[str, int]:
+        """Return how many payments are in each state."""
+        query = select(PAYMENTS.c.state, func.count()).group_by(PAYMENTS.c.state)
         with self._database.connect() as connection:
-            row = connection.execute(select(*_ENTRY).where(condition)).mappings().first()
+            return dict(connection.execute(query).tuples().all())
+
+    # What the chain was compared with
+
+    def scanned(self, network: str, pay_to: str) -> int | None:
+        """Return the last block whose transfers were compared with the ledger; None before the first time."""
+        block: int | None = self._scalar(select(SCANNED.c.block).where(*_scan_of(network, pay_to)))
+        return block
+
+    def mark_scanned(self, network: str, pay_to: str, block: int) -> None:
+        """Record that the transfers of every block up to this one were compared."""
+        with self._database.begin() as connection:
+            connection.execute(delete(SCANNED).where(*_scan_of(network, pay_to)))
+            connection.execute(insert(SCANNED).values(network=network, pay_to=pay_to, block=block))
+
+    def first_payment(self) -> int | None:
+        """Return when the first payment came; None for an empty ledger."""
+        created: int | None = self._scalar(select(func.min(_C.created)))
+        return created
+
+    def record_credit(self, network: str, transfer: Transfer, now: int) -> None:
+        """Record, once, that a transfer bought no answer."""
+        row = {name: getattr(transfer, name) for name in Transfer.__slots__}
+        credit = self._insert(CREDITS).values(row | {"network": network, "noted": now})
+        with self._database.begin() as connection:
+            connection.execute(credit.on_conflict_do_nothing())
+
+    def drop_credit(self, network: str, tx: str, log_index: int) -> None:
+        """Remove a credit whose transfer turned out to pay for an answer."""
+        mine = (CREDITS.c.network == network, CREDITS.c.tx == tx, CREDITS.c.log_index == log_index)
+        with self._database.begin() as connection:
+            connection.execute(delete(CREDITS).where(*mine))
+
+    def credits(self) -> tuple[int, int]:
+        """Return how many transfers bought no answer, and their sum in smallest units."""
+        with self._database.connect() as connection:
+            count, units = connection.execute(select(func.count(), func.sum(CREDITS.c.amount))).one()
+        return count, units or 0
+
+    def _scalar(self, query: Select[Any]) -> Any:
+        with self._database.connect() as connection:
+            return connection.execute(query).scalar()
+
+    def _first(self, *conditions: ColumnElement[bool]) -> LedgerEntry | None:
+        with self._database.connect() as connection:
+            row = connection.execute(select(*_ENTRY).where(*conditions)).mappings().first()
         return _entry(row) if row else None
 
     def _change(self, entry: LedgerEntry, now: int, values: Mapping[str, object]) -> LedgerEntry | None:
@@ -231,6 +287,10 @@ _ENTRY = [_C[name] for name in (*_OWN, *_TERMS)]
 """All but the answer, which may be half a megabyte."""
 _NO_ANSWER: dict[str, Any] = {"answer_body": None, "answer_headers": None}
 _BLANK = {"facilitator": "", "tx": "", "log_index": None, "error": "", "answered": None, "replays": 0, **_NO_ANSWER}
+
+
+def _scan_of(network: str, pay_to: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return SCANNED.c.network == network, SCANNED.c.pay_to == pay_to
 
 
 def _columns(terms: PaymentTerms) -> dict[str, Any]:

@@ -1,0 +1,274 @@
+"""The accounts database, SQLite or PostgreSQL: opened when it is first needed, and brought to this release's tables.
+
+One error says that it does not answer. The SQLite file holds keys, counts and payments: it is readable by its owner
+alone, and an empty file in its place is a loss that nobody may paper over with a new database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text, update
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError
+
+from api.access import tables
+from api.access.email_address import identity
+from api.access.tables import KEYS, METADATA, SCHEMA
+from warehouse import layout
+from warehouse.errors import MarketError
+
+LIBPQ_TIMEOUTS = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+}
+"""A machine that vanished is noticed in seconds, where the kernel alone tries for a quarter of an hour."""
+_READS = "emds_reads"
+"""The execution option of a connection that only reads."""
+_BUSY_S = 10
+_RETRY_AFTER_S = 5.0
+_PRIVATE = 0o600
+_OF_A_STATEMENT = (IntegrityError, DataError, ProgrammingError)
+_MOST_WORDS = 300
+_CUTTING = set("@:/?#[]")
+"""In a password as the owner wrote it these may cut it: its parts are then anywhere, in the name of the host too."""
+_MIGRATION_LOCK = 0x656D6473
+"""`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
+
+
+class AccountsUnavailable(MarketError):
+    """The database does not answer: nothing can be counted or written down, so nothing paid can be answered."""
+
+
+class SchemaTooNew(AccountsUnavailable):
+    """The database was opened by a later release, whose tables this one does not know."""
+
+
+class Database:
+    """Transactions on a database with this release's tables. Every method raises AccountsUnavailable."""
+
+    def __init__(self, address: str) -> None:
+        """`address` as settings have it; nothing is opened yet."""
+        self.url: URL = make_url(address)
+        self._address = address
+        self._engine: Engine | None = None
+        self._opening = threading.Lock()
+        self._failure: tuple[float, AccountsUnavailable] | None = None
+        """Until when it is not tried again, and why."""
+
+    @classmethod
+    def opened(cls, address: str) -> Database:
+        """Return a database that was opened: for the command line, which says at once where it does not answer."""
+        database = cls(address)
+        database.open()
+        return database
+
+    def open(self) -> Engine:
+        """Return the engine; a database that could not be opened is left alone for five seconds."""
+        if self._engine is None:
+            with self._opening:
+                self._open_once()
+        assert self._engine is not None
+        return self._engine
+
+    def begin(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that writes."""
+        return self.open().begin()
+
+    def connect(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that reads."""
+        return self.open().connect().execution_options(**{_READS: True})
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._engine is not None:
+            self._engine.dispose()
+
+    def _open_once(self) -> None:
+        if self._engine is not None:
+            return
+        if self._failure and time.monotonic() < self._failure[0]:
+            raise self._failure[1]
+        try:
+            engine = open_engine(self._address)
+            try:
+                migrate(engine)
+            finally:
+                engine.dispose()  # workers forked from here must not share its connections
+        except AccountsUnavailable as fault:
+            self._failure = (time.monotonic() + _RETRY_AFTER_S, fault)
+            raise
+        self._engine = engine
+
+
+def open_engine(url: str) -> Engine:
+    """Open SQLite (WAL, every commit on disk) or PostgreSQL. It and its engine raise AccountsUnavailable."""
+    if url.startswith("sqlite"):
+        _prepare_file(Path(url.removeprefix("sqlite:///")))
+        engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin)
+    else:
+        # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
+        options = {"client_encoding": "utf8", **LIBPQ_TIMEOUTS}
+        engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
+    event.listen(engine, "handle_error", _as_unavailable(url))
+    return engine
+
+
+def _prepare_file(path: Path) -> None:
+    """Make the file where there is none. Raises AccountsUnavailable where it is empty or cannot be made."""
+    try:
+        if not path.exists():
+            _create(path)
+        file_stat = path.stat()
+        if file_stat.st_size == 0:
+            raise AccountsUnavailable(
+                f"{path} is empty: put a backup in its place, or remove it to begin without keys and payments"
+            )
+        if file_stat.st_mode & 0o777 != _PRIVATE:
+            with contextlib.suppress(OSError):
+                path.chmod(_PRIVATE)
+        _use_wal(path)
+    except (OSError, sqlite3.Error) as fault:
+        raise AccountsUnavailable(f"{path.name}: {fault}") from fault
+
+
+def _create(path: Path) -> None:
+    """Put a new database in place whole: other workers never see it empty, and none replaces another's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
+        with closing(sqlite3.connect(scratch)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+        with contextlib.suppress(FileExistsError):
+            os.link(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _use_wal(path: Path) -> None:
+    """Turn a file to write-ahead logging for good. SQLite does not wait for others who do the same: ask again."""
+    deadline = time.monotonic() + _BUSY_S
+    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as fault:
+                busy = fault.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                if not busy or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # pysqlite's own BEGIN is deferred, and a read that turns into a write then fails at once instead of waiting.
+    # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html#pysqlite-serializable
+    connection.isolation_level = None
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin(connection: Connection) -> None:
+    """Let a writer take the file's one write lock at once; a reader takes none, and waits for nobody."""
+    reads = connection.get_execution_options().get(_READS, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
+    """Return a listener that raises AccountsUnavailable for errors of the database, not of a statement."""
+    name = layout.ACCOUNTS if address.startswith("sqlite") else "EMDS_DATABASE_URL"
+
+    def raise_unavailable(context: ExceptionContext) -> None:
+        fault = context.sqlalchemy_exception
+        broken = isinstance(fault, DatabaseError | InterfaceError) and not isinstance(fault, _OF_A_STATEMENT)
+        if broken and not context.is_pre_ping:
+            reason = driver_reason(context.original_exception, address)
+            raise AccountsUnavailable(f"the accounts database ({name}) does not answer: {reason}") from fault
+
+    return raise_unavailable
+
+
+def driver_reason(fault: BaseException | None, address: str) -> str:
+    """Return the driver's reason in a line; the kind of error alone where it might quote a part of the password."""
+    kind = type(fault).__name__
+    secrets = _secrets(address)
+    if any(_CUTTING & set(secret) for secret in secrets):
+        return kind
+    words = str(fault)
+    plain = {form for secret in secrets for form in (secret, unquote(secret), unquote_plus(secret))}
+    for form in sorted(plain | {escape(form) for form in plain for escape in (quote, quote_plus)}, key=len)[::-1]:
+        words = words.replace(form, "***")
+    return " ".join(words.split())[:_MOST_WORDS] or kind
+
+
+def _secrets(address: str) -> list[str]:
+    """Return the passwords of an address as the owner wrote them, whatever a parser makes of it."""
+    rest = address.partition("://")[2]
+    secrets = [rest.rpartition("@")[0].partition(":")[2]]
+    secrets += [value for name, value in parse_qsl(rest.partition("?")[2]) if "password" in name.lower()]
+    return [secret for secret in secrets if secret]
+
+
+def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:
+    """Bring the tables to this release; workers that start at once wait for the first. Raises SchemaTooNew."""
+    steps = STEPS if steps is None else steps
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        if not inspect(connection).has_table(SCHEMA.name):
+            METADATA.create_all(connection)
+            connection.execute(SCHEMA.insert().values(step=len(steps)))
+            return
+        done: int = connection.execute(select(func.max(SCHEMA.c.step))).scalar_one()
+        if done > len(steps):
+            raise SchemaTooNew(f"the accounts database is at step {done}, this release knows {len(steps)}")
+        for number, step in enumerate(steps[done:], done + 1):
+            step(connection)
+            connection.execute(SCHEMA.insert().values(step=number))
+
+
+def _confirmed_and_reconciled(connection: Connection) -> None:
+    """Addresses in normal form, confirmation, quotas and rotation of keys; payments tied to their transfers."""
+    binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        "ALTER TABLE keys ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE keys ADD COLUMN confirmed BIGINT",
+        f"ALTER TABLE keys ADD COLUMN confirmation {binary}",
+        "ALTER TABLE keys ADD COLUMN quota BIGINT",
+        "UPDATE keys SET confirmed = created",
+        "CREATE INDEX keys_by_identity ON keys (identity)",
+        "CREATE INDEX keys_by_confirmation ON keys (confirmation)",
+        "ALTER TABLE payments ADD COLUMN log_index BIGINT",
+        "UPDATE payments SET state = 'claimed' WHERE state = 'verified'",
+        "CREATE UNIQUE INDEX payments_by_transfer ON payments (network, tx, log_index)",
+        # Another primary key, which SQLite cannot alter. A sign-up repeated across the upgrade makes another key.
+        "DROP TABLE repeats",
+    ):
+        connection.execute(text(statement))
+    METADATA.create_all(connection, [tables.REPEATS, tables.PREVIOUS_KEYS, tables.CREDITS, tables.SCANNED])
+    for key, email in connection.execute(select(KEYS.c.id, KEYS.c.email)).all():
+        connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
+
+
+def _webhooks(connection: Connection) -> None:
+    """Subscriptions and the messages that wait for them."""
+    METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES])
+
+
+STEPS: tuple[Callable[[Connection], None], ...] = (_confirmed_and_reconciled, _webhooks)
+"""How a database of an earlier release becomes one of this; a new one counts as past all steps."""

@@ -1,0 +1,210 @@
+"""Limit how often one client may call: fixed windows, counted in one small file shared by all workers of a host.
+
+A database write costs 60 microseconds, this 3; a free call is cheaper than the former. What must be exact across hosts
+(quotas, sign-ups, payments) is in the accounts database. Where the file cannot be made (full disk, read-only home),
+each worker counts for itself. A hash with a secret places each counter: nobody can tell which clients share a place,
+and push his own counter out by calling as those.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import mmap
+import os
+import re
+import struct
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from pathlib import Path
+
+from api.access.values import NO_STORE, Refusal
+from api.settings import Network, Settings
+
+SUBSCRIBER, SITE = 64, 48
+"""Bits of the IPv6 network that one subscriber holds at least, and of the largest that is given out freely."""
+_LOG = logging.getLogger("emds.limits")
+_SLOT = struct.Struct("<QII")
+"""A hash of what is counted, when its window ends (Unix seconds), how many calls it saw."""
+_SLOTS = 1 << 16
+_PROBES = 8
+_SECRET_BYTES = 16
+"""They lie behind the slots; the first worker makes them."""
+_LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
+_WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?")
+"""`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
+_COUNTED = {
+    "minute": "free and sample calls a minute",
+    "sample-day": "samples a day",
+    "unpaid": "calls a minute without a good key or a payment that is taken",
+}
+
+
+class RateLimits:
+    """A table of counters in a mapped file: a record lock excludes other workers, a lock in memory other threads.
+
+    Record locks belong to a process: workers forked with the file already open still exclude each other.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._file: int | None = _open(path)
+        except OSError as fault:
+            _LOG.warning("limits are counted by each worker alone: %s", fault)
+            self._file = None
+        self._table = mmap.mmap(-1 if self._file is None else self._file, _LENGTH)
+        with self._locked():
+            if not any(self._table[-_SECRET_BYTES:]):
+                self._table[-_SECRET_BYTES:] = os.urandom(_SECRET_BYTES)
+            self._secret = self._table[-_SECRET_BYTES:]
+
+    def take(self, what: str, client: str, limit: int, window: int, now: int) -> int:
+        """Count one call of `client` in the window of `window` seconds that `now` lies in; `limit` 0 is unlimited.
+
+        Return 0, or where the window's calls are used up in how many seconds the next one begins.
+        """
+        if not limit:
+            return 0
+        tag, end = self._tag(what, client), (now // window + 1) * window
+        with self._locked():
+            offset, count = self._find(tag, end, now)
+            if count >= limit:
+                return end - now
+            _SLOT.pack_into(self._table, offset, tag, end, count + 1)
+        return 0
+
+    def give_back(self, what: str, client: str, calls: int, window: int, now: int) -> None:
+        """Take calls of the window that `now` lies in back, as far as there are any."""
+        tag, end = self._tag(what, client), (now // window + 1) * window
+        with self._locked():
+            offset, count = self._find(tag, end, now)
+            if count:
+                _SLOT.pack_into(self._table, offset, tag, end, max(0, count - calls))
+
+    def count(self, what: str, client: str, window: int, now: int) -> int:
+        """Return the calls of the window that `now` lies in."""
+        with self._locked():
+            return self._find(self._tag(what, client), (now // window + 1) * window, now)[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._table.close()
+        if self._file is not None:
+            os.close(self._file)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep out the threads of this worker, and where the table is a file the other workers."""
+        with self._lock:
+            if self._file is None:
+                yield
+                return
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+    def _tag(self, what: str, client: str) -> int:
+        text = f"{what}\n{client}".encode()
+        return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
+
+    def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
+        """Return a tag's offset and count; else a free place near it, or the one there with the fewest calls."""
+        near: list[tuple[int, int]] = []
+        for probe in range(_PROBES):
+            offset = ((tag + probe) % _SLOTS) * _SLOT.size
+            stored, until, count = _SLOT.unpack_from(self._table, offset)
+            if stored == tag:
+                return offset, count if until == end else 0
+            near.append((count if stored and until > now else -1, offset))
+        return min(near)[1], 0
+
+
+def limits_path(settings: Settings) -> Path:
+    """Return a path beside the accounts where these are a file, else in scratch: EMDS_HOME may be read-only."""
+    if settings.database_url.startswith("sqlite:///"):
+        return Path(settings.database_url.removeprefix("sqlite:///")).with_suffix(".limits")
+    name = hashlib.sha256(f"{settings.home}\n{settings.base_url}".encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"emds-{os.getuid()}" / f"{name}.limits"
+
+
+def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Refusal:
+    """Return the 429 of one of the limits by client address; `window` and `wait` in seconds."""
+    headers = (
+        ("Retry-After", str(wait)),
+        ("RateLimit-Policy", f'"{policy}";q={limit};w={window}'),
+        ("RateLimit", f'"{policy}";r=0;t={wait}'),
+        NO_STORE,
+    )
+    detail = (
+        f"At most {limit} {_COUNTED[policy]} from one address; the next is answered in {wait} s. "
+        "A free key's calls are counted apart."
+    )
+    return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", wait),))
+
+
+def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
+    """Return the nearest address that is no trusted proxy, from the right: anyone can have written what is left of it.
+
+    `peer` is the socket's other end, empty on a Unix socket, which only a local proxy can reach.
+    """
+    if not forwarded_for or not trusted:
+        return peer
+    address = peer
+    for hop in reversed(forwarded_for.split(",")):
+        if not is_trusted(address, trusted):
+            break
+        name = _without_port(hop.strip())
+        if not _is_address(name):
+            break
+        address = name
+    return address
+
+
+@lru_cache(maxsize=4096)
+def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
+    """Return what is limited: an IPv4 address, that of a 6to4 address too, or an IPv6 network of `prefix` bits."""
+    if not _is_address(address):
+        return address
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address):
+        host_bits = 128 - prefix
+        return str(ip.ipv4_mapped or ip.sixtofour or IPv6Address(int(ip) >> host_bits << host_bits))
+    return str(ip)
+
+
+def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
+    """Return whether X-Forwarded-For of a peer is believed."""
+    return not peer or (_is_address(peer) and any(ip_address(peer) in network for network in trusted))
+
+
+def _without_port(hop: str) -> str:
+    match = _WITH_PORT.fullmatch(hop)
+    return (match["v6"] or match["v4"]) if match else hop
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _open(path: Path) -> int:
+    """Open the file at its full length: on a full disk it fails here, not as a fault in mapped memory."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(file, 0, _LENGTH)
+    except OSError:
+        os.close(file)
+        raise
+    return file
