@@ -295,11 +295,11 @@ def _facilitators(reader: _Reader) -> tuple[Facilitator, ...]:
 
 def _mail_server(reader: _Reader) -> MailServer | None:
     """EMDS_MAIL: smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://."""
-    given = reader.text("EMDS_MAIL")
-    if not given:
+    address = reader.text("EMDS_MAIL")
+    if not address:
         return None
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(address)
         sender = dict(parse_qsl(parts.query)).get("from", "")
         port = parts.port or (465 if parts.scheme == "smtps" else 587)
         good = parts.scheme in ("smtp", "smtps") and parts.hostname and "@" in sender and not parts.path.strip("/")

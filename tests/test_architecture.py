@@ -286,3 +286,27 @@ def test_a_wheel_holds_every_package() -> None:
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     there = {".".join(path.parent.relative_to(ROOT).parts) for path in FILES if path.name == "__init__.py"}
     assert set(named) == there
+
+
+PLAIN = ("api.access", "api.geo", "api.http", "api.openapi", "api.pages", "api.routes", "api.settings", "assets.fetch")
+"""Packages and modules whose names are plain; grows until it is all of PACKAGES."""
+PARTICIPLES = {"told", "said", "stated", "noted", "kept", "seen", "shown", "given", "made", "held"}
+
+
+def names(tree: ast.Module) -> Iterator[str | None]:
+    """Every name that a file gives: functions, classes, parameters, variables, attributes, keys."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name) | ast.Name(id=name):
+                yield name
+            case ast.Attribute(attr=name) | ast.keyword(arg=name) | ast.alias(asname=name):
+                yield name
+            case ast.Dict(keys=keys):
+                yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+
+
+def test_no_name_is_a_bare_participle() -> None:
+    """`kept` says nothing that a search could find: name the thing (`rows`), or begin with a verb (`read_rows`)."""
+    plain = [path for path in FILES if within(module_of(path), set(PLAIN))]
+    found = {f"{module_of(path)}: {name}" for path in plain for name in names(tree_of(path)) if name}
+    assert not [each for each in found if each.rpartition(": ")[2].strip("_") in PARTICIPLES]

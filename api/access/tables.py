@@ -118,7 +118,7 @@ CREDITS = Table(
     Column("payer", Text, nullable=False),
     Column("amount", _Big, nullable=False),
     Column("block", _Big, nullable=False),
-    Column("noted", _Big, nullable=False),
+    Column("noted", _Big, key="recorded", nullable=False),
 )
 """Transfers to the owner that bought no answer: sent without a call, or for a call that this database does not know."""
 

@@ -124,7 +124,7 @@ def _schema(price: str) -> dict[str, Any]:
     if named := _PART.findall(price_of(price).path):
         properties = {name: {"type": "string", "description": _PARTS[name]} for name in named}
         fields["pathParams"] = {"type": "object", "properties": properties, "required": named}
-    given = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}
-    parts = {"input": given, "output": _OUTPUT_SCHEMA}
+    call = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}
+    parts = {"input": call, "output": _OUTPUT_SCHEMA}
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, "type": "object", "properties": parts, "required": ["input"]}

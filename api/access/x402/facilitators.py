@@ -137,15 +137,15 @@ class Facilitators:
                 return outcome
             if isinstance(outcome, Refused):
                 return unknown or outcome
-            shown = fate(outcome.tx) if isinstance(outcome, Unknown) and not outcome.pending else "open"
-            if shown == "reverted":
+            chain_shows = fate(outcome.tx) if isinstance(outcome, Unknown) and not outcome.pending else "open"
+            if chain_shows == "reverted":
                 return Refused("transaction_failed")
             if isinstance(outcome, Unknown):
                 unknown = Unknown(outcome.tx or (unknown.tx if unknown else ""))
             touched = not isinstance(outcome, Unreachable) or outcome.reached
             reached = reached or touched
             self.open_circuit(facilitator.url, payment.payer if touched else "")
-            if isinstance(outcome, Unknown) and (outcome.pending or shown == "moved"):
+            if isinstance(outcome, Unknown) and (outcome.pending or chain_shows == "moved"):
                 break
         return unknown or Unreachable(reached)
 

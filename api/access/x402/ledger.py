@@ -240,7 +240,7 @@ class Ledger:
     def record_credit(self, network: str, transfer: Transfer, now: int) -> None:
         """Record, once, that a transfer bought no answer."""
         row = {name: getattr(transfer, name) for name in Transfer.__slots__}
-        credit = self._insert(CREDITS).values(row | {"network": network, "noted": now})
+        credit = self._insert(CREDITS).values(row | {"network": network, "recorded": now})
         with self._database.begin() as connection:
             connection.execute(credit.on_conflict_do_nothing())
 

@@ -270,13 +270,13 @@ class X402ResourceServer:
 
     def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
         """Return the outcome as the chain shows it. A facilitator whose claim it denies is left alone for a while."""
-        shown = self._reconciler.confirm(entry, outcome, self._limits.confirm)
-        if isinstance(outcome, Settled) and not isinstance(shown, Settled):
+        confirmed = self._reconciler.confirm(entry, outcome, self._limits.confirm)
+        if isinstance(outcome, Settled) and not isinstance(confirmed, Settled):
             self._facilitators.open_circuit(entry.facilitator)
-        if self._chain and isinstance(shown, Settled) and shown.log_index is None:  # the node does not answer
+        if self._chain and isinstance(confirmed, Settled) and confirmed.log_index is None:  # the node does not answer
             trusted = self._ledger.unproven(offers.NETWORK) < self._limits.unproven
-            return shown if trusted else Unknown(shown.tx)
-        return shown
+            return confirmed if trusted else Unknown(confirmed.tx)
+        return confirmed
 
     def _is_own(self, entry: LedgerEntry, state: Settled) -> bool:
         """Return whether a transfer was made for this service: after it first saw the payment, not for another one."""
