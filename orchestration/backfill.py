@@ -1,7 +1,7 @@
 """Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
 
-One worker process runs one source's tasks at a time, for a publisher's pace is one for all. See
-`orchestration.progress` for the report, and `orchestration.checkpoint` for how a killed backfill resumes.
+One worker process runs one source's tasks at a time, for a publisher's pace is one for all. A run that was stopped is
+run again: days that are held change nothing, and `--missing` leaves out those that are whole.
 """
 
 from __future__ import annotations

@@ -110,15 +110,23 @@ def ingest(source: str | None, feed: str | None) -> int:
 @_which
 @click.option("--days", type=COUNT, help="The last N days, today, and what is published for tomorrow.")
 @_between
+@click.option("--missing", is_flag=True, help="Leave out days of which all is held, as after a backfill was stopped.")
 @click.option("--dry-run", is_flag=True, help="Only print requests and expected time.")
 def backfill(
-    source: str | None, feed: str | None, days: int | None, start: date | None, end: date | None, dry_run: bool
+    source: str | None,
+    feed: str | None,
+    days: int | None,
+    start: date | None,
+    end: date | None,
+    missing: bool,
+    dry_run: bool,
 ) -> int:
-    """Ask for past market days."""
+    """Ask for past market days. Asked again, they change nothing that is held already."""
     if bool(days) == bool(start) or (days and end):
         raise click.UsageError("give --days N, or --start D (and --end D)")
     _require_order(start, end)
-    from orchestration import backfill, commands
+    from orchestration import backfill, commands, gaps
+    from orchestration.resources import open_context, open_unclaimed
 
     feeds = _feeds(source, feed)
     for line in backfill.too_early(feeds, start, end) if start else ():
@@ -128,8 +136,10 @@ def backfill(
         raise click.UsageError(
             "nothing to ask for: these days lie before each feed's first, or after its last published"
         )
+    if missing:
+        tasks = gaps.without_whole_days(open_unclaimed() if dry_run else open_context(), tasks)
     if not dry_run:
-        return commands.resumable(tasks)
+        return commands.run(tasks, history=True)
     for name, e in backfill.estimate(tasks).items():
         print(f"{name:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
     return 0
@@ -162,7 +172,7 @@ def rebuild(source: str | None, feed: str | None, start: date | None, end: date 
     tasks = rebuild.plan(pipeline, feeds, start, end)
     absent = rebuild.rebuild_absent(pipeline, tasks)
     changed, unreadable = rebuild.resolve(pipeline, feeds, start, end)
-    code = commands.run(tasks, again=True)
+    code = commands.run(tasks, again=True, history=True)
     print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
     return _list_unreadable(unreadable) or code
 

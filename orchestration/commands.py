@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, refresh_all
-from assets.ingest.reports import RunReport
+from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
 from orchestration import backfill, recording, retention
 from orchestration.backfill import Task
-from orchestration.checkpoint import Checkpoint
-from orchestration.progress import Progress, end_report
 from orchestration.replay import ranges, replay, summary
 from orchestration.resources import open_context
 from warehouse import clock, layout, settings
@@ -23,28 +22,61 @@ from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 from warehouse.errors import MarketError
 
+SHOWN_FAILURES = 3
+"""Failed days listed for each feed; the rest are counted."""
 
-def run(tasks: Sequence[Task], again: bool = False, checkpoint: Checkpoint | None = None) -> int:
-    """Runs every task, whatever fails; returns the exit code (1: a day failed)."""
+
+def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
+    """Run every task, whatever fails; return the exit code (1: a day failed).
+
+    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew.
+    """
     pipeline = open_context()
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
-    progress = Progress(max(1, len(tasks)))
     done: list[tuple[Task, RunReport]] = []
     begun = clock.now()
     for task, report in backfill.run(tasks, again):
         recorder.add(feed_of(task.feed), report, begun)
         done.append((task, report))
-        if checkpoint is not None and not report.failed:
-            with logged(f"checkpoint of {task.name}"):
-                checkpoint.ended(task)
-        progress.step(task, report)
-    failures = [*refresh_all(pipeline)]
+        failed, rows = len(report.failed), sum(day.rows for day in report.days)
+        words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
+        sys.stderr.write(f"[{len(done)}/{len(tasks)}] {words}\n")
+    failures = [*refresh_all(pipeline), *(measure_publishers(pipeline) if history else ())]
     recorder.close()
     with logged("retention of answers"):
         retention.prune_answers(pipeline)
     failures += _serve_followers(pipeline)
     print(end_report(done))
     return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
+
+
+def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
+    """Counts per feed, and what failed."""
+    per_feed: dict[str, list[RunReport]] = defaultdict(list)
+    for task, report in done:
+        per_feed[task.feed].append(report)
+    columns = f"{'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
+    lines = [f"{'feed':28} {columns}"]
+    lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
+    for feed, reports in sorted(per_feed.items()):
+        unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
+        lines += [f"left out: {feed}: {reason}" for reason in unset]
+        failed = [day for report in reports for day in report.failed]
+        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:SHOWN_FAILURES]]
+        if len(failed) > SHOWN_FAILURES:
+            lines.append(f"failed: {feed}: {len(failed) - SHOWN_FAILURES} days more")
+    return "\n".join(lines)
+
+
+def _line(feed: str, reports: Sequence[RunReport]) -> str:
+    by = totals(reports)
+    rows = sum(d.rows for r in reports for d in r.days)
+    changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
+    rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
+    return (
+        f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
+        f" {sum(r.quarantined for r in reports):6}"
+    )
 
 
 def published(to: str | None = None) -> int:
@@ -92,16 +124,6 @@ def _ended(failures: Sequence[str]) -> int:
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0
-
-
-def resumable(tasks: Sequence[Task], name: str = "") -> int:
-    """Runs tasks under a checkpoint; an unfinished one of that name is resumed."""
-    checkpoint = Checkpoint(open_context().storage, tasks, name)
-    if checkpoint.done:
-        sys.stderr.write(f"resuming: {len(checkpoint.done)} of {len(checkpoint.tasks)} runs were done before\n")
-    code = run(checkpoint.left, checkpoint=checkpoint)
-    checkpoint.close()
-    return max(code, _ended(measure_publishers(open_context())))
 
 
 def replayed(folder: Path) -> int:

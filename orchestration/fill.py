@@ -11,9 +11,6 @@ from pathlib import Path
 
 from warehouse.errors import MarketError
 
-FIRST_FILL = "up"
-"""The name of its checkpoint: the next start resumes a first start that was killed."""
-
 
 def run(days: int, recordings: Path | None) -> None:
     """The main function of a process. Exits with 1 and a line on standard error where our own files fail."""
@@ -25,27 +22,29 @@ def run(days: int, recordings: Path | None) -> None:
 
 
 def _fill(days: int, recordings: Path | None) -> None:
-    """First start: history and documents. Later ones: only the documents."""
+    """First start: history and documents. Later ones: only the documents.
+
+    A first start that was killed has published no catalogue: the next one asks for the days that are not whole.
+    """
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
-    from orchestration import backfill, commands, recording
-    from orchestration.checkpoint import unfinished
+    from orchestration import backfill, commands, gaps, recording
     from orchestration.resources import open_context
     from orchestration.settings import PipelineSettings
-    from warehouse import series
+    from warehouse import catalogue
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
         commands.replayed(recordings)
-    elif series.held(pipeline.storage) and not unfinished(pipeline.storage, FIRST_FILL):
+    elif catalogue.load(pipeline.storage) is not None:
         refresh_all(pipeline)
     else:
         since = PipelineSettings.from_environ(os.environ).since
         reach = f"history since {since}" if since else f"{days} days of history"
         print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
-        feeds = backfill.chosen(None, None)
-        commands.resumable(backfill.plan(feeds, since, None, None if since else days), FIRST_FILL)
+        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
+        commands.run(gaps.without_whole_days(pipeline, tasks), history=True)
     recording.materialise_the_rest(instance)
 
 

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from assets import first_days, held
 from assets.ingest.context import PipelineContext
-from orchestration.backfill import Task, monthly_tasks
+from assets.ingest.reports import window_of
+from assets.sources import feed as feed_of
+from orchestration.backfill import Task, days_of, monthly_tasks
 from warehouse import clock, coverage, health
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, iso, months
@@ -107,6 +109,24 @@ def to_fill(pipeline: PipelineContext) -> list[Task]:
             first_day = firsts.get(feed.id, date.min)
             wanted += [hole for hole in find(pipeline, [feed], BACK_DAYS).holes if first_day <= hole.day < recent]
     return tasks(wanted)
+
+
+def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks less the days of which all is held that is due by now."""
+    return [task for asked in tasks for task in monthly_tasks(feed_of(asked.feed), _open_days(pipeline, asked))]
+
+
+def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
+    feed, days, now = feed_of(task.feed), days_of(task), clock.now()
+    if feed.yearly:
+        windows = {day: window_of(feed, day) for day in days}
+        held_rows = held.read(pipeline.storage, feed, {month for w in windows.values() for month in months(w)})
+        yield from (day.day for day, window in windows.items() if not any(held_rows.within(window)))
+        return
+    rows, unknown = _held(pipeline, feed, days, [])
+    for day in days:
+        if unknown or coverage.cover(rows, feed, [day.window], now).gaps:
+            yield day.day
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:

@@ -55,7 +55,6 @@ def faults(storage: Storage) -> Iterator[Fault]:
     yield from _of_files(storage, layout.published(), _document)
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
     yield from _of_files(storage, layout.CHANGES, change_log.check)
-    yield from _of_files(storage, layout.JOURNALS, _journal)
     yield from _of_file(storage, layout.FIRST_DAYS, _first_days)
     yield from _of_files(storage, layout.ATTEMPTS, _attempts)
     yield from _of_file(storage, layout.ACCOUNTS, _accounts)
@@ -163,10 +162,6 @@ def _document(storage: Storage, key: str) -> None:
 def _quarantined(storage: Storage, key: str) -> None:
     if f"-{hashlib.sha256(storage.get(key) or b'').hexdigest()[:8]}." not in key:
         raise DamagedFile(key, "its bytes are not those that were written")
-
-
-def _journal(storage: Storage, key: str) -> None:
-    artefact.unsealed(storage.get(key) or b"", key)
 
 
 def _first_days(storage: Storage, _key: str) -> None:

@@ -27,12 +27,11 @@ FIRST_DAYS = "first_days.json"
 """Key of the oldest market day that each feed was ever asked for."""
 RAW = "raw/"
 QUARANTINE = "quarantine/"
-JOURNALS = "backfill/"
 DAMAGED = "damaged/"
 WAITING = "damaged/waiting/"
 CHANGES = "changes/"
 UNTOLD = "changes/untold/"
-"""Prefixes: publishers' bytes, rows not believed, what backfills still have to do, files set aside,
+"""Prefixes: publishers' bytes, rows not believed, files set aside,
 marks of months to make again, changes to what is served, and those under way.
 """
 CHANGES_MISSED = "changes_missed"
@@ -48,7 +47,7 @@ UP_LOCK = "up.lock"
 ATTEMPTS = "attempts/"
 """Prefix: how the sources were asked."""
 _SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
-KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, ATTEMPTS, JOURNALS, DAMAGED, CHANGES, _PUBLISHED)
+KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, ATTEMPTS, DAMAGED, CHANGES, _PUBLISHED)
 """Prefixes of everything that is a warehouse's own but for its few single files."""
 
 
@@ -164,11 +163,6 @@ def of_untold(key: str) -> tuple[str, str, str]:
     """Metric, zone and month of such a key. Raises ValueError for another key."""
     metric, zone, name = key.removeprefix(UNTOLD).split("~")
     return metric, zone, name.removesuffix(".json")
-
-
-def journal(name: str) -> str:
-    """What a backfill still has to do, until it has run to its end."""
-    return f"{JOURNALS}{name}.json"
 
 
 def damaged(name: str, key: str) -> str:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-KEPT = ("series", "history", "raw", "published", "quarantine", "backfill")
+KEPT = ("series", "history", "raw", "published", "quarantine")
 """The folders whose files carry a checksum, or are named by one."""
 
 Harm = Callable[[Path, random.Random], None]

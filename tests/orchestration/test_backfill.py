@@ -1,4 +1,4 @@
-"""Runs that a command plans, the checkpoint of a killed one, its workers, the dry run, the end report."""
+"""Runs that a command plans, what a killed one left, its workers, the dry run, the end report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import date
 from pathlib import Path
@@ -19,11 +18,11 @@ from hypothesis import strategies as st
 
 from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
-from orchestration import backfill, commands
+from orchestration import backfill, gaps
 from orchestration.backfill import Task
-from orchestration.checkpoint import Checkpoint, unfinished
 from orchestration.cli import main
-from orchestration.progress import end_report
+from orchestration.commands import end_report
+from orchestration.resources import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse import clock, layout
 from warehouse.errors import StorageError
@@ -111,31 +110,6 @@ def test_days_that_are_not_yet_published_are_not_asked() -> None:
     assert backfill.plan([ahead, CAPACITY], date(2030, 1, 1), date(2031, 1, 1)) == []
 
 
-def test_a_checkpoint_remembers_what_a_killed_backfill_finished(tmp_path: Path) -> None:
-    tasks = [Task("a.b", (date(2026, 1, 1),)), Task("a.b", (date(2026, 2, 1),))]
-    storage = Folder(tmp_path)
-    Checkpoint(storage, tasks).ended(tasks[0])
-    again = Checkpoint(storage, list(reversed(tasks)))
-    assert again.left == tasks[1:]
-    other = Checkpoint(storage, tasks[:1])
-    assert other.left == tasks[:1]
-    again.close()
-    assert Checkpoint(storage, tasks).left == tasks
-
-
-def test_a_checkpoint_of_a_name_keeps_the_tasks_that_it_began_with(tmp_path: Path) -> None:
-    """The last 35 days are others tomorrow."""
-    yesterday, today = ([Task("a.b", (date(2026, 1, day),)), Task("c.d", (date(2026, 1, day),))] for day in (1, 2))
-    storage = Folder(tmp_path)
-    assert not unfinished(storage, "up")
-    Checkpoint(storage, yesterday, "up").ended(yesterday[1])
-    assert unfinished(storage, "up")
-    resumed = Checkpoint(storage, today, "up")
-    assert (resumed.tasks, resumed.left) == (yesterday, yesterday[:1])
-    resumed.close()
-    assert not unfinished(storage, "up")
-
-
 def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.delenv("EMDS_FEEDS", raising=False)
@@ -203,30 +177,31 @@ def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
     assert lines[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]
 
 
-TASKS = [Task(feed, (date(2026, 11, 18),)) for feed in ("elexon.demand", "elexon.price", "neso.generation")]
-
-
-def report(task: Task, state: str) -> RunReport:
-    return RunReport(task.feed, tuple(DayReport(str(day), state, reason="503") for day in task.days))  # type: ignore[arg-type]
-
-
-def test_what_failed_before_a_kill_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     in_simulated(monkeypatch, tmp_path)
-    asked: list[list[str]] = []
+    dates = ["--feed", "neso.generation", "--start", "2026-11-16", "--end", "2026-11-19"]
+    assert main(["backfill", *dates[:4], "--end", "2026-11-17"]) == 0
+    capsys.readouterr()
+    assert main(["backfill", *dates, "--missing", "--dry-run"]) == 0
+    assert capsys.readouterr().out.split()[:3] == ["neso.generation", "2", "days"]
+    assert main(["backfill", *dates, "--missing"]) == 0
+    assert "neso.generation                  2     2" in capsys.readouterr().out
+    files = {key: Folder(tmp_path).stat(key) for key in Folder(tmp_path).keys("series/")}
+    assert main(["backfill", *dates]) == 0
+    assert {key: Folder(tmp_path).stat(key) for key in files} == files, "asked again, nothing changes"
+    assert main(["backfill", *dates, "--missing"]) == 0
+    assert "neso.generation" not in capsys.readouterr().out.rsplit("feed", 1)[1]
 
-    def run(tasks: list[Task], again: bool) -> Iterator[tuple[Task, RunReport]]:
-        asked.append([task.feed for task in tasks])
-        for task in tasks:
-            if len(asked) == 1 and task.feed.startswith("neso"):
-                raise KeyboardInterrupt
-            yield task, report(task, "failed" if task.feed == "elexon.price" and len(asked) == 1 else "ok")
 
-    monkeypatch.setattr(backfill, "run", run)
-    with pytest.raises(KeyboardInterrupt):
-        commands.resumable(TASKS, "test")
-    assert commands.resumable(TASKS, "test") == 0
-    assert asked == [["elexon.demand", "elexon.price", "neso.generation"], ["elexon.price", "neso.generation"]]
-    assert Folder(tmp_path).keys(layout.JOURNALS) == []
+def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    tasks = backfill.plan([CAPACITY], date(2024, 1, 1), date(2025, 12, 31))
+    pipeline = open_context()
+    assert gaps.without_whole_days(pipeline, tasks) == tasks
+    assert main(["backfill", "--feed", CAPACITY.id, "--start", "2024-01-01", "--end", "2024-12-31"]) == 0
+    assert gaps.without_whole_days(pipeline, tasks) == [Task(CAPACITY.id, (date(2025, 1, 1),))]
 
 
 _HOLDER = """

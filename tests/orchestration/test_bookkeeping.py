@@ -15,7 +15,6 @@ from assets.ingest.context import PipelineContext
 from assets.sources import feed
 from orchestration import backfill, commands, recording, retention
 from orchestration.backfill import Task
-from orchestration.checkpoint import Checkpoint
 from orchestration.cli import main
 from orchestration.resources import open_context
 from warehouse import artefact, layout
@@ -100,13 +99,6 @@ def test_a_crash_in_one_task_fails_its_days_and_the_others_go_on(
     monkeypatch.setattr(backfill, "ingest_days", crashing)
     assert commands.run(tasks()) == 1
     assert artefact.load(pipeline.storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
-
-
-@pytest.mark.parametrize("kept", [b"", b"{", b"[1]", b'{"tasks": [{"feed": 1}]}'])
-def test_a_checkpoint_that_does_not_decode_is_begun_anew(pipeline: PipelineContext, kept: bytes) -> None:
-    pipeline.storage.put(layout.journal("up"), kept)
-    checkpoint = Checkpoint(pipeline.storage, tasks(), "up")
-    assert (checkpoint.left, checkpoint.done) == (tasks(), set())
 
 
 def test_a_damaged_month_file_is_named_by_every_verb_and_stops_none(

@@ -266,7 +266,7 @@ def test_after_a_fill_in_which_something_failed_servers_start_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_simulated(monkeypatch, tmp_path)
-    monkeypatch.setattr(commands, "resumable", lambda *_: 1)
+    monkeypatch.setattr(commands, "run", lambda *_, **__: 1)
     assert main(["fill", "--days", "1"]) == 0
 
 

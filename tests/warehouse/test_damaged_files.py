@@ -45,7 +45,6 @@ def build(home: Path) -> Folder:
     artefact.put(folder, "geo/zones.parquet", bytes(range(256)) * 4, 10)
     artefact.withdraw(folder, "latest/FR.json", 10)
     folder.put(layout.quarantine("neso.generation", str(DAY), "4f53cda1"), b"[]")
-    folder.put(layout.journal("first"), artefact.sealed(b'{"tasks":[],"done":["a"]}'))
     return folder
 
 
