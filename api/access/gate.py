@@ -35,7 +35,7 @@ from api.access.limits import (
     too_many_calls,
 )
 from api.access.usage import UsageCounter
-from api.access.values import NO_STORE, AccessMethod, Answer, Call, Grant, Receipt, Refusal
+from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusal, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http.compression import choose
@@ -249,9 +249,7 @@ def unavailable() -> Refusal:
         "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
         "sample=true works."
     )
-    members = (("charged", False), ("retry_after", 5))
-    headers = (("Retry-After", "5"), NO_STORE)
-    return Refusal(503, "accounts-unavailable", "Accounts unavailable", detail, headers, members)
+    return refuse_for(5, "accounts-unavailable", detail, members=(("charged", False),))
 
 
 def _nothing_reserved() -> None:

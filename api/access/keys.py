@@ -18,7 +18,7 @@ import zlib
 from api.access.database import AccountsUnavailable
 from api.access.limits import RateLimits
 from api.access.usage import Reserved, UsageCounter
-from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, Refusal
+from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, Refusal, refuse_for
 from warehouse.clock import DAY
 
 KEY_PREFIX = "emds_"
@@ -108,27 +108,21 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
         detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
     headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE)
-    return Refusal(401, "invalid-key", "Invalid API key", detail, headers)
+    return Refusal("invalid-key", detail, headers)
 
 
 def used_up(limit: int, now: int) -> Refusal:
     """Return 429: the day's calls are used up."""
     wait = resets_at(now) - now
-    headers = (*rate_limit(limit, limit, now), ("Retry-After", str(wait)), NO_STORE)
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
-    return Refusal(429, "quota-exceeded", "Quota exceeded", detail, headers, (("retry_after", wait),))
+    return refuse_for(wait, "quota-exceeded", detail, rate_limit(limit, limit, now))
 
 
 def _too_fast(per_second: int) -> Refusal:
     """Return 429: more calls within one second than a key may make."""
-    headers = (
-        ("RateLimit-Policy", f'"second";q={per_second};w=1'),
-        ("RateLimit", '"second";r=0;t=1'),
-        ("Retry-After", "1"),
-        NO_STORE,
-    )
+    headers = (("RateLimit-Policy", f'"second";q={per_second};w=1'), ("RateLimit", '"second";r=0;t=1'))
     detail = f"At most {per_second} calls a second with one key. This call was not counted."
-    return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", 1),))
+    return refuse_for(1, "too-many-calls", detail, headers)
 
 
 def _user_name(credentials: str) -> str:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
-from api.access.values import NO_STORE, Refusal
+from api.access.values import Refusal, refuse_for
 from api.settings import Network, Settings
 
 SUBSCRIBER, SITE = 64, 48
@@ -137,17 +137,12 @@ def limits_path(settings: Settings) -> Path:
 
 def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Refusal:
     """Return the 429 of one of the limits by client address; `window` and `wait` in seconds."""
-    headers = (
-        ("Retry-After", str(wait)),
-        ("RateLimit-Policy", f'"{policy}";q={limit};w={window}'),
-        ("RateLimit", f'"{policy}";r=0;t={wait}'),
-        NO_STORE,
-    )
+    headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
     detail = (
         f"At most {limit} {_COUNTED[policy]} from one address; the next is answered in {wait} s. "
         "A free key's calls are counted apart."
     )
-    return Refusal(429, "too-many-calls", "Too many calls", detail, headers, (("retry_after", wait),))
+    return refuse_for(wait, "too-many-calls", detail, headers)
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:

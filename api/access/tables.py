@@ -143,19 +143,19 @@ WEBHOOKS = Table(
     Column("secret", Text, nullable=False),  # as it was shown: messages are signed with it
     Column("created", _Big, nullable=False),
     Column("change_cursor", Text, nullable=False),
-    Column("states", Text, nullable=False),  # JSON: what was last told of each event and zone
-    Column("disabled", Text, nullable=False),
+    Column("states", Text, nullable=False, default="{}"),  # JSON: the state last reported of each event and zone
+    Column("disabled", Text, nullable=False, default=""),
     Column("failing_since", _Big),
-    Column("attempts", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
     Column("next_at", _Big, nullable=False),
-    Column("claimed_until", _Big, nullable=False),
-    Column("slow", Integer, nullable=False),
-    Column("delivered", _Big, nullable=False),
+    Column("claimed_until", _Big, nullable=False, default=0),
+    Column("slow", Integer, nullable=False, default=1),
+    Column("delivered", _Big, nullable=False, default=0),
     Column("last_delivery", _Big),
-    Column("last_error", Text, nullable=False),
+    Column("last_error", Text, nullable=False, default=""),
     Index("webhooks_by_key", "key_id"),
 )
-"""Who is told what, and how delivery goes."""
+"""Subscriptions, and how their deliveries go."""
 
 WEBHOOK_MESSAGES = Table(
     "webhook_messages",

@@ -13,7 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from api.http.problems import KINDS
+
 Headers = tuple[tuple[str, str], ...]
+Members = tuple[tuple[str, str | int | bool], ...]
+"""Of a problem: `charged`, `retry_after`."""
 NO_STORE = ("Cache-Control", "no-store")
 AccessMethod = Literal["free", "sample", "key", "payment"]
 
@@ -62,15 +66,26 @@ class Receipt:
 class Refusal:
     """What the caller gets instead of an answer: a problem, or for 402 the offer (`body`, JSON)."""
 
-    status: int
     kind: str
-    """The last part of the problem's `type`: `invalid-key`, `quota-exceeded`."""
-    title: str
+    """The last part of the problem's `type` (`api.http.problems.KINDS`), or `payment-required`."""
     detail: str
-    headers: Headers = ()
-    members: tuple[tuple[str, str | int | bool], ...] = ()
-    """Further members of the problem: `charged`, `retry_after`."""
+    headers: Headers = (NO_STORE,)
+    members: Members = ()
     body: bytes | None = None
+
+    @property
+    def status(self) -> int:
+        return 402 if self.body is not None else KINDS[self.kind].status
+
+    @property
+    def title(self) -> str:
+        return "Payment required" if self.body is not None else KINDS[self.kind].title
+
+
+def refuse_for(wait: int, kind: str, detail: str, headers: Headers = (), members: Members = ()) -> Refusal:
+    """Return a refusal after which another try makes sense, in `wait` seconds."""
+    later = (("Retry-After", str(wait)), NO_STORE)
+    return Refusal(kind, detail, (*headers, *later), (*members, ("retry_after", wait)))
 
 
 @dataclass(frozen=True, slots=True)

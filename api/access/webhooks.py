@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, and_, delete, exists, func, insert, select, update
+from sqlalchemy import Row, Select, delete, exists, func, insert, select, update
 
 from api.access.database import Database
 from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
@@ -101,35 +101,20 @@ def create(database: Database, key: int, subscription: Subscription, cursor: str
             "secret": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
             "created": now,
             "change_cursor": cursor,
-            "states": "{}",
-            "disabled": "",
-            "attempts": 0,
             "next_at": now,
-            "claimed_until": 0,
-            "slow": 1,
-            "delivered": 0,
-            "last_error": "",
         }
         connection.execute(insert(WEBHOOKS).values(row))
-    found = get(database, str(row["id"]), key)
-    assert found is not None
-    return found
+        return _webhook(connection.execute(_query().where(WEBHOOKS.c.id == row["id"])).one())
 
 
 def listed(database: Database, key: int | None = None) -> list[Webhook]:
     """List the subscriptions of a key, or of all keys, the oldest first."""
-    query = _query().order_by(WEBHOOKS.c.created, WEBHOOKS.c.id)
-    with database.connect() as connection:
-        rows = connection.execute(query if key is None else query.where(WEBHOOKS.c.key_id == key)).all()
-    return [_webhook(row) for row in rows]
+    return _read(database, _query(key).order_by(WEBHOOKS.c.created, WEBHOOKS.c.id))
 
 
 def get(database: Database, webhook: str, key: int | None = None) -> Webhook | None:
     """Return a subscription, or None where there is none or it is another key's."""
-    query = _query().where(WEBHOOKS.c.id == webhook)
-    with database.connect() as connection:
-        row = connection.execute(query if key is None else query.where(WEBHOOKS.c.key_id == key)).first()
-    return None if row is None else _webhook(row)
+    return next(iter(_read(database, _query(key).where(WEBHOOKS.c.id == webhook))), None)
 
 
 def remove(database: Database, webhook: str) -> None:
@@ -156,15 +141,13 @@ def disable(database: Database, webhook: str, reason: str) -> None:
 def deliverable(database: Database) -> list[Webhook]:
     """Enabled subscriptions of keys that are confirmed and not revoked, the one attempted longest ago first."""
     query = _query().join(KEYS, KEYS.c.id == WEBHOOKS.c.key_id)
-    open_ = and_(KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None), WEBHOOKS.c.disabled == "")
-    with database.connect() as connection:
-        rows = connection.execute(query.where(open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id)).all()
-    return [_webhook(row) for row in rows]
+    open_ = (KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None), WEBHOOKS.c.disabled == "")
+    return _read(database, query.where(*open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id))
 
 
 def any_due(database: Database, now: int) -> bool:
     """Whether a message is due."""
-    mine = and_(WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id)
+    mine = WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id
     due = (WEBHOOKS.c.disabled == "", WEBHOOKS.c.next_at <= now, WEBHOOKS.c.claimed_until <= now)
     with database.connect() as connection:
         found = select(WEBHOOKS.c.id).where(*due, exists().where(mine)).limit(1)
@@ -197,8 +180,8 @@ def enqueue_batch(
         moved = update(WEBHOOKS).where(WEBHOOKS.c.id == webhook.id, WEBHOOKS.c.disabled == "", *unmoved)
         if connection.execute(moved.values(position)).rowcount != 1:
             return False
-        for body in bodies:
-            connection.execute(insert(WEBHOOK_MESSAGES).values(_message(webhook.id, body, now)))
+        if bodies:
+            connection.execute(insert(WEBHOOK_MESSAGES), [_message(webhook.id, body, now) for body in bodies])
     return True
 
 
@@ -252,7 +235,8 @@ def _message(webhook: str, body: bytes, now: int) -> dict[str, Any]:
     return {"webhook_id": webhook, "message_id": f"msg_{secrets.token_hex(12)}", "body": body, "created": now}
 
 
-def _query() -> Any:
+def _query(key: int | None = None) -> Select[Any]:
+    """Select subscriptions with the number of their messages, those of a key or all."""
     waiting = (
         select(func.count())
         .where(WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id)
@@ -260,7 +244,13 @@ def _query() -> Any:
         .scalar_subquery()
         .label("waiting")
     )
-    return select(WEBHOOKS, waiting)
+    query = select(WEBHOOKS, waiting)
+    return query if key is None else query.where(WEBHOOKS.c.key_id == key)
+
+
+def _read(database: Database, query: Select[Any]) -> list[Webhook]:
+    with database.connect() as connection:
+        return [_webhook(row) for row in connection.execute(query)]
 
 
 def _webhook(row: Row[Any]) -> Webhook:

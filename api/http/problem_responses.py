@@ -11,7 +11,7 @@ from api.access.database import AccountsUnavailable
 from api.access.gate import NotAdmitted
 from api.access.values import Refusal
 from api.http.messages import Request, Response
-from api.http.problems import KINDS, MEDIA, Problem, ProblemKind, body_of, of_error
+from api.http.problems import KINDS, MEDIA, Problem, body_of, of_error
 from warehouse.errors import CallerError, StorageError
 
 _LOG = logging.getLogger("emds.api")
@@ -41,8 +41,7 @@ def refused(base_url: str, refusal: Refusal, request: Request) -> Response:
     """What the gate says instead of an answer: its own body (the 402's JSON), else a problem."""
     if refusal.body is not None:
         return Response(refusal.status, [*refusal.headers, ("Content-Type", "application/json")], refusal.body)
-    kind = KINDS.get(refusal.kind) or ProblemKind(refusal.kind, refusal.status, refusal.title, refusal.detail)
-    body = body_of(base_url, kind, refusal.detail, request_id(request), dict(refusal.members))
+    body = body_of(base_url, KINDS[refusal.kind], refusal.detail, request_id(request), dict(refusal.members))
     return Response(refusal.status, [*refusal.headers, _TYPED], body)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from api.access.prices import price_of
-from api.access.values import Headers, Refusal
+from api.access.values import NO_STORE, Headers, Refusal, refuse_for
 from api.access.x402 import bazaar
 
 CHAIN_ID = 8453
@@ -31,11 +31,10 @@ MAX_TIMEOUT_S = 120
 UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
 CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
 BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
-_NO_STORE = ("Cache-Control", "no-store")
 
 
 def requirement(version: int, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
-    """One element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
+    """Return one element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
     units = str(price_of(price).units)
     common = {"scheme": "exact", "payTo": pay_to, "maxTimeoutSeconds": MAX_TIMEOUT_S, "asset": USDC, "extra": DOMAIN}
     if version == 2:
@@ -53,9 +52,8 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
 
 @lru_cache(maxsize=2048)
 def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refusal:
-    """The 402; without `pay_to` its `accepts` are empty."""
-    accepts = [1, 2] if pay_to else []
-    v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if version in accepts else [] for version in (1, 2))
+    """Return the 402; without `pay_to` its `accepts` are empty."""
+    v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if pay_to else [] for version in (1, 2))
     resource = {
         "url": base_url + path,
         "description": price_of(price).title,
@@ -71,12 +69,11 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
         "extensions": bazaar.extension(price, path) if pay_to else {},
     }
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
-    headers = (("PAYMENT-REQUIRED", encode(second)), _NO_STORE)
-    return Refusal(402, "payment-required", "Payment required", error, headers, (), body)
+    return Refusal("payment-required", error, (("PAYMENT-REQUIRED", encode(second)), NO_STORE), body=body)
 
 
 def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
-    """The receipt of a settlement, or of one that was refused with the code `refused`, in the payment's own version."""
+    """Return the receipt of a settlement, or of a refused one, in the payment's own version; `refused`: its code."""
     settled: dict[str, Any] = {"success": not refused, "payer": payer, "transaction": tx}
     if refused:
         settled["errorReason"] = refused
@@ -86,45 +83,32 @@ def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
 
 
 def encode(document: dict[str, Any]) -> str:
-    """Standard, padded base64 of compact JSON, as every client reads it."""
+    """Return standard, padded base64 of compact JSON, as every client reads it."""
     return base64.b64encode(orjson.dumps(document)).decode()
 
 
 def malformed(code: str, detail: str) -> Refusal:
-    """400: the header holds no payment."""
-    return Refusal(
-        400, "invalid-payment", "Invalid payment header", detail, (_NO_STORE,), (("code", code), ("charged", False))
-    )
+    """Return 400: the header holds no payment."""
+    return Refusal("invalid-payment", detail, members=(("code", code), ("charged", False)))
 
 
-def _later(status: int, wait: int, kind: str, title: str, detail: str, *members: tuple[str, bool]) -> Refusal:
-    headers = (("Retry-After", str(wait)), _NO_STORE)
-    return Refusal(status, kind, title, detail, headers, (*members, ("retry_after", wait)))
-
-
+_FREE = (("charged", False),)
 _AGAIN = "Nothing was charged; the same payment header can be sent again."
-_NOT_NOW = ("facilitator-unavailable", "Payments cannot be taken now")
-BUSY = _later(
-    409,
+BUSY = refuse_for(
     2,
     "payment-in-progress",
-    "Payment in progress",
     "A call with this payment is under way. Send the same payment header again later; it is charged once.",
 )
-CROWDED = _later(503, 2, *_NOT_NOW, f"Too many payments are being settled. {_AGAIN}", ("charged", False))
-UNREACHABLE = _later(503, 10, *_NOT_NOW, f"No payment facilitator answers. {_AGAIN}", ("charged", False))
-BOUND = _later(
-    409,
+CROWDED = refuse_for(2, "facilitator-unavailable", f"Too many payments are being settled. {_AGAIN}", members=_FREE)
+UNREACHABLE = refuse_for(10, "facilitator-unavailable", f"No payment facilitator answers. {_AGAIN}", members=_FREE)
+BOUND = refuse_for(
     5,
     "payment-bound",
-    "Payment belongs to another request",
     "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
 )
-UNKNOWN = _later(
-    503,
+UNKNOWN = refuse_for(
     5,
     "settlement-unknown",
-    "Settlement not known yet",
     "It is not known yet whether this payment was charged. "
     "Send the SAME payment header again: it is never charged twice.",
 )
