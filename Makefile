@@ -8,7 +8,7 @@ TEST_OPTIONS ?=
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test thorough check lint coverage bench faults fleet audit chain setup lock hooks clean
+.PHONY: up test thorough check lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
 
 up: $(STAMP)
 	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -74,6 +74,16 @@ lock:
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra image --no-header \
 	  --no-strip-extras \
 	  -c requirements.lock pyproject.toml -o requirements-image.lock
+
+# The files of the geo layers, after a change of geo_data/tables or of a zone's name.
+layers: $(STAMP)
+	$(BIN)/python -m geo_data.build layers
+
+# What EIA's and powerplantmatching's newest lists have otherwise than the table of plants, for review.
+plants: $(STAMP)
+	mkdir -p $(or $(FOLDER),build/plants)
+	$(BIN)/python -m geo_data.build lists $(or $(FOLDER),build/plants)
+	$(BIN)/python -m geo_data.build plants $(or $(FOLDER),build/plants)
 
 hooks: $(STAMP)
 	$(BIN)/pre-commit install

@@ -1,6 +1,6 @@
 """Tables of zone boundaries, interconnectors and plants, their sources (README.md), and the code that rebuilds them.
 
-Nothing here runs at request time: `assets.documents.geo_layers` publishes the tables, and the API serves what it wrote.
+The pipeline publishes the files of `shipped` as they are. All else here runs by hand and needs the extra `geo`.
 """
 
 from __future__ import annotations

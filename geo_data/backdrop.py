@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import shapely
+
 from geo_data import footprints
 from geo_data.recipe import EUROPE, US_CRS, Level
 
@@ -28,8 +30,6 @@ def collection(folder: Path) -> str:
 
 
 def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, Any]:
-    import shapely
-
     window, countries = shapely.box(*box), {}
     for place, shapes in enumerate(footprints.units(folder, "countries").values()):
         # A country cut by the antimeridian (Fiji) comes as a band round the globe.
@@ -43,6 +43,4 @@ def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, 
 
 
 def _geometry(shape: Any) -> Any:
-    import shapely
-
     return json.loads(shapely.to_geojson(shape))

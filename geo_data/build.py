@@ -1,7 +1,9 @@
-"""Rebuilds the tables from publishers' files and checks them. Only `fetch` asks the network.
+"""Rebuild the tables from publishers' files, check them, make the layers. Only `fetch` and `lists` ask the network.
 
 python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
 python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
+python -m geo_data.build layers                   shipped/*, the files that are published, from the tables
+python -m geo_data.build lists FOLDER             the newest lists of plants alone
 python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
 python -m geo_data.build plants FOLDER            new, gone and changed plants by EIA-860M and powerplantmatching in
@@ -20,7 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from geo_data import TABLES, fetch, findings, mending, records, refresh, review
+import shapely
+
+from geo_data import TABLES, backdrop, fetch, findings, footprints, layers, mending, records, refresh, review
 from geo_data.recipe import LEVELS, Level
 from warehouse.zones import ZONES
 
@@ -37,24 +41,18 @@ def write_zones(folder: Path) -> None:
 
 def zone_collection(folder: Path, level: Level) -> str:
     """The footprints of the polygons in `folder` as a FeatureCollection, one zone a line."""
-    from geo_data.footprints import zones
-
-    built = zones(folder, TABLES / "counties.csv", level)
-    lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in ZONES]
+    built = footprints.zones(folder, TABLES / "counties.csv", level)
+    lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in ZONES if zone in built]
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def _feature(zone: str, shape: Any) -> dict[str, Any]:
-    import shapely
-
     return {"type": "Feature", "id": zone, "properties": {}, "geometry": json.loads(shapely.to_geojson(shape))}
 
 
 def write_backdrop(folder: Path) -> None:
     """Writes the land behind the map page."""
-    from geo_data.backdrop import collection
-
-    BACKDROP.write_text(collection(folder), encoding="utf-8")
+    BACKDROP.write_text(backdrop.collection(folder), encoding="utf-8")
 
 
 def review_plants(folder: Path, take: bool = False) -> None:
@@ -70,7 +68,7 @@ def review_plants(folder: Path, take: bool = False) -> None:
     if take:
         listed = refresh.us_plants(folder)
         if listed is None:
-            raise FileNotFoundError(f"{folder} has neither a *_generator*.xlsx nor an eia860*.zip to take")
+            raise FileNotFoundError(f"{folder} has no *_generator*.xlsx to take")
         others = [plant for plant in records.plants() if not refresh.is_us(plant)]
         records.write(PLANTS, mending.ordered([*listed, *others]))
 
@@ -86,6 +84,7 @@ def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
 
 VERBS: dict[str, Callable[..., None]] = {
     "fetch": lambda folder: fetch.fetch(folder, fetch.addresses(datetime.now(UTC).date())),
+    "lists": lambda folder: fetch.fetch(folder, fetch.lists(datetime.now(UTC).date())),
     "zones": write_zones,
     "backdrop": write_backdrop,
     "plants": review_plants,
@@ -96,13 +95,16 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m geo_data.build", description="Rebuild and check the geo layers.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("check")
+    verbs.add_parser("layers")
     for verb in VERBS:
         own = verbs.add_parser(verb)
         own.add_argument("folder", type=Path)
         if verb == "plants":
             own.add_argument("--take", action="store_true", help="write the table, after the changes were reviewed")
     arguments = parser.parse_args(argv)
-    if arguments.verb in VERBS:
+    if arguments.verb == "layers":
+        layers.write()
+    elif arguments.verb in VERBS:
         try:
             VERBS[arguments.verb](arguments.folder, **({"take": True} if getattr(arguments, "take", False) else {}))
         except (OSError, ValueError, KeyError) as error:

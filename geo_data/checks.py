@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import shapely
+from pyproj import Geod
+
 from geo_data.records import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market import Fuel
 from warehouse.zones import ZONES
@@ -30,8 +33,6 @@ SLIVER_DEG = 0.005
 
 def valid(shapes: Mapping[str, Any]) -> list[str]:
     """Geometries that are invalid, empty, outside the globe, or repeat a vertex."""
-    import shapely
-
     faults = []
     for name, shape in shapes.items():
         west, south, east, north = shape.bounds if not shape.is_empty else (0, 0, 0, 0)
@@ -46,8 +47,6 @@ def valid(shapes: Mapping[str, Any]) -> list[str]:
 
 def ring_order(shapes: Mapping[str, Any]) -> list[str]:
     """Polygons whose exterior is not counter-clockwise or whose holes are not clockwise (RFC 7946 section 3.1.6)."""
-    import shapely
-
     faults = []
     for name, shape in shapes.items():
         for part in shapely.get_parts(shape):
@@ -60,8 +59,6 @@ def ring_order(shapes: Mapping[str, Any]) -> list[str]:
 
 def coverage(shapes: Mapping[str, Any]) -> list[str]:
     """Neighbours that overlap, or do not share their common border vertex for vertex."""
-    import shapely
-
     names, geometries = list(shapes), list(shapes.values())
     faults = [
         f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0
@@ -118,8 +115,6 @@ def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> lis
 
     One that leads outside ends in none of the zones.
     """
-    import shapely
-
     faults = []
     for line in lines:
         first, *_, last = (shapely.Point(xy) for xy in shapely.get_coordinates(shapely.from_wkt(line.line)))
@@ -135,8 +130,6 @@ def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> lis
 
 def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterable[Outside]) -> list[str]:
     """Plants outside their zone's footprint. Allowed are the shore, wind farms at sea and rows of `explained`."""
-    import shapely
-
     reasons = {outside.id for outside in explained}
     faults = []
     for plant in plants:
@@ -227,8 +220,6 @@ def names(plants: Iterable[Plant]) -> list[str]:
 
 def distance_km(point: Any, shape: Any) -> float:
     """Geodesic distance to the point of a shape that is nearest in degrees (never too short); 0 inside."""
-    import shapely
-
     if shape.covers(point):
         return 0.0
     nearest = shapely.get_coordinates(shapely.shortest_line(point, shape))
@@ -236,6 +227,4 @@ def distance_km(point: Any, shape: Any) -> float:
 
 
 def _geodesic_km(a: Any, b: Any) -> float:
-    from pyproj import Geod
-
     return float(Geod(ellps="WGS84").inv(a[0], a[1], b[0], b[1])[2]) / 1000

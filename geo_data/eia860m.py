@@ -12,11 +12,60 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+
 from geo_data.checks import FLOOR_MW
-from geo_data.eia860 import BALANCING, STANDING, fuel_of, plant
 from geo_data.records import Plant
 
 URL = "https://www.eia.gov/electricity/data/eia860m/xls/{month}_generator{year}.xlsx"
+BALANCING = {
+    "CISO": "US-CAISO",
+    "ERCO": "US-ERCOT",
+    "PJM": "US-PJM",
+    "MISO": "US-MISO",
+    "NYIS": "US-NYISO",
+    "ISNE": "US-ISONE",
+    "SWPP": "US-SPP",
+}
+"""Balancing authority code -> zone. SPP's western area has a code of its own (SWPW)."""
+STANDING = {"OP", "SB", "OA", "OS"}
+"""Unit statuses: operating, standby, and out of service but not retired."""
+FUELS = {
+    "Nuclear": "nuclear",
+    "Conventional Steam Coal": "coal",
+    "Coal Integrated Gasification Combined Cycle": "coal",
+    "Petroleum Liquids": "oil",
+    "Petroleum Coke": "oil",
+    "Conventional Hydroelectric": "hydro",
+    "Hydroelectric Pumped Storage": "pumped_storage",
+    "Onshore Wind Turbine": "wind_onshore",
+    "Offshore Wind Turbine": "wind_offshore",
+    "Solar Photovoltaic": "solar",
+    "Solar Thermal with Energy Storage": "solar",
+    "Solar Thermal without Energy Storage": "solar",
+    "Wood/Wood Waste Biomass": "biomass",
+    "Landfill Gas": "biomass",
+    "Other Waste Biomass": "biomass",
+    "Municipal Solid Waste": "waste",
+    "Geothermal": "geothermal",
+    "Batteries": "battery",
+    "Flywheels": "other",
+    "Other Gases": "other",
+    "All Other": "other",
+    "Hydrokinetic": "marine",
+    **{
+        f"Natural Gas {kind}": "gas"
+        for kind in (
+            "Fired Combined Cycle",
+            "Fired Combustion Turbine",
+            "Steam Turbine",
+            "Internal Combustion Engine",
+            "with Compressed Air Storage",
+        )
+    },
+    "Other Natural Gas": "gas",
+}
+"""Technology -> fuel. An unknown technology stops the build: a person decides what it is."""
 MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
@@ -55,19 +104,50 @@ def plants(workbook: Path) -> list[Plant]:
             continue
         code = int(unit["Plant ID"])
         sites.setdefault(code, unit)
-        shares[code][fuel_of(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
+        shares[code][_fuel_of(unit["Technology"])] += round(float(unit["Nameplate Capacity (MW)"]) * 10)
         began[code] = min(began.get(code, 9999), int(unit["Operating Year"]))
     large = [code for code, parts in shares.items() if parts.total() >= FLOOR_MW * 10]
-    return [
-        plant(sites[code] | {"Plant ID": code}, shares[code], began[code], f"EIA-860M {month}", f"{month}-01", "Entity")
-        for code in sorted(large)
-    ]
+    return [_plant(sites[code] | {"Plant ID": code}, shares[code], began[code], month) for code in sorted(large)]
+
+
+def _plant(site: dict[str, Any], tenths: Counter[str], began: int, month: str) -> Plant:
+    """Return one plant from a row of its site and the tenths of a MW by fuel."""
+    # A fourth fuel is a few megawatts at most; it counts with the first.
+    parts = [(fuel, mw / 10) for fuel, mw in tenths.most_common()]
+    rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
+    return Plant(
+        id=f"eia-{site['Plant ID']}",
+        name=" ".join(str(site["Plant Name"]).split()),
+        zone=BALANCING[site["Balancing Authority Code"]],
+        country="US",
+        fuel=parts[0][0],
+        capacity_mw=tenths.total() / 10,
+        capacity_basis="nameplate",
+        fuel_2=rest[0][0],
+        fuel_2_mw=rest[0][1],
+        fuel_3=rest[1][0],
+        fuel_3_mw=rest[1][1],
+        commissioning_year=began,
+        status="operating",
+        owner=" ".join(str(site["Entity Name"]).split()),
+        source=f"EIA-860M {month}",
+        source_id=str(site["Plant ID"]),
+        eic=None,
+        as_of=f"{month}-01",
+        lon=round(float(site["Longitude"]), 5),
+        lat=round(float(site["Latitude"]), 5),
+    )
+
+
+def _fuel_of(technology: Any) -> str:
+    """Our word for a technology. Raises ValueError for one that is not known: a person decides what it is."""
+    if technology not in FUELS:
+        raise ValueError(f"EIA-860M names a technology that we do not know: {technology!r}")
+    return FUELS[technology]
 
 
 def _units(workbook: Path) -> Iterator[dict[str, Any]]:
     """The rows of the sheet by column name; titles stand above the heading, notes below the rows."""
-    import openpyxl
-
     book = openpyxl.load_workbook(workbook, read_only=True, data_only=True)
     if "Operating" not in book.sheetnames:
         raise ValueError(f"{workbook.name} has no sheet Operating")

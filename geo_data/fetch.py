@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
-from geo_data import compare, eia860, eia860m
+from geo_data import compare, eia860m
 from geo_data.recipe import INPUTS
 
 MOST_BYTES = 200_000_000
@@ -15,10 +15,8 @@ TIMEOUT_S = (10, 120)
 
 def addresses(today: date) -> list[str]:
     """Every file that `zones` and `plants` read, of the newest form that is out today."""
-    # Form 860 of a year comes out in September of the next.
-    yearly = eia860.URL.format(year=today.year - (1 if today.month >= 10 else 2))
     polygons = dict.fromkeys(source.url for source in INPUTS.values())
-    return [*polygons, yearly, *lists(today)]
+    return [*polygons, *lists(today)]
 
 
 def lists(today: date) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import shapely
+
 from geo_data import checks, records
 from geo_data.recipe import LEVELS
 from warehouse.zones import ZONES
@@ -49,8 +51,6 @@ def plants() -> dict[str, list[str]]:
 
 
 def _shapes(detail: str) -> dict[str, Any]:
-    import shapely
-
     shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries(detail).items()}
     shapely.prepare(list(shapes.values()))
     return shapes

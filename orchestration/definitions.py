@@ -21,7 +21,6 @@ from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
 from assets.partitions import first_partition, partitions_of
-from assets.plants_review import plants_review
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
@@ -58,7 +57,7 @@ def build() -> dg.Definitions:
             for source in known.values()
             for feed in source.feeds
         ]
-    assets += [*document_assets(known), *geo_assets(), publishers_asset(known), plants_review()]
+    assets += [*document_assets(known), *geo_assets(), publishers_asset(known)]
     marts = isinstance(settings.home.place, Path)  # views over files: DuckDB itself reads a bucket only by an extension
     assets += [analyst_asset(known)] if marts else []
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))

@@ -16,7 +16,6 @@ from hypothesis import settings
 
 from tests.stand_ins.bad_line import BadLine, bad_line
 from tests.stand_ins.buckets import CREDENTIALS, moto, object_store
-from tests.stand_ins.layers import made_once
 from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
 # A shared machine may stand still for a second in any example. Where CI is set, examples are the same in every run, as
@@ -165,14 +164,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = "failed", f"skipped under CI: {report.longrepr}"
     return report
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _layers_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Warehouses are filled in hundreds of tests, and each publishes the same geo layers: seconds of CPU."""
-    of_run = tmp_path_factory.getbasetemp()
-    with made_once((of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "layers"):
-        yield
 
 
 @pytest.fixture

@@ -36,9 +36,9 @@ ALLOWED: dict[str, set[str]] = {
         *BASICS,
     },
     "assets.ingest": {"assets.ingest", "assets.documents", "assets.fetch", "warehouse"},
-    "assets.documents": {"assets.documents", "assets.fetch", "warehouse", "geo_data"},
-    "assets": {"assets", "warehouse", "geo_data"},
-    "orchestration": {"orchestration", "assets", "warehouse", "api", "geo_data"},
+    "assets.documents": {"assets.documents", "assets.fetch", "warehouse", "geo_data.terms"},
+    "assets": {"assets", "warehouse", "geo_data.terms"},
+    "orchestration": {"orchestration", "assets", "warehouse", "api"},
     "api": {"api", "warehouse"},
     "geo_data": {"geo_data", "warehouse"},
 }

@@ -1,335 +1,77 @@
-"""The geo layers as documents: GeoJSON, CSV, GeoParquet, FlatGeobuf, TopoJSON and tiles, made from `geo_data`'s tables.
-
-Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
-"""
+"""The geo layers as documents: the files that `geo_data` ships, published as they are after a check of their hashes."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from datetime import date
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from assets.documents import geo_tiles
-from geo_data import TABLES, records
+from geo_data.terms import LAYERS, SHIPPED
 from warehouse import artefact, layout
 from warehouse.errors import DamagedFile
 from warehouse.storage import Storage
-from warehouse.zones import ZONES
-
-LICENCE = {
-    "zones": "Public domain, NLOD 2.0 (Norway), MIT. See /docs.",
-    "interconnectors": "Facts: no licence is claimed. See /docs.",
-    "plants": "Public domain (US), CC BY 4.0, OGL v3.0 and DL-DE-BY-2.0 (Europe), MIT (Australia). See /docs.",
-}
-"""The terms of each layer."""
-ATTRIBUTION = {
-    "zones": "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py "
-    "(MIT). US market areas derived from U.S. EIA Form 861 and NREL ReEDS. No endorsement implied.",
-    "interconnectors": "Interconnectors: public facts of the operators, collected by this service.",
-    "plants": "Plants: U.S. Energy Information Administration, Form 860M (December 2025) and Form 860 (2022, 2023); "
-    "powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). Contains public "
-    "sector information licensed under the Open Government Licence v3.0 (DESNZ: DUKES 5.11, REPD). Offshore wind "
-    "farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. European Commission, Joint Research Centre: "
-    "JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. Bundesnetzagentur: Marktstammdatenregister "
-    "(DL-DE-BY-2.0). No endorsement implied.",
-}
-"""Whose work each layer is: has to be shown wherever it is."""
-DATES = ("as_of", "checked", "valid_from", "valid_to")
-"""Columns that are dates (ISO 8601 in JSON and CSV)."""
-LAYERS = ("zones", "interconnectors", "plants")
-_REVISION = "4"
-"""Increased when the code writes other bytes from the same tables."""
-
-Feature = dict[str, Any]
 
 
-def zone_features() -> dict[str, list[Feature]]:
-    """The footprints at `low` and `high` detail, each in the order of `ZONES`; without the zones that lack a record."""
-    facts = {record.id: record for record in records.zones()}
-    geometries = {detail: records.geometries(detail) for detail in ("low", "high")}
-    areas = _areas_km2(geometries["high"])
-    return {
-        detail: [
-            _feature(_zone_properties(facts[zone], areas[zone]), own[zone])
-            for zone in ZONES
-            if zone in facts and zone in own
-        ]
-        for detail, own in geometries.items()
-    }
+@cache
+def hashes(layer: str, folder: Path = SHIPPED) -> dict[str, str]:
+    """Return the SHA-256 of each document of a layer by its name, `geo/zones.low.geojson`."""
+    every: dict[str, str] = orjson.loads((folder / "sha256.json").read_bytes())
+    return {f"geo/{name}": digest for name, digest in every.items() if name.partition(".")[0] == layer}
 
 
-def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
-    zone = ZONES[record.id]
-    return {
-        "id": zone.id,
-        "name": zone.name,
-        "country": record.country,
-        "tz": zone.tz,
-        "currency": zone.currency,
-        "operator": record.operator,
-        "source_code": record.source_code,
-        "area_km2": area_km2,
-        "label_lon": record.label_lon,
-        "label_lat": record.label_lat,
-        "source": record.source,
-        "valid_from": record.valid_from,
-        "valid_to": record.valid_to,
-        "note": record.note,
-    }
-
-
-def _areas_km2(footprints: Mapping[str, Any]) -> dict[str, int]:
-    """Geodesic areas of the finer footprints, so that both levels of detail state one number."""
-    import shapely
-    from pyproj import Geod
-
-    earth = Geod(ellps="WGS84")
-    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in footprints.items()}
-    return {zone: round(abs(earth.geometry_area_perimeter(shape)[0]) / 1e6) for zone, shape in shapes.items()}
-
-
-def line_features() -> list[Feature]:
-    """The interconnectors. `from` and `to` are reserved words of SQL, so `from_zone` and `to_zone` repeat them."""
-    features = []
-    for line in records.interconnectors():
-        rest = asdict(line)
-        path = [
-            [float(x) for x in point.split()]
-            for point in rest.pop("line").removeprefix("LINESTRING (").removesuffix(")").split(",")
-        ]
-        head = {
-            "id": rest.pop("id"),
-            "name": rest.pop("name"),
-            "from": line.from_zone,
-            "to": line.to_zone,
-            "pair": line.pair,
-        }
-        features.append(_feature(head | rest, {"type": "LineString", "coordinates": path}))
-    return features
-
-
-def plant_features() -> list[Feature]:
-    """The plants of 250 MW and above, by zone, the largest first."""
-    features = []
-    for plant in records.plants():
-        properties = asdict(plant)
-        point = [properties.pop("lon"), properties.pop("lat")]
-        head = {name: properties.pop(name) for name in ("id", "name", "zone", "country", "fuel")}
-        properties = head | {"fuel_1_mw": round(plant.shares()[0][1], 3)} | properties
-        features.append(_feature(properties, {"type": "Point", "coordinates": point}))
-    return features
-
-
-def _feature(properties: dict[str, Any], geometry: dict[str, Any]) -> Feature:
-    box = bbox(geometry["coordinates"])
-    return {"type": "Feature", "id": properties["id"], "bbox": box, "properties": properties, "geometry": geometry}
-
-
-def extent(boxes: Iterable[list[float]]) -> list[float]:
-    """The box around boxes of west, south, east, north."""
-    wests, souths, easts, norths = zip(*boxes, strict=True)
-    return [min(wests), min(souths), max(easts), max(norths)]
-
-
-def bbox(coordinates: Any) -> list[float]:
-    """West, south, east, north of GeoJSON coordinates of any depth."""
-    points = list(_points(coordinates))
-    lons, lats = [p[0] for p in points], [p[1] for p in points]
-    return [min(lons), min(lats), max(lons), max(lats)]
-
-
-def _points(coordinates: Any) -> Any:
-    if isinstance(coordinates[0], (int, float)):
-        yield coordinates
-    else:
-        for part in coordinates:
-            yield from _points(part)
-
-
-def geojson(name: str, features: list[Feature]) -> bytes:
-    """An RFC 7946 FeatureCollection; `name` becomes GDAL's layer name."""
-    return orjson.dumps(
-        {
-            "type": "FeatureCollection",
-            "name": name,
-            "license": LICENCE[name],
-            "attribution": ATTRIBUTION[name],
-            "bbox": extent(f["bbox"] for f in features),
-            "features": features,
-        }
-    )
-
-
-def table_csv(features: list[Feature]) -> bytes:
-    """Rows by RFC 4180: the properties, then the geometry (`lon` and `lat` of points, else `wkt`)."""
-    import shapely
-
-    points = features[0]["geometry"]["type"] == "Point"
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    place = ["lon", "lat"] if points else ["wkt"]
-    writer.writerow([*features[0]["properties"], *place])
-    for feature in features:
-        geometry = feature["geometry"]
-        shape = geometry["coordinates"] if points else [shapely.from_geojson(json.dumps(geometry)).wkt]
-        writer.writerow([*feature["properties"].values(), *shape])
-    return text.getvalue().encode()
-
-
-def frame(features: list[Feature]) -> Any:
-    """A GeoDataFrame in WGS 84: dates as dates, whole numbers with gaps as `Int64`. Other empty columns are text."""
-    import geopandas
-    import pandas as pd
-    import pyarrow as pa
-
-    table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
-    for column in table.columns.drop("geometry"):
-        values = [feature["properties"][column] for feature in features]
-        if column in DATES:
-            days = pa.array([value and date.fromisoformat(value) for value in values], pa.date32())
-            table[column] = pd.Series(days, dtype=pd.ArrowDtype(pa.date32()))
-        elif any(type(value) is int for value in values) and all(
-            value is None or type(value) is int for value in values
-        ):
-            table[column] = table[column].astype("Int64")
-        elif all(value is None or isinstance(value, str) for value in values):
-            table[column] = table[column].astype("str").where([value is not None for value in values], None)
-    return table
-
-
-def geoparquet(name: str, rows: Any) -> bytes:
-    """GeoParquet 1.1: geometry as WKB, a covering `bbox` column, licence and attribution in the file's metadata."""
-    import pyarrow.parquet as pq
-
-    body = io.BytesIO()
-    rows.to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
-    table = pq.ParquetFile(body).read()
-    terms = {"license": LICENCE[name], "attribution": ATTRIBUTION[name]}
-    out = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **terms}), out, compression="zstd")
-    return out.getvalue()
-
-
-def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
-    """FlatGeobuf with licence and attribution in its header: with its packed index, or in the order of the layer.
-
-    The index sorts features along a Hilbert curve; the API cuts the file without index, feature by feature.
-    """
-    import pyogrio
-
-    body = io.BytesIO()
-    pyogrio.write_dataframe(
-        rows,
-        body,
-        layer=name,
-        driver="FlatGeobuf",
-        use_arrow=True,
-        layer_options={
-            "SPATIAL_INDEX": "YES" if index else "NO",
-            "TITLE": name,
-            "DESCRIPTION": f"{ATTRIBUTION[name]} {LICENCE[name]}",
-        },
-    )
-    return body.getvalue()
-
-
-_STEPS = {"low": 100_000, "high": 1_000_000}
-"""Steps of the grid from west to east: 0.003 and 0.0003 degrees. On a coarser one rings of high detail cross."""
-
-
-def topojson(features: list[Feature], detail: str) -> bytes:
-    """The zones as TopoJSON: borders shared by two zones are one arc. Object `zones`; quantised by detail."""
-    from topojson.core.topology import Topology
-
-    made = Topology(
-        {"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=_STEPS[detail]
-    )
-    return orjson.dumps({**made.to_dict(), "license": LICENCE["zones"], "attribution": ATTRIBUTION["zones"]})
+def document(name: str, folder: Path = SHIPPED) -> bytes:
+    """Return a shipped document. Raises DamagedFile where its bytes are not those whose hash is shipped with it."""
+    path = folder / name.removeprefix("geo/")
+    body = path.read_bytes() if path.is_file() else b""
+    if hashlib.sha256(body).hexdigest() != hashes(path.name.partition(".")[0], folder)[name]:
+        raise DamagedFile(name, "is not the file that was shipped; install emds again")
+    return body
 
 
 def documents(layer: str) -> dict[str, bytes]:
-    """The documents of a layer by name: `geo/zones.low.geojson`."""
-    if layer == "zones":
-        both = zone_features()
-        shared = {
-            layout.geo(layer, "topojson", detail): topojson(features, detail) for detail, features in both.items()
-        }
-        tiles = {
-            layout.geo(layer, "pmtiles", detail): body
-            for detail, body in geo_tiles.pmtiles(both, LICENCE["zones"], ATTRIBUTION["zones"]).items()
-        }
-        return shared | tiles | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
-    return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
-
-
-def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, bytes]:
-    rows = frame(features)
-    return {
-        layout.geo(layer, "geojson", detail): geojson(layer, features),
-        layout.geo(layer, "csv", detail): table_csv(features),
-        layout.geo(layer, "parquet", detail): geoparquet(layer, rows),
-        layout.geo(layer, "fgb", detail): flatgeobuf(layer, rows, index=True),
-        layout.geo(layer, "rows.fgb", detail): flatgeobuf(layer, rows, index=False),
-    }
+    """Return the documents of a layer by name. Raises DamagedFile."""
+    return {name: document(name) for name in hashes(layer)}
 
 
 def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
-    """Builds and publishes these layers. Returns bytes by document. The version is the time before the reading."""
+    """Publish layers; return bytes by document. Raises DamagedFile before anything of that layer is published."""
     version, sizes = artefact.new_version(), dict[str, int]()
     for layer in layers:
-        made = documents(layer)
-        for name, body in made.items():
+        bodies = documents(layer)
+        for name, body in bodies.items():
             artefact.put(storage, name, body, version)
         # Last: readers cut only documents whose hashes stand here.
-        hashes = {name: hashlib.sha256(body).hexdigest() for name, body in made.items()}
-        artefact.put(storage, layout.geo_hashes(layer), artefact.encode({"documents": hashes}), version)
-        sizes |= {name: len(body) for name, body in made.items()}
+        artefact.put(storage, layout.geo_hashes(layer), artefact.encode({"documents": hashes(layer)}), version)
+        sizes |= {name: len(body) for name, body in bodies.items()}
     return sizes
 
 
 def ensure(storage: Storage) -> None:
-    """Publishes all layers unless they lie there whole, built from these very tables; cheap enough for every start."""
-    current = {"tables_sha256": fingerprint()}
-    if _loaded(storage, layout.GEO_BUILT_FROM) != current or not all(_is_whole(storage, layer) for layer in LAYERS):
-        version = artefact.new_version()
-        publish(storage)
-        artefact.put(storage, layout.GEO_BUILT_FROM, artefact.encode(current), version)
+    """Publish the layers that do not lie there whole, as they are shipped; cheap enough for every start."""
+    publish(storage, [layer for layer in LAYERS if not _is_published(storage, layer)])
 
 
-def _is_whole(storage: Storage, layer: str) -> bool:
-    """Whether a layer's documents hold the bytes that were published together."""
-    hashes = _loaded(storage, layout.geo_hashes(layer))
-    if not isinstance(hashes, dict) or not isinstance(hashes.get("documents"), dict):
-        return False
-    for name, digest in hashes["documents"].items():
-        try:
-            document = artefact.get(storage, name)
-        except DamagedFile:
-            return False
-        if document is None or hashlib.sha256(document.body).hexdigest() != digest:
-            return False
-    return True
-
-
-def _loaded(storage: Storage, name: str) -> Any:
-    """A document; None where there is none, or one that cannot be read: it is published anew."""
+def _is_published(storage: Storage, layer: str) -> bool:
+    """Whether a layer's documents and their hashes are those that are shipped."""
     try:
-        return artefact.load(storage, name)
+        return artefact.load(storage, layout.geo_hashes(layer)) == {"documents": hashes(layer)} and all(
+            _has(storage, name, digest) for name, digest in hashes(layer).items()
+        )
     except (DamagedFile, ValueError):
-        return None
+        return False
 
 
-def fingerprint(tables: Path = TABLES) -> str:
-    """SHA-256 over the tables and the revision of this code."""
-    digest = hashlib.sha256(_REVISION.encode())
-    for path in sorted(tables.iterdir()):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
+def _has(storage: Storage, name: str, digest: str) -> bool:
+    published = artefact.get(storage, name)
+    return published is not None and hashlib.sha256(published.body).hexdigest() == digest
+
+
+@cache
+def zone_shapes() -> dict[str, dict[str, Any]]:
+    """Return the GeoJSON features of the zones at low detail by id; a zone without a map record has none."""
+    collection = orjson.loads(document("geo/zones.low.geojson"))
+    return {feature["id"]: feature for feature in collection["features"]}

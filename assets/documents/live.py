@@ -15,7 +15,7 @@ import orjson
 from assets.documents import geo_layers, live_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.live_history import rounded
-from geo_data import records
+from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse import artefact, layout
 from warehouse.metrics import SCALAR
 from warehouse.storage import Storage
@@ -47,16 +47,16 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
 
 def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
     """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
-    facts = _facts()[zone["id"]]
+    facts = geo_layers.zone_shapes()[zone["id"]]["properties"]
     body: Body = {
         "id": zone["id"],
         "name": zone["name"],
-        "country": facts.country,
+        "country": facts["country"],
         "tz": zone["tz"],
         "currency": zone["currency"],
-        "label_lon": facts.label_lon,
-        "label_lat": facts.label_lat,
-        "note": facts.note,
+        "label_lon": facts["label_lon"],
+        "label_lat": facts["label_lat"],
+        "note": facts["note"],
     }
     for metric in SCALAR:
         figure: Mapping[str, Any] = member["metrics"].get(metric) or _NO_FIGURE
@@ -82,27 +82,22 @@ def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[B
         "type": "FeatureCollection",
         "name": "live",
         **head,
-        "license": geo_layers.LICENCE["zones"],
-        "attribution": geo_layers.ATTRIBUTION["zones"],
-        "bbox": geo_layers.extent(box for box, _ in _shapes().values()),
+        "license": LICENCE["zones"],
+        "attribution": ATTRIBUTION["zones"],
+        "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in enumerate((min, min, max, max))],
     }
     return orjson.dumps({**top, "flows": flows, "features": features})
 
 
 @cache
 def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
-    """Bounding box and encoded geometry of each zone at low detail; one without a record or footprint is not drawn."""
-    geometries = records.geometries("low")
+    """Bounding box and encoded geometry of each zone at low detail; one without a map record is not drawn."""
+    features = geo_layers.zone_shapes()
     return {
-        zone: (geo_layers.bbox(geometries[zone]["coordinates"]), orjson.Fragment(orjson.dumps(geometries[zone])))
+        zone: (features[zone]["bbox"], orjson.Fragment(orjson.dumps(features[zone]["geometry"])))
         for zone in ZONES
-        if zone in geometries and zone in _facts()
+        if zone in features
     }
-
-
-@cache
-def _facts() -> dict[str, records.ZoneRecord]:
-    return {record.id: record for record in records.zones()}
 
 
 def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, ZoneParts]) -> None:

@@ -19,18 +19,17 @@ from api.geo.layers import GeoLayer
 from api.geo.parameters import FORMATS, UNCUT
 from api.settings import Settings
 from assets.documents import geo_layers
+from geo_data.terms import LAYERS as DATA_LAYERS
 from warehouse.storage import Folder
 
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
-CUT_FORMATS = [
-    (layer, name) for layer in geo_layers.LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)
-]
+CUT_FORMATS = [(layer, name) for layer in DATA_LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)]
 
 
 @cache
 def documents() -> dict[str, bytes]:
     """Every document of every layer; made when the first test asks, not when tests are collected."""
-    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+    return {name: body for layer in DATA_LAYERS for name, body in geo_layers.documents(layer).items()}
 
 
 @cache

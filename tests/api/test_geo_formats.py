@@ -16,7 +16,7 @@ import shapely
 from flask.testing import FlaskClient
 
 from api.geo.files import FlatGeobuf
-from assets.documents import geo_layers
+from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
 from tests.api.geo_answers import CUT_FORMATS, documents, ids, served_layers
 from warehouse.zones import ZONES
 
@@ -47,16 +47,13 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
             features = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
             read = geopandas.read_parquet(io.BytesIO(answer.data))
             assert len(read) == len(expected)
-            assert (
-                pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode()
-                == geo_layers.ATTRIBUTION[layer]
-            )
+            assert pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode() == ATTRIBUTION[layer]
             covering = json.loads(pq.read_schema(io.BytesIO(answer.data)).metadata[b"geo"])["columns"]["geometry"]
             assert covering["covering"]["bbox"]["xmin"] == ["bbox", "xmin"]
         case _:
             read = geopandas.read_file(io.BytesIO(answer.data))
             features = list(read["id"])
-            assert geo_layers.LICENCE[layer].encode() in answer.data
+            assert LICENCE[layer].encode() in answer.data
             if not query:  # the whole file has a spatial index, which orders the features
                 assert pyogrio.read_info(io.BytesIO(answer.data))["capabilities"]["fast_spatial_filter"]
                 features, expected = sorted(features), sorted(expected)
@@ -83,7 +80,7 @@ def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
 
 
 def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
-    for layer in geo_layers.LAYERS:
+    for layer in LAYERS:
         answer = client.get(f"/v1/geo/{layer}.geojson", headers={"Accept": "text/csv"})
         assert (answer.status_code, answer.content_type) == (200, "application/geo+json")
     assert client.get("/v1/geo/plants.geojson?format=csv").status_code == 400
@@ -209,7 +206,7 @@ def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> No
     shapes = collection["objects"]["zones"]["geometries"]
     assert [shape["id"] for shape in shapes] == list(ZONES)
     assert shapes[0]["properties"]["tz"] == "America/Los_Angeles"
-    assert collection["attribution"] == geo_layers.ATTRIBUTION["zones"]
+    assert collection["attribution"] == ATTRIBUTION["zones"]
     arcs = [{abs(arc) if arc >= 0 else ~arc for arc in _arcs(shape["arcs"])} for shape in shapes]
     france, belgium = (arcs[list(ZONES).index(zone)] for zone in ("FR", "BE"))
     assert france & belgium, "one border, one arc"

@@ -1,4 +1,4 @@
-"""The layer documents: all formats hold the same features, and are published only when the tables changed."""
+"""The shipped layers: made from the tables as they are, the same features in all formats, published once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from geopandas.testing import assert_geodataframe_equal
+from pmtiles.reader import MemorySource, all_tiles
 
 from assets.documents import geo_layers, live
-from geo_data import records
-from tests.stand_ins.layers import made_anew
+from geo_data import layers, records
+from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
 from warehouse import artefact
 from warehouse.market import Fuel
 from warehouse.storage import Folder
@@ -25,8 +27,7 @@ from warehouse.zones import ZONES
 
 @pytest.fixture(scope="module")
 def documents() -> dict[str, bytes]:
-    """As they are made the first time: `made_once` keeps them for whoever publishes them."""
-    return {name: body for layer in geo_layers.LAYERS for name, body in geo_layers.documents(layer).items()}
+    return {name: body for layer in LAYERS for name, body in geo_layers.documents(layer).items()}
 
 
 GEOJSON = ("geo/zones.low.geojson", "geo/zones.high.geojson", "geo/interconnectors.geojson", "geo/plants.geojson")
@@ -46,8 +47,8 @@ def test_collections_are_rfc_7946_with_flat_properties(documents: dict[str, byte
     assert collection["type"] == "FeatureCollection"
     assert "crs" not in collection
     layer = collection["name"]
-    assert collection["license"] == geo_layers.LICENCE[layer]
-    assert collection["attribution"] == geo_layers.ATTRIBUTION[layer]
+    assert collection["license"] == LICENCE[layer]
+    assert collection["attribution"] == ATTRIBUTION[layer]
     assert collection["attribution"].startswith({"zones": "Boundaries"}.get(layer, layer.title()))
     keys = list(collection["features"][0]["properties"])
     for feature in collection["features"]:
@@ -80,14 +81,14 @@ def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> No
 def test_a_zone_without_a_map_record_costs_only_its_own_footprint(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [record for record in records.zones() if record.id != "AT"]
     monkeypatch.setattr(records, "zones", lambda: kept)
-    live._facts.cache_clear()
+    drawn = [zone for zone in ZONES if zone != "AT"]
+    assert {tuple(f["id"] for f in features) for features in layers.zone_features().values()} == {tuple(drawn)}
+    shapes = {zone: feature for zone, feature in geo_layers.zone_shapes().items() if zone != "AT"}
+    monkeypatch.setattr(geo_layers, "zone_shapes", lambda: shapes)
     live._shapes.cache_clear()
     try:
-        drawn = [zone for zone in ZONES if zone != "AT"]
-        assert {tuple(f["id"] for f in features) for features in geo_layers.zone_features().values()} == {tuple(drawn)}
         assert list(live._shapes()) == drawn
     finally:
-        live._facts.cache_clear()
         live._shapes.cache_clear()
 
 
@@ -125,7 +126,7 @@ def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[st
 def test_a_date_is_a_date_in_every_format(documents: dict[str, bytes], stem: str) -> None:
     properties = [f["properties"] for f in orjson.loads(documents[f"geo/{stem}.geojson"])["features"]]
     parquet = pq.read_table(io.BytesIO(documents[f"geo/{stem}.parquet"]))
-    columns = [name for name in geo_layers.DATES if name in properties[0]]
+    columns = [name for name in layers.DATES if name in properties[0]]
     assert columns
     for name in ("fgb", "rows.fgb"):
         flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.{name}"])).set_index("id")
@@ -163,11 +164,24 @@ def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str
     assert documents["geo/plants.csv"].count(b"\r\n") == len(plants) + 1
 
 
-def test_the_same_tables_give_the_same_bytes(documents: dict[str, bytes]) -> None:
-    assert made_anew("plants") == {name: body for name, body in documents.items() if name.startswith("geo/plants")}
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_shipped_files_are_what_the_tables_give(documents: dict[str, bytes], layer: str) -> None:
+    """Of compressed formats the content is compared: their bytes follow the version of zlib and GDAL."""
+    fresh = layers.documents(layer)
+    assert set(fresh) == set(geo_layers.hashes(layer)), "make layers"
+    for name, body in fresh.items():
+        shipped = documents[name]
+        if name.endswith(".pmtiles"):
+            assert list(all_tiles(MemorySource(body))) == list(all_tiles(MemorySource(shipped))), "make layers"
+        elif name.endswith((".parquet", ".fgb")):
+            reader = geopandas.read_parquet if name.endswith(".parquet") else geopandas.read_file
+            frames = [reader(io.BytesIO(of)) for of in (body, shipped)]
+            assert_geodataframe_equal(*frames)
+        else:
+            assert body == shipped, "make layers"
 
 
-def test_layers_are_published_once_for_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_are_published_once_and_again_where_one_is_damaged(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     geo_layers.ensure(storage)
     first = artefact.identity(storage, "geo/plants.fgb")
@@ -175,15 +189,13 @@ def test_layers_are_published_once_for_the_same_tables(tmp_path: Path, monkeypat
     assert first.version == getattr(artefact.identity(storage, "geo/plants.geojson"), "version", None), (
         "one layer, one version"
     )
+    lines = artefact.identity(storage, "geo/interconnectors.csv")
     geo_layers.ensure(storage)
     assert artefact.identity(storage, "geo/plants.fgb") == first
-    monkeypatch.setattr(geo_layers, "fingerprint", lambda: "other tables")
+    path = tmp_path / "published" / "geo" / "plants.csv"
+    path.write_bytes(path.read_bytes()[:-1])
     geo_layers.ensure(storage)
-    assert artefact.identity(storage, "geo/plants.fgb") != first
-
-
-def test_the_fingerprint_sees_every_byte_of_the_tables(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id\n1\n")
-    before = geo_layers.fingerprint(tmp_path)
-    (tmp_path / "a.csv").write_text("id\n2\n")
-    assert geo_layers.fingerprint(tmp_path) != before
+    published = artefact.get(storage, "geo/plants.csv")
+    assert published is not None
+    assert published.body == geo_layers.document("geo/plants.csv")
+    assert artefact.identity(storage, "geo/interconnectors.csv") == lines, "the other layers stay"

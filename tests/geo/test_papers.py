@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import geo_data
-from assets.documents.geo_layers import ATTRIBUTION
 from geo_data import build, records
 from geo_data.recipe import INPUTS
+from geo_data.terms import ATTRIBUTION
 
 README = (Path(geo_data.__file__).parent / "README.md").read_text()
 

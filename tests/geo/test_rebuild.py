@@ -1,12 +1,10 @@
-"""Rebuild of the plants: Form 860 in its published layout, corrections, comparison of Europe, downloads."""
+"""Rebuild of the plants: Form 860M in its published layout, corrections, comparison of Europe, downloads."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import io
 import threading
-import zipfile
 from collections.abc import Iterator
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,147 +14,9 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, compare, eia860, eia860m, fetch, mending, records, refresh, review
+from geo_data import build, compare, eia860m, fetch, mending, records, refresh, review
 from geo_data.compare import Listed
 from geo_data.records import Mend, Plant
-
-SITES = [
-    # Utility Name, Plant Code, Plant Name, State, Latitude, Longitude, Balancing Authority Code
-    ("Pacific  Gas & Electric Co.", 6099, "Diablo Canyon", "CA", 35.211541, -120.855537, "CISO"),
-    ("Dynegy", 260, "Moss Landing", "CA", 36.80484, -121.78224, "CISO"),
-    ("Somebody", 7, "Small", "CA", 36.0, -121.0, "CISO"),
-    ("Western", 8, "Large in the West", "CO", 39.0, -105.0, "SWPW"),
-    ("Gone", 9, "Retired", "TX", 31.0, -97.0, "ERCO"),
-]
-UNITS = [
-    # Plant Code, Generator ID, Technology, Nameplate Capacity (MW), Operating Year, Status
-    (6099, "1", "Nuclear", 1159.0, 1985, "OP"),
-    (6099, "2", "Nuclear", 1164.0, 1986, "OP"),
-    (260, "A", "Natural Gas Fired Combined Cycle", 699.0, 2002, "OP"),
-    (260, "B", "Natural Gas Fired Combined Cycle", 699.0, 2002, "SB"),
-    (260, "C", "Batteries", 400.0, 2021, "OP"),
-    (260, "D", "Petroleum Liquids", 2.5, 1999, "OA"),
-    (260, "E", "Batteries", 90.0, 2025, "RE"),
-    (7, "1", "Solar Photovoltaic", 249.9, 2015, "OP"),
-    (8, "1", "Conventional Steam Coal", 900.0, 1980, "OP"),
-    (9, "1", "Conventional Steam Coal", 900.0, 1980, "RE"),
-]
-
-
-def workbook(sheet: str, heading: list[str], rows: list[tuple[object, ...]]) -> bytes:
-    """A sheet as EIA publishes it: a title line, the heading, the rows, a note."""
-    book = openpyxl.Workbook()
-    page = book.active
-    page.title = sheet
-    for line in (["2022 Form EIA-860 Data"], heading, *rows, ["NOTE: made up for a test"]):
-        page.append(list(line))
-    body = io.BytesIO()
-    book.save(body)
-    return body.getvalue()
-
-
-SITE_HEADING = [
-    "Utility ID",
-    "Utility Name",
-    "Plant Code",
-    "Plant Name",
-    "State",
-    "Latitude",
-    "Longitude",
-    "Balancing Authority Code",
-]
-UNIT_HEADING = [
-    "Utility ID",
-    "Utility Name",
-    "Plant Code",
-    "Generator ID",
-    "Technology",
-    "Nameplate Capacity (MW)",
-    "Operating Year",
-    "Status",
-]
-
-
-def form(folder: Path, units: list[tuple[object, ...]] = UNITS) -> Path:
-    sites = workbook("Plant", SITE_HEADING, [(1, *site) for site in SITES])
-    generators = workbook("Operable", UNIT_HEADING, [(1, "x", *unit) for unit in units])
-    target = folder / "eia8602022.zip"
-    with zipfile.ZipFile(target, "w") as bundle:
-        bundle.writestr("LayoutY2022.xlsx", b"")
-        bundle.writestr("2___Plant_Y2022.xlsx", sites)
-        bundle.writestr("3_1_Generator_Y2022.xlsx", generators)
-    return target
-
-
-def test_form_860_gives_plants_of_250_mw_in_our_zones(tmp_path: Path) -> None:
-    moss, diablo = eia860.plants(form(tmp_path))
-    assert (diablo.id, diablo.zone, diablo.fuel) == ("eia-6099", "US-CAISO", "nuclear")
-    assert (diablo.capacity_mw, diablo.commissioning_year) == (2323.0, 1985)
-    assert (diablo.owner, diablo.source, diablo.as_of) == ("Pacific Gas & Electric Co.", "EIA-860 2022", "2022-12-31")
-    assert (diablo.lon, diablo.lat) == (-120.85554, 35.21154)
-    assert moss.shares() == [("gas", 1398.0), ("battery", 400.0), ("oil", 2.5)]
-    assert moss.commissioning_year == 1999
-
-
-def test_an_unknown_technology_stops_the_build(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="technology that we do not know: 'Fusion'"):
-        eia860.plants(form(tmp_path, [(6099, "3", "Fusion", 300.0, 2030, "OP")]))
-
-
-def test_another_bundle_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "eia8602022.zip", "w") as bundle:
-        bundle.writestr("readme.txt", "nothing")
-    with pytest.raises(ValueError, match="no plant sheet"):
-        eia860.plants(tmp_path / "eia8602022.zip")
-
-
-def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
-    moss, diablo = eia860.plants(form(tmp_path))
-    mends = [
-        Mend("eia-260", "zone", "US-ERCOT", "a list", "2026-01-01", "why"),
-        Mend("eia-260", "commissioning_year", "2002", "a list", "2026-01-01", "why"),
-        Mend("eia-6099", "drop", None, "a list", "2026-01-01", "why"),
-        Mend("eia-1", "drop", None, "a list", "2026-01-01", "the source lists it no more"),
-    ]
-    assert mending.mended([moss, diablo], mends) == [
-        dataclasses.replace(moss, zone="US-ERCOT", commissioning_year=2002)
-    ]
-    bare = dataclasses.replace(moss, commissioning_year=None)
-    assert mending.mended([bare], mends[:2])[0].commissioning_year == 2002
-
-
-def test_plants_stand_by_zone_and_size() -> None:
-    kept = records.plants()
-    assert mending.ordered(reversed(kept)) == kept
-
-
-def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
-    records.write(tmp_path / "plants.csv", records.plants())
-    assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
-
-
-def test_the_command_shows_changes_and_takes_them_only_when_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    target = tmp_path / "plants.csv"
-    monkeypatch.setattr(build, "PLANTS", target)
-    form(tmp_path)
-    build.review_plants(tmp_path)
-    shown = capsys.readouterr().out.splitlines()
-    assert not target.exists()
-    assert "changed US-CAISO eia-260 Moss Landing: " in "\n".join(shown)
-    gone = sum(p.id.startswith("eia-") for p in records.plants()) - 2
-    assert sum(line.startswith("gone ") for line in shown) == gone
-    assert shown[-1] == f"0 new, {gone} gone, 1 changed: {tmp_path / 'plants_review.csv'}"
-    kept = list(csv.DictReader((tmp_path / "plants_review.csv").read_text().splitlines()))
-    assert [row["kind"] for row in kept].count("gone") == gone
-    assert {row["source"] for row in kept} == {"EIA-860 2022"}
-    build.review_plants(tmp_path, take=True)
-    written = records.read(Plant, target)
-    assert [p.id for p in written if p.id.startswith("eia-")] == ["eia-6099", "eia-260"]
-    others = [p for p in records.plants() if not p.id.startswith("eia-")]
-    assert [p for p in written if not p.id.startswith("eia-")] == others
-
 
 MONTHLY_HEADING = [
     "Entity ID", "Entity Name", "Plant ID", "Plant Name", "Plant State", "County", "Balancing Authority Code", "Sector",
@@ -167,8 +27,6 @@ MONTHLY_HEADING = [
 
 def monthly(folder: Path, units: list[tuple[object, ...]], name: str = "december_generator2025.xlsx") -> Path:
     """A workbook laid out as EIA-860M: two titles, a heading, units, a note."""
-    import openpyxl
-
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "Operating"
@@ -193,6 +51,76 @@ MONTHLY = [
 ]
 
 
+def test_an_unknown_technology_stops_the_build(tmp_path: Path) -> None:
+    fusion = (6099, "Diablo", "CISO", 300.0, "Fusion", 2030, "(OP) Operating", 35.2, -120.8)
+    with pytest.raises(ValueError, match="technology that we do not know: 'Fusion'"):
+        eia860m.plants(monthly(tmp_path, [fusion]))
+
+
+def test_a_plant_has_the_shares_of_its_standing_units(tmp_path: Path) -> None:
+    place = (36.80484, -121.78224)
+    units = [
+        (260, "Moss Landing", "CISO", 699.0, "Natural Gas Fired Combined Cycle", 2002, "(OP) Operating", *place),
+        (260, "Moss Landing", "CISO", 699.0, "Natural Gas Fired Combined Cycle", 2002, "(SB) Standby", *place),
+        (260, "Moss Landing", "CISO", 400.0, "Batteries", 2021, "(OP) Operating", *place),
+        (260, "Moss Landing", "CISO", 2.5, "Petroleum Liquids", 1999, "(OA) Out of service", *place),
+        (260, "Moss Landing", "CISO", 90.0, "Batteries", 2025, "(RE) Retired", *place),
+        (7, "Small", "CISO", 249.9, "Solar Photovoltaic", 2015, "(OP) Operating", 36.0, -121.0),
+        (8, "Large in the West", "SWPW", 900.0, "Conventional Steam Coal", 1980, "(OP) Operating", 39.0, -105.0),
+    ]
+    [moss] = eia860m.plants(monthly(tmp_path, units))
+    assert moss.shares() == [("gas", 1398.0), ("battery", 400.0), ("oil", 2.5)]
+    assert moss.commissioning_year == 1999
+
+
+def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
+    diablo, sun = eia860m.plants(monthly(tmp_path, MONTHLY))
+    mends = [
+        Mend("eia-70001", "zone", "US-CAISO", "a list", "2026-01-01", "why"),
+        Mend("eia-70001", "commissioning_year", "2002", "a list", "2026-01-01", "why"),
+        Mend("eia-6099", "drop", None, "a list", "2026-01-01", "why"),
+        Mend("eia-1", "drop", None, "a list", "2026-01-01", "the source lists it no more"),
+    ]
+    assert mending.mended([diablo, sun], mends) == [dataclasses.replace(sun, zone="US-CAISO", commissioning_year=2002)]
+    bare = dataclasses.replace(sun, commissioning_year=None)
+    assert mending.mended([bare], mends[:2])[0].commissioning_year == 2002
+
+
+def test_plants_stand_by_zone_and_size() -> None:
+    kept = records.plants()
+    assert mending.ordered(reversed(kept)) == kept
+
+
+def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
+    records.write(tmp_path / "plants.csv", records.plants())
+    assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
+
+
+def test_the_command_shows_changes_and_takes_them_only_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "plants.csv"
+    monkeypatch.setattr(build, "PLANTS", target)
+    monthly(
+        tmp_path, [*MONTHLY, (6099, "Diablo Canyon", "CISO", 500.0, "Batteries", 2024, "(OP) Operating", 35.2, -120.8)]
+    )
+    build.review_plants(tmp_path)
+    shown = capsys.readouterr().out.splitlines()
+    assert not target.exists()
+    assert "changed US-CAISO eia-6099 Diablo Canyon: " in "\n".join(shown)
+    gone = sum(p.id.startswith("eia-") for p in records.plants()) - 1
+    assert sum(line.startswith("gone ") for line in shown) == gone
+    assert shown[-1] == f"1 new, {gone} gone, 1 changed: {tmp_path / 'plants_review.csv'}"
+    kept = list(csv.DictReader((tmp_path / "plants_review.csv").read_text().splitlines()))
+    assert [row["kind"] for row in kept].count("gone") == gone
+    assert {row["source"] for row in kept} == {"EIA-860M 2025-12"}
+    build.review_plants(tmp_path, take=True)
+    written = records.read(Plant, target)
+    assert [p.id for p in written if p.id.startswith("eia-")] == ["eia-6099", "eia-70001"]
+    others = [p for p in records.plants() if not p.id.startswith("eia-")]
+    assert [p for p in written if not p.id.startswith("eia-")] == others
+
+
 def test_form_860m_gives_plants_of_250_mw_in_our_zones(tmp_path: Path) -> None:
     diablo, sun = eia860m.plants(monthly(tmp_path, MONTHLY))
     assert (diablo.id, diablo.name, diablo.capacity_mw) == ("eia-6099", "Diablo Canyon", 2323.0)
@@ -211,8 +139,6 @@ def test_the_newest_workbook_of_a_folder_counts(tmp_path: Path) -> None:
 
 
 def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
-    import openpyxl
-
     path = tmp_path / "may_generator2026.xlsx"
     book = openpyxl.Workbook()
     book.save(path)
@@ -344,7 +270,6 @@ def test_files_are_fetched_whole_once_or_not_at_all(
 
 def test_addresses_are_the_publishers_own() -> None:
     named = fetch.addresses(date(2026, 11, 22))
-    assert "https://www.eia.gov/electricity/data/eia860/xls/eia8602025.zip" in named
     assert fetch.lists(date(2026, 11, 22)) == named[-2:]
     assert named[-2].endswith("/august_generator2026.xlsx")
     assert named[-1].endswith("/powerplants.csv")

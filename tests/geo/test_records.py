@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import shapely
 
-from assets.documents import geo_layers
-from geo_data import build, checks, findings, records
+from geo_data import build, checks, findings, layers, records
 from geo_data.records import Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.zones import ZONES
 
@@ -255,7 +254,7 @@ def test_the_table_before_november_2026_fails_where_it_was_wrong() -> None:
 
 
 def test_every_part_of_a_plant_has_its_megawatts() -> None:
-    feature = next(f for f in geo_layers.plant_features() if f["id"] == "eia-260")
+    feature = next(f for f in layers.plant_features() if f["id"] == "eia-260")
     own = feature["properties"]
     assert (own["fuel"], own["fuel_1_mw"], own["fuel_2"], own["fuel_2_mw"]) == ("gas", 1398.0, "battery", 750.0)
 

@@ -13,7 +13,9 @@ import shapely
 from pmtiles.reader import MemorySource, Reader, all_tiles
 from pmtiles.tile import Compression, TileType
 
-from assets.documents import geo_layers, geo_tiles
+from assets.documents import geo_layers
+from geo_data import layers, tiles
+from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.zones import ZONES
 
 POINTS = {
@@ -29,26 +31,21 @@ POINTS = {
 
 @cache
 def both() -> dict[str, list[dict[str, Any]]]:
-    return geo_layers.zone_features()
+    return layers.zone_features()
 
 
 def features(detail: str) -> list[dict[str, Any]]:
     return both()[detail]
 
 
-@cache
-def bodies() -> dict[str, bytes]:
-    return geo_tiles.pmtiles(both(), geo_layers.LICENCE["zones"], geo_layers.ATTRIBUTION["zones"])
-
-
 def body(detail: str) -> bytes:
-    return bodies()[detail]
+    return geo_layers.document(f"geo/zones.{detail}.pmtiles")
 
 
 def decoded(tile: bytes) -> dict[str, Any]:
     """The zones of a tile: properties and shape in units from its south-west corner, by id."""
     [(layer, content)] = mapbox_vector_tile.decode(gzip.decompress(tile)).items()
-    assert (layer, content["extent"]) == (geo_tiles.LAYER, geo_tiles.UNITS)
+    assert (layer, content["extent"]) == (tiles.LAYER, tiles.UNITS)
     return {
         one["properties"]["id"]: (one["properties"], shapely.geometry.shape(one["geometry"]))
         for one in content["features"]
@@ -60,7 +57,7 @@ def place(lat: float, lon: float, zoom: int) -> tuple[int, int, shapely.Point]:
     across = (lon + 180) / 360 * 2**zoom
     down = (1 - math.log(math.tan(math.radians(lat)) + 1 / math.cos(math.radians(lat))) / math.pi) / 2 * 2**zoom
     x, y = int(across), int(down)
-    return x, y, shapely.Point((across - x) * geo_tiles.UNITS, (1 - (down - y)) * geo_tiles.UNITS)
+    return x, y, shapely.Point((across - x) * tiles.UNITS, (1 - (down - y)) * tiles.UNITS)
 
 
 @pytest.mark.parametrize(("detail", "last"), [("low", 3), ("high", 6)])
@@ -70,10 +67,10 @@ def test_the_file_states_its_tiles_terms_and_extent(detail: str, last: int) -> N
     assert (header["version"], header["tile_type"], header["tile_compression"]) == (3, TileType.MVT, Compression.GZIP)
     assert (header["min_zoom"], header["max_zoom"], header["clustered"]) == (0, last, True)
     box = [header[name] / 1e7 for name in ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")]
-    assert box == pytest.approx(geo_layers.extent(feature["bbox"] for feature in features(detail)))
+    assert box == pytest.approx(layers.extent(feature["bbox"] for feature in features(detail)))
     assert (metadata["license"], metadata["attribution"]) == (
-        geo_layers.LICENCE["zones"],
-        geo_layers.ATTRIBUTION["zones"],
+        LICENCE["zones"],
+        ATTRIBUTION["zones"],
     )
     [layer] = metadata["vector_layers"]
     assert (layer["id"], layer["maxzoom"]) == ("zones", last)
@@ -104,7 +101,7 @@ def test_a_tile_has_the_properties_of_its_zones() -> None:
 def test_areas_add_up_and_neighbours_meet() -> None:
     """The parts within the tiles of the last zoom make up each zone; none lies on another by more than rounding."""
     zoom, areas, shared = 6, dict.fromkeys(ZONES, 0.0), 0.0
-    square = shapely.box(0, 0, geo_tiles.UNITS, geo_tiles.UNITS)
+    square = shapely.box(0, 0, tiles.UNITS, tiles.UNITS)
     for (level, _x, _y), tile in all_tiles(MemorySource(body("high"))):
         if level != zoom:
             continue
@@ -117,7 +114,7 @@ def test_areas_add_up_and_neighbours_meet() -> None:
     for feature in features("high"):
         # Degrees are as wide as the units of the zoom; latitudes are stretched by Mercator.
         expected = shapely.transform(shapely.geometry.shape(feature["geometry"]), _mercator).area
-        assert areas[feature["id"]] / (geo_tiles.UNITS * 2**zoom) ** 2 == pytest.approx(expected, rel=0.002)
+        assert areas[feature["id"]] / (tiles.UNITS * 2**zoom) ** 2 == pytest.approx(expected, rel=0.002)
     assert shared < 0.0005 * sum(areas.values())
 
 
@@ -127,7 +124,3 @@ def _mercator(lonlat: Any) -> Any:
     for row in points:
         row[:] = row[0] / 360, math.log(math.tan(math.pi / 4 + math.radians(row[1]) / 2)) / math.tau
     return points
-
-
-def test_the_same_outlines_give_the_same_bytes() -> None:
-    assert geo_tiles.pmtiles(both(), geo_layers.LICENCE["zones"], geo_layers.ATTRIBUTION["zones"]) == bodies()

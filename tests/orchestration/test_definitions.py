@@ -65,7 +65,6 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         "geo/zones",
         "geo/interconnectors",
         "geo/plants",
-        "geo/plants_review",
     }
 
 

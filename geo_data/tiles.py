@@ -13,6 +13,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import mapbox_vector_tile
+import numpy as np
+import shapely
+from pmtiles.tile import Compression, TileType, zxy_to_tileid
+from pmtiles.writer import Writer
+
 LAYER = "zones"
 UNITS = 4096
 MARGIN = 64
@@ -44,9 +50,6 @@ def pmtiles(outlines: Mapping[str, list[dict[str, Any]]], licence: str, attribut
 
 def _file(tiles: Sequence[tuple[int, bytes]], extent: Mapping[str, int], metadata: Mapping[str, Any]) -> bytes:
     """One file of numbered tiles."""
-    from pmtiles.tile import Compression, TileType
-    from pmtiles.writer import Writer
-
     out = io.BytesIO()
     writer = Writer(out)  # type: ignore[no-untyped-call]
     for number, tile in sorted(tiles):
@@ -58,8 +61,6 @@ def _file(tiles: Sequence[tuple[int, bytes]], extent: Mapping[str, int], metadat
 
 def _tiles(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]]) -> list[tuple[int, bytes]]:
     """Number and packed body (MVT 2) of every tile of a zoom that holds a part of a zone."""
-    from pmtiles.tile import zxy_to_tileid
-
     return [
         (zxy_to_tileid(zoom, x, y), gzip.compress(tile, mtime=0)) for x, y, tile in _drawn(zoom, outlines, features)
     ]
@@ -67,9 +68,6 @@ def _tiles(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]
 
 def _drawn(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, bytes]]:
     """Column, row and unpacked body of each such tile."""
-    import mapbox_vector_tile
-    import shapely
-
     shapes = [_projected(outline, zoom) for outline in outlines]
     tree = shapely.STRtree(shapes)
     west, south, east, north = (int(bound // UNITS) for bound in shapely.total_bounds(shapes))
@@ -91,16 +89,11 @@ def _drawn(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]
 
 def _shapes(features: Sequence[dict[str, Any]]) -> list[Any]:
     """The outlines of GeoJSON features."""
-    import shapely
-
     return [shapely.from_geojson(json.dumps(feature["geometry"])) for feature in features]
 
 
 def _projected(outline: Any, zoom: int) -> Any:
     """A shape in units of a zoom's tiles, from the west and from the south of the world."""
-    import numpy as np
-    import shapely
-
     units = UNITS * 2**zoom
 
     def mercator(lonlat: Any) -> Any:
@@ -121,8 +114,6 @@ def _cut(shape: Any, x: int, up: int) -> Any:
 
     Its outer rings run clockwise with up as up, as tiles have them.
     """
-    import shapely
-
     inside = shapely.transform(shapely.clip_by_rect(shape, *_frame(x, up)), lambda xy: xy - (x * UNITS, up * UNITS))
     whole = shapely.set_precision(shapely.make_valid(inside), 1)
     areas = [part for part in shapely.get_parts(whole) if part.geom_type == "Polygon"]

@@ -1,0 +1,28 @@
+"""What the pipeline knows of the layers: their names, where their files lie, and on what terms they are passed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LAYERS = ("zones", "interconnectors", "plants")
+SHIPPED = Path(__file__).parent / "shipped"
+"""The files of the layers, made from the tables by `geo_data.layers`, and `sha256.json`."""
+
+LICENCE = {
+    "zones": "Public domain, NLOD 2.0 (Norway), MIT. See /docs.",
+    "interconnectors": "Facts: no licence is claimed. See /docs.",
+    "plants": "Public domain (US), CC BY 4.0, OGL v3.0 and DL-DE-BY-2.0 (Europe), MIT (Australia). See /docs.",
+}
+
+ATTRIBUTION = {
+    "zones": "Boundaries: Natural Earth (public domain); U.S. Census Bureau; Norwegian NVE (NLOD 2.0) via entsoe-py "
+    "(MIT). US market areas derived from U.S. EIA Form 861 and NREL ReEDS. No endorsement implied.",
+    "interconnectors": "Interconnectors: public facts of the operators, collected by this service.",
+    "plants": "Plants: U.S. Energy Information Administration, Form 860M (December 2025) and Form 860 (2022, 2023); "
+    "powerplantmatching (PyPSA contributors), CC BY 4.0, changed; AEMO via OpenElectricity (MIT). Contains public "
+    "sector information licensed under the Open Government Licence v3.0 (DESNZ: DUKES 5.11, REPD). Offshore wind "
+    "farms: EMODnet Human Activities (CETMAR), CC BY 4.0, changed. European Commission, Joint Research Centre: "
+    "JRC-PPDB-OPEN and JRC Hydro-power database, CC BY 4.0, changed. Bundesnetzagentur: Marktstammdatenregister "
+    "(DL-DE-BY-2.0). No endorsement implied.",
+}
+"""Show it wherever you show the layer."""
