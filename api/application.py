@@ -1,23 +1,84 @@
-"""The application of one worker: settings, service, routes and middleware put together. Nothing is computed here."""
+"""The application of one worker: which view answers which path, each registered once under its operationId.
+
+Paths without a part that only Flask can match (`/v1/price/GB`) are also found in a dictionary: Flask's matching and its
+contexts were a third of a short answer's work.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flask import Flask
+from flask.globals import request_ctx
+from werkzeug.exceptions import NotFound
+from werkzeug.routing import Rule
 
-from api import routes
+from api.access import key_views, webhook_views
 from api.access.gate import Gate
-from api.http import middleware
+from api.documents import bulk, catalogue, changes, published, publishers, status
+from api.endpoints import ENDPOINTS, Endpoint
+from api.geo import ogc
+from api.geo import views as geo
+from api.http import middleware, problem_responses
+from api.http.messages import Request, Response, View
+from api.http.problems import KINDS, Problem
+from api.mcp import endpoint as mcp
+from api.pages import discovery, health
+from api.pages.map_page import MapPage
+from api.series import views as series
+from api.series import windows
 from api.service import Service
 from api.settings import Settings
 from warehouse import home, layout
 from warehouse.errors import StorageError
 from warehouse.storage import Storage
+from warehouse.zones import ZONES
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+VIEWS: Mapping[str, View] = {
+    **published.VIEWS,
+    **catalogue.VIEWS,
+    **status.VIEWS,
+    **publishers.VIEWS,
+    **changes.VIEWS,
+    **bulk.VIEWS,
+    **series.VIEWS,
+    **windows.VIEWS,
+    **geo.VIEWS,
+    **ogc.VIEWS,
+    **key_views.VIEWS,
+    **webhook_views.VIEWS,
+    **discovery.VIEWS,
+    **health.VIEWS,
+}
+"""By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
+NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
+"""By operationId, the check that raises a 404, which goes before a 400 for parameters."""
+_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
+_CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, bulk.METRICS))})"}
+"""Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
+
+
+class Route(NamedTuple):
+    """One method of one path with `{}` for what varies, and its view."""
+
+    id: str
+    """What the access log and `/metrics` call it."""
+    path: str
+    method: str | None
+    """None for all of them."""
+    view: View
 
 
 def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
-    """The application of one worker; `gate` is one over the settings' database where none is given.
+    """Return the application of one worker; without `gate` over one of the settings' database.
 
     A newly published document is seen within `ttl_s` seconds.
     """
@@ -28,16 +89,152 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
-    app.wsgi_app = middleware.around(  # type: ignore[assignment, method-assign]
-        routes.serve(app, service), settings.base_url
-    )
+    failed, listed = partial(problem_responses.failed, settings.base_url), routes(service)
+    for route in listed:
+        if route.method is None:  # a rule without methods takes them all
+            app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
+            app.view_functions[route.id] = partial(_of_flask, route)
+        else:
+            app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=[route.method])
+    app.register_error_handler(Exception, lambda error: failed(error, _request_of_flask()))
+    app.register_error_handler(NotFound, lambda _: _not_routed(settings.base_url, _request_of_flask()))
+    wsgi_app = middleware.around(exact_first(app.wsgi_app, listed), settings.base_url)
+    app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
 
 
 def _mode(storage: Storage) -> str:
-    """The warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
+    """Return the warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
     try:
         return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
     except StorageError as fault:
         logging.getLogger("emds.api").error("warehouse: %s", fault)
         return ""
+
+
+def routes(service: Service) -> list[Route]:
+    """List every route of a service."""
+    failed = partial(problem_responses.failed, service.settings.base_url)
+    pages = MapPage.of(service)
+    return [
+        *(
+            Route(e.id, e.path, e.method, answering_failures(partial(_answer, service, e, VIEWS[e.id]), failed))
+            for e in ENDPOINTS.values()
+        ),
+        Route("map", "/", "GET", answering_failures(pages.page, failed)),
+        Route("map-file", "/map/{version}/{name}", "GET", answering_failures(pages.file, failed)),
+        Route("mcp.answer", mcp.PATH, None, answering_failures(mcp.view(service), mcp.unforeseen)),
+    ]
+
+
+def _answer(
+    service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
+) -> Response:
+    try:
+        query = endpoint.read(request)
+    except Problem:
+        if endpoint.id in NOT_FOUND_FIRST:
+            NOT_FOUND_FIRST[endpoint.id](service, **named)
+        raise
+    return view(service, request, query, **named)
+
+
+def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplication:
+    """Return a WSGI application that answers the routes whose paths can be spelled out, and asks `app` for the rest."""
+    exact: dict[tuple[str, str], tuple[Route, dict[str, str]]] = {}
+    for route in listed:
+        method = "POST" if route.path == mcp.PATH else "GET"
+        before, is_of_zones, behind = route.path.partition("{zone}")
+        if "{" not in before + behind and route.method in ("GET", None):
+            for zone in ZONES if is_of_zones else ("",):
+                exact[method, f"{before}{zone}{behind}"] = route, {"zone": zone} if zone else {}
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        route, named = exact.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), (None, {}))
+        response = _call(route, environ, named) if route else app
+        return response(environ, start_response)
+
+    return served
+
+
+def answering_failures(view: View, failed: Callable[[Exception, Request], Response]) -> View:
+    """Return a view that raises nothing: `failed` answers in its place."""
+
+    def answer(request: Request, **named: str) -> Response:
+        try:
+            return view(request, **named)
+        except Exception as failure:
+            return failed(failure, request)
+
+    return answer
+
+
+def _request_of_flask() -> Request:
+    """Return the request that Flask is answering in this thread."""
+    return Request(request_ctx.request.environ)
+
+
+def _of_flask(route: Route, **named: str) -> Any:
+    return _call(route, request_ctx.request.environ, named)
+
+
+def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
+    """Answer by a route, which the access log and `/metrics` find in the environ."""
+    environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
+    return route.view(Request(environ), **named)
+
+
+def _rule(path: str) -> str:
+    """Return a path as Flask writes it."""
+    converters = {**_CONVERTERS, "name": "path"}
+    return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
+
+
+def _not_routed(base_url: str, request: Request) -> Response:
+    """Answer where no path fits: the way to the zone's exact id, or why there is nothing."""
+    exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
+    if exact is None:
+        return problem_responses.response(base_url, not_found(request.path), request)
+    location = f"{exact}?{request.query}" if request.query else exact  # relative: whatever host the caller came by
+    return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
+
+
+def exact_path(path: str) -> str | None:
+    """Return a path with its zone's exact id for one in another case or with `_` for `-`; None for any other."""
+    match, endpoint = _zone_path(path)
+    if match is None or endpoint is None:
+        return None
+    zone = _normal(match[2])
+    return f"{match[1]}{zone}{match[3] or ''}" if zone in ZONES and zone != match[2] else None
+
+
+def not_found(path: str) -> Problem:
+    """Return why a path leads nowhere: its zone, with the nearest id, or all of it."""
+    match, endpoint = _zone_path(path)
+    if match is None or endpoint is None:
+        return Problem("not-found", KINDS["not-found"].meaning)
+    zone = match[2][:40]
+    nearest = get_close_matches(_normal(zone), endpoint.zones, 1, 0.5)
+    suggestion = f" Did you mean {nearest[0]}?" if nearest else ""
+    return Problem("unknown-zone", f"There is no zone {zone!r}.{suggestion}", members={"zones": list(endpoint.zones)})
+
+
+def _zone_path(path: str) -> tuple[re.Match[str] | None, Endpoint | None]:
+    """Return the parts of a path that holds a zone, and its endpoint; None where there is no such path."""
+    match = _ZONE_PATH.fullmatch(path)
+    endpoint = _PREFIXES.get(match[1]) if match else None
+    fits = match is not None and endpoint is not None and bool(match[3]) == endpoint.path.endswith(".parquet")
+    return (match, endpoint) if fits else (None, None)
+
+
+def _normal(zone: str) -> str:
+    return zone.upper().replace("_", "-")
+
+
+def _prefixes() -> dict[str, Endpoint]:
+    """Return the part before the zone of every path that has one, with its endpoint."""
+    starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
+    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in bulk.METRICS}
+
+
+_PREFIXES = _prefixes()

@@ -130,7 +130,7 @@ class Settings:
             allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
             contact=reader.text("EMDS_CONTACT"),
             metrics_token=reader.text("EMDS_METRICS_TOKEN"),
-            public_url=reader.checked("EMDS_PUBLIC_URL", _public_url),
+            public_url=reader.checked("EMDS_PUBLIC_URL", lambda text: _base_url(text) if text else ""),
         )
         reader.checked("EMDS_NOW", _instant)
         if reader.faults:
@@ -152,9 +152,6 @@ class _Reader:
     def text(self, name: str, default: str = "") -> str:
         return settings.text(self.environ, name) or default
 
-    def words(self, name: str) -> list[str]:
-        return settings.words(self.environ, name)
-
     def checked(self, name: str, check: Callable[[str], str], default: str = "") -> str:
         try:
             return check(self.text(name, default))
@@ -164,7 +161,7 @@ class _Reader:
 
     def checked_words(self, name: str, check: Callable[[str], str]) -> list[str]:
         try:
-            return [check(word) for word in self.words(name)]
+            return [check(word) for word in settings.words(self.environ, name)]
         except ValueError as fault:
             self.faults.append(f"{name} {fault}")
             return []
@@ -197,10 +194,6 @@ def _base_url(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("is not an absolute http(s) address without query")
     return text.rstrip("/")
-
-
-def _public_url(text: str) -> str:
-    return _base_url(text) if text else ""
 
 
 def _guarded_url(text: str) -> str:
@@ -241,22 +234,16 @@ def _database_url(text: str) -> str:
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return text
     if scheme in ("postgres", "postgresql", "postgresql+psycopg") and rest:
-        return _readable(f"postgresql+psycopg://{rest}")
+        from sqlalchemy import make_url  # here: who has no such address needs none of it
+        from sqlalchemy.exc import ArgumentError
+
+        try:
+            make_url(f"postgresql+psycopg://{rest}")
+        except (ArgumentError, ValueError):
+            reason = "its port is a number, and its password's signs other than letters and digits are percent-encoded"
+            raise ValueError(f"cannot be read: {reason}") from None
+        return f"postgresql+psycopg://{rest}"
     raise ValueError("is neither sqlite:///PATH nor postgresql://...")
-
-
-def _readable(url: str) -> str:
-    from sqlalchemy import make_url  # here: who has no such address needs none of it
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        make_url(url)
-    except (ArgumentError, ValueError):
-        raise ValueError(
-            "cannot be read: its port is a number, and its password's signs other than letters and digits are "
-            "percent-encoded"
-        ) from None
-    return url
 
 
 def _pay_to(text: str) -> str:
@@ -314,7 +301,7 @@ def _mail_server(reader: _Reader) -> MailServer | None:
 
 def _networks(reader: _Reader) -> tuple[Network, ...]:
     try:
-        return tuple(ip_network(word, strict=False) for word in reader.words("EMDS_TRUSTED_PROXIES"))
+        return tuple(ip_network(word, strict=False) for word in settings.words(reader.environ, "EMDS_TRUSTED_PROXIES"))
     except ValueError:
         reader.faults.append("EMDS_TRUSTED_PROXIES is not a list of addresses or networks such as 10.0.0.0/8")
         return ()

@@ -116,7 +116,7 @@ class Response:
 
 
 View = Callable[..., Response]
-"""What answers a path. In `api.routes` it takes the request, and by name what the path holds (`zone`).
+"""What answers a path. In `api.application` it takes the request, and by name what the path holds (`zone`).
 
 In the table `VIEWS` of a room it takes the service, the request, its checked parameters, and what the path holds.
 """

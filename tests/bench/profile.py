@@ -34,7 +34,7 @@ LAYERS = (
     ("werkzeug", "Flask and werkzeug"),
     ("api/access", "gate and accounts"),
     ("api/http", "request, headers and log"),
-    ("api/routes", "request, headers and log"),
+    ("api/application", "request, headers and log"),
     ("api/endpoints", "request, headers and log"),
     ("api/documents", "plan: which files, which terms"),
     ("api/series", "rows to bytes"),
