@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import resource
 import shutil
 import tempfile
 from pathlib import Path
@@ -23,9 +24,10 @@ unreadable_requests.answer_as_problems(Settings.from_environ(os.environ).base_ur
 # needed. A second worker uses the second core and serves while the first is replaced.
 worker_class = "gthread"
 workers = int(os.environ.get("WEB_CONCURRENCY", min(4, cores.usable())))
-threads = 64
-# Fewer than the 1024 files that most systems let a process open. Further clients wait in the backlog.
-worker_connections = 512
+# A connection takes a descriptor, and another until its first byte comes; documents and databases take the rest. Where
+# few files may be open, further clients wait in the backlog: a worker that has no descriptor left would end.
+worker_connections = max(4, min(512, (resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 56) // 2))
+threads = min(64, worker_connections // 2)
 backlog = 2048
 # Longer than a browser or a proxy waits between two requests of one page; a stopping worker cuts it to 2 s.
 keepalive = 15
@@ -49,8 +51,15 @@ control_socket_disable = True
 
 
 def when_ready(server: Any) -> None:
-    """Keep secrets out of gunicorn's log."""
+    """Keep secrets out of gunicorn's log; say where the limit of open files leaves few connections."""
     logging.getLogger("gunicorn.error").addFilter(unreadable_requests.hide_secrets)
+    if worker_connections < 256:
+        server.log.warning("few open files are allowed (ulimit -n): %s connections a worker", worker_connections)
+
+
+def on_reload(server: Any) -> None:
+    """Say what HUP does: it replaces all workers at once."""
+    server.log.info("reloading: requests wait until the new workers have started")
 
 
 def post_fork(server: Any, worker: Any) -> None:

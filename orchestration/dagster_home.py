@@ -27,11 +27,13 @@ def dagster_home(home: Path) -> Path:
     if settings.run_image and not address:
         raise StorageError(f"EMDS_RUN_IMAGE needs {POSTGRES}: containers have no SQLite file in common")
     wanted, file = _configuration(bool(address), bool(settings.run_image)), folder / "dagster.yaml"
-    kept = file.read_text() if file.exists() else None
-    if kept is None or _ours(kept):
-        if kept != wanted:
-            file.write_text(wanted)
-    elif address and POSTGRES not in kept:
+    present = file.read_text() if file.exists() else ""
+    if not present or _is_ours(present):
+        if present != wanted:
+            scratch = folder / f"dagster.yaml.{os.getpid()}"
+            scratch.write_text(wanted)
+            scratch.replace(file)
+    elif address and POSTGRES not in present:
         raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/operating.md)")
     if address:
         os.environ[POSTGRES] = address
@@ -56,9 +58,9 @@ def _configuration(postgres: bool, containers: bool) -> str:
 _STORAGE = f"storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n"
 
 
-def _ours(kept: str) -> bool:
-    """Whether a release wrote a file, and nobody changed it since."""
-    mark, _, body = kept.partition("\n")
+def _is_ours(text: str) -> bool:
+    """Return whether a release wrote a file, and nobody changed it since."""
+    mark, _, body = text.partition("\n")
     return mark == _MARK + _digest(body)
 
 

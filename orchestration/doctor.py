@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
+from orchestration import machine
 from orchestration.resources import open_unclaimed
 from warehouse import clock, health, home
 from warehouse.bucket import Bucket
@@ -18,11 +19,12 @@ from warehouse.settings import SETTINGS
 
 
 def doctor() -> int:
-    """Prints the report; 1 when a source that should work is late or down, or tells of what no table has."""
+    """Print the report; return 1 when a source that should work is late or down, or something else surely is wrong."""
     pipeline = open_unclaimed()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
-    home.of(os.environ).make_local()
+    own_home = home.of(os.environ)
+    own_home.make_local()
     free = shutil.disk_usage(pipeline.storage.local).free / 1e9
     place, disk = pipeline.storage, pipeline.storage.local
     print(f"warehouse {place}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
@@ -30,6 +32,11 @@ def doctor() -> int:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
     bad = _access(pipeline.mode)
+    for warning in machine.warnings(own_home):
+        print(f"WARNING: {warning}")
+    if fault := machine.publish_fault():
+        print(f"WARNING: {fault}")
+        bad = True
     for source in pipeline.sources.values():
         if source.code not in pipeline.configured:
             missing = [name for name in source.required_env if not os.environ.get(name)]

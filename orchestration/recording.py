@@ -5,6 +5,7 @@ same time break it for good (dagster-io/dagster#27390). No `from __future__ impo
 """
 
 import fcntl
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,17 +21,25 @@ from assets.ingest.reports import RunReport
 from assets.partitions import key_of
 from orchestration.dagster_home import dagster_home
 from warehouse import clock
-from warehouse.bookkeeping import logged
+from warehouse.bookkeeping import described, logged
 from warehouse.market import Feed
 
+_LOG = logging.getLogger("emds")
 COMMAND_LINE = "command_line"
 """The job of the run that a command records."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 def instance(home: Path) -> dg.DagsterInstance | None:
-    """The instance of this warehouse, its tables made if need be; None, logged, where its storage cannot be opened."""
-    folder = dagster_home(home)
+    """Open the instance of this warehouse, with its tables; None, logged, where its storage cannot be opened.
+
+    Raises StorageError where Dagster's settings contradict each other.
+    """
+    try:
+        folder = dagster_home(home)
+    except OSError as error:
+        _LOG.error("Dagster's storage: %s", described(error))
+        return None
     with logged("Dagster's storage"), _alone(folder / ".lock"), warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
 import sys
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
+MOST_FILES = 4096
+"""A worker opens one for each connection, 512 at most, and some for documents and databases."""
 ENVIRONMENT = {
     # glibc keeps eight arenas a core that never shrink, and raises the threshold below which it keeps memory to 32 MB:
     # a geo layer cut once would stay for good. Pieces below half a megabyte are kept: long answers are made of them.
@@ -68,6 +71,14 @@ def command(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> list[s
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", bind, "api.wsgi:app"]
 
 
+def raise_file_limit() -> None:
+    """Let this process and its children open as many files as it may: shells often allow 256 or 1024 at first."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def advise_proxy(host: str, port: int) -> None:
     """Say in one line that a proxy belongs in front of an API that other machines reach."""
     if host != LOOPBACK:
@@ -95,6 +106,7 @@ def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
         raise StorageError("granian is not installed: pip install 'emds[granian]'")
     require_free(port)
     prepare()
+    raise_file_limit()
     argv = command(port, host, server)
     advise_proxy(host, port)
     os.chdir(ROOT)

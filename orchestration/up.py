@@ -48,6 +48,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         serve.require_free(ui_port, "--ui-port", LOOPBACK)
         dagster_home(home.local)
         os.environ.update(serve.environ(port))
+        serve.raise_file_limit()
         serve.advise_proxy(host, port)
         servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None)
         try:

@@ -5,10 +5,30 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 Value = TypeVar("Value")
+Texts = ParamSpec("Texts")
+LONGEST_CACHED = 512
+"""Characters of a call's arguments; browsers' headers have fewer."""
+
+
+def cache_short(entries: int) -> Callable[[Callable[Texts, Value]], Callable[Texts, Value]]:
+    """Cache a function of texts that callers choose, such as headers: calls with long texts are computed each time."""
+
+    def decorate(function: Callable[Texts, Value]) -> Callable[Texts, Value]:
+        cached = lru_cache(maxsize=entries)(function)
+
+        @wraps(function)
+        def call(*args: Texts.args, **kwargs: Texts.kwargs) -> Value:
+            short = sum(len(arg) for arg in args if isinstance(arg, str)) <= LONGEST_CACHED
+            return cached(*args, **kwargs) if short else function(*args, **kwargs)  # type: ignore[arg-type]
+
+        return call
+
+    return decorate
 
 
 class TtlCache:

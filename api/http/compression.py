@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 from collections import deque
-from functools import lru_cache
 
 import brotli
 import zstandard
 from isal import igzip_lib
+
+from warehouse.caches import cache_short
 
 CODINGS = ("zstd", "br", "gzip")
 """The preferred one first, where a client gives several the same weight."""
@@ -21,7 +22,7 @@ _COMPRESSORS: deque[zstandard.ZstdCompressor] = deque(maxlen=4)
 """Idle ones, at most 1.4 MB each. To make one costs ten times what a day of rows then takes."""
 
 
-@lru_cache(maxsize=1024)
+@cache_short(entries=1024)
 def choose(accept_encoding: str) -> str:
     """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
     weights: dict[str, float] = {}

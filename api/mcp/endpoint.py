@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -36,6 +35,7 @@ from api.mcp.protocol import (
 from api.mcp.server import Server
 from api.service import Service
 from api.settings import Settings, is_loopback
+from warehouse.caches import cache_short
 
 PATH = "/mcp"
 MOST_BYTES = 65_536
@@ -70,7 +70,7 @@ def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
     origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
     hosts = frozenset(urlsplit(origin).hostname or "" for origin in origins)
 
-    @lru_cache(maxsize=256)
+    @cache_short(entries=256)
     def admits(host: str, origin: str) -> bool:
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -94,7 +94,7 @@ def _is_local(name: str) -> bool:
         return name == "localhost"
 
 
-@lru_cache(maxsize=256)
+@cache_short(entries=256)
 def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
     if parse_options_header(content_type)[0].lower() != _JSON:

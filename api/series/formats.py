@@ -16,6 +16,7 @@ from api.http.problems import Problem
 from api.series import rows
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
+from warehouse.caches import cache_short
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -39,7 +40,7 @@ COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
 
 
-@lru_cache(maxsize=1024)
+@cache_short(entries=1024)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
     ranges: list[tuple[str, float]] = []

@@ -297,3 +297,23 @@ def test_what_only_reports_gives_an_empty_warehouse_no_mode(
     monkeypatch.setenv("EMDS_FEEDS", "live")
     main(verb)
     assert Folder(tmp_path).stat(layout.MODE) is None
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
+def test_rows_are_stored_where_dagsters_home_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    (tmp_path / "dagster").touch()
+    assert main(["ingest", "--feed", "neso.generation"]) == 0
+    assert "Dagster's storage: FileExistsError" in caplog.text
+    assert list(Folder(tmp_path).keys(layout.series_prefix()))
+
+
+def test_dagsters_settings_that_a_full_disk_left_empty_are_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    (tmp_path / "dagster").mkdir()
+    (tmp_path / "dagster" / "dagster.yaml").touch()
+    assert (dagster_home.dagster_home(tmp_path) / "dagster.yaml").read_text().startswith("# Written by emds")

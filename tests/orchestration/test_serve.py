@@ -16,7 +16,7 @@ def become(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, s
     """What `serve` would become: command line and environment."""
     became: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.setattr(serve, "prepare", lambda: None)
-    monkeypatch.setattr(serve.ports, "require_free", lambda *_, **__: None)
+    monkeypatch.setattr(serve, "require_free", lambda *_, **__: None)
     monkeypatch.setattr(os, "chdir", lambda _: None)
     monkeypatch.setattr(os, "execve", lambda _, argv, environ: became.append((argv, environ)))
     monkeypatch.delenv("EMDS_BASE_URL", raising=False)
