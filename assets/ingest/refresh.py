@@ -1,4 +1,4 @@
-"""What a run publishes after its new rows: the catalogue, and the documents of the zones that it touched."""
+"""What is published: by a run the documents of the zones that it touched, once a quarter hour everything."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from warehouse.bookkeeping import logged
 
 
 def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
-    """Publishes the catalogue, and latest, brief and snapshot of the zones whose rows changed.
+    """Publish latest, brief and snapshot of the zones whose rows changed; everything where nothing was published yet.
 
-    Returns what could not be published, a line each that names the file; the rest is.
+    Months are counted, and made again where they are damaged, by `refresh_all` alone, once a quarter hour. Returns what
+    could not be published, a line each that names the file; the rest is.
     """
-    failures, healed = _catalogue(pipeline)
-    zones = {*changed, *healed}
-    return [*failures, *(_documents(pipeline, zones) if zones else ())]
+    if pipeline.storage.stat(layout.published(layout.CATALOGUE)) is None:
+        return refresh_all(pipeline)
+    return _documents(pipeline, changed) if changed else []
 
 
 def refresh_all(pipeline: PipelineContext) -> list[str]:
-    """Publishes everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
+    """Publish everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
 
-    Returns what could not be published, a line each that names the file; the rest is.
+    Before, month files are counted and damaged ones made again. Returns what could not be published, as `refresh`.
     """
-    failures = [*_catalogue(pipeline)[0], *_documents(pipeline, None)]
+    failures = _catalogue(pipeline)
+    with logged("changes"):
+        untold.tell_all(pipeline.storage)
+    failures += _documents(pipeline, None)
     with logged("geo layers") as attempt:
         geo_layers.ensure(pipeline.storage)
     return [*failures, *filter(None, [attempt.failure])]
@@ -40,8 +44,8 @@ def measure_publishers(pipeline: PipelineContext) -> list[str]:
     return [*filter(None, [attempt.failure])]
 
 
-def _catalogue(pipeline: PipelineContext) -> tuple[list[str], set[str]]:
-    """Publishes the catalogue, after damaged month files were made again; returns failures, and the zones made again.
+def _catalogue(pipeline: PipelineContext) -> list[str]:
+    """Publish the catalogue, and again where damaged month files were made again; return failures.
 
     Where it cannot be renewed, the documents are made by the one that is published.
     """
@@ -51,7 +55,7 @@ def _catalogue(pipeline: PipelineContext) -> tuple[list[str], set[str]]:
         healed = repair.heal(pipeline)
     if healed:
         failures = _publish_catalogue(pipeline)
-    return [*failures, *filter(None, [attempt.failure])], healed
+    return [*failures, *filter(None, [attempt.failure])]
 
 
 def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
@@ -66,8 +70,6 @@ def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
     failures: list[str] = []
-    with logged("changes"):
-        untold.tell_all(pipeline.storage)
     with logged("documents") as attempt:
         failures = publish(pipeline.storage, zones=zones).failures
     return [*failures, *filter(None, [attempt.failure])]
