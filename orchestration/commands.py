@@ -1,4 +1,4 @@
-"""What the verbs that ingest share: run the tasks, record Dagster events, publish, report."""
+"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import date
 from pathlib import Path
 
 from assets.ingest.context import PipelineContext
@@ -15,11 +14,10 @@ from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
 from orchestration import backfill, recording, retention
 from orchestration.backfill import Task
-from orchestration.replay import ranges, replay, summary
+from orchestration.replay import replay
 from orchestration.resources import open_context
 from warehouse import clock, layout, settings
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay
 from warehouse.errors import MarketError
 
 SHOWN_FAILURES = 3
@@ -51,7 +49,7 @@ def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> in
 
 
 def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
-    """Counts per feed, and what failed."""
+    """Return the counts of each feed, and what failed."""
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for task, report in done:
         per_feed[task.feed].append(report)
@@ -80,9 +78,9 @@ def _line(feed: str, reports: Sequence[RunReport]) -> str:
 
 
 def published(to: str | None = None) -> int:
-    """`emds publish`: publishes every document anew, then as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
+    """Publish every document again, then as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
 
-    1 where one could not be, which is listed.
+    Return 1 where one could not be published, which is listed.
     """
     pipeline = open_context()
     code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
@@ -120,43 +118,28 @@ def _serve_followers(pipeline: PipelineContext) -> list[str]:
 
 
 def _ended(failures: Sequence[str]) -> int:
-    """Lists what could not be published; the exit code."""
+    """List what could not be published; return the exit code."""
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0
 
 
 def replayed(folder: Path) -> int:
-    """`emds replay`: lists materialisations and typed failures; 0, since a recorded error is not our failure."""
+    """Run `emds replay`; list materialisations and typed failures. A recorded error is not our failure: return 0."""
     pipeline = open_context(recordings=folder)
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
-    begun = clock.now()
+    begun, rows = clock.now(), 0
     done = replay(pipeline, folder)
     for feed, report in done.reports:
-        keys = recorder.add(feed, report, begun)
-        spans = ranges([MarketDay(d, feed.tz) for d in _dates(keys)])
-        rows = sum(d.rows for d in report.days)
-        print(
-            f"{feed.id:28} {rows:7} rows, {len(keys)} partitions: "
-            + ", ".join(_span(a, b, feed.yearly) for a, b in spans)
-        )
+        keys = sorted(recorder.add(feed, report, begun))
+        own = sum(day.rows for day in report.days)
+        rows += own
+        span = f": {keys[0]} to {keys[-1]}" if keys else ""
+        print(f"{feed.id:28} {own:7} rows, {len(keys)} partitions{span}")
     for request, error in done.failures:
         print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
     code = _ended(refresh_all(pipeline))
     recorder.close()
-    print(
-        "replayed {rows} rows of {feeds} feeds; {failures} recorded answers gave a typed failure".format(
-            **summary(done)
-        )
-    )
+    failed = f"{len(done.failures)} recorded answers gave a typed failure"
+    print(f"replayed {rows} rows of {len(done.reports)} feeds; {failed}")
     return code
-
-
-def _dates(keys: Sequence[str]) -> list[date]:
-    return [date(int(key), 1, 1) if len(key) == 4 else date.fromisoformat(key) for key in keys]
-
-
-def _span(first: MarketDay, last: MarketDay, yearly: bool) -> str:
-    if yearly:
-        return str(first.day.year)
-    return str(first) if first == last else f"{first}..{last}"

@@ -1,15 +1,13 @@
-"""`emds replay FOLDER`: every recorded answer of a MANIFEST is asked, kept, parsed, judged, folded and published.
+"""`emds replay FOLDER`: ingest every recorded answer of a MANIFEST as if its publisher gave it now.
 
-Each market day in which recorded rows lie becomes a materialisation; the warehouse's mode becomes `recorded`.
+Each market day with recorded rows becomes a materialisation; the warehouse's mode becomes `recorded`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
-from itertools import groupby
+from datetime import date
 from pathlib import Path
 
 from assets.fetch.recorded import recorded_requests
@@ -32,7 +30,7 @@ class Replayed:
 
 
 def replay(pipeline: PipelineContext, folder: Path) -> Replayed:
-    """Runs every feed over the days that its recorded answers hold. Answers of feeds that do not exist are skipped."""
+    """Run every feed over the days of its recorded answers. Answers of feeds that do not exist are skipped."""
     done = Replayed()
     dated: dict[str, list[Request]] = defaultdict(list)
     for request in recorded_requests(folder):
@@ -53,7 +51,7 @@ def replay(pipeline: PipelineContext, folder: Path) -> Replayed:
 
 
 def _dated(pipeline: PipelineContext, request: Request) -> Request:
-    """The request with the market days in which its rows lie. Raises what asking or parsing raises."""
+    """Return the request with the market days of its rows. Raises what asking or parsing raises."""
     feed = feeds()[request.feed]
     rows = feed.parse(pipeline.session.ask(request).body, request)
     stamps = {ts // 900 * 900 for readings in rows.readings.values() for ts in readings.ts}
@@ -61,18 +59,3 @@ def _dated(pipeline: PipelineContext, request: Request) -> Request:
     if feed.yearly:
         days = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}
     return replace(request, days=tuple(sorted(days or set(request.days))))
-
-
-def ranges(days: Sequence[MarketDay]) -> list[tuple[MarketDay, MarketDay]]:
-    """First and last of each run of consecutive days, for people to read."""
-    spans = []
-    for _, run in groupby(enumerate(sorted(days)), key=lambda item: item[1].day - timedelta(days=item[0])):
-        block = [day for _, day in run]
-        spans.append((block[0], block[-1]))
-    return spans
-
-
-def summary(done: Replayed) -> Mapping[str, int]:
-    """Counts for the last line."""
-    rows = sum(day.rows for _, report in done.reports for day in report.days)
-    return {"feeds": len(done.reports), "rows": rows, "failures": len(done.failures)}

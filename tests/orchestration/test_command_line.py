@@ -78,7 +78,7 @@ def test_replay_fills_a_recorded_warehouse_and_tells_dagster(
     assert main(["replay", str(recordings)]) == 0
     output = capsys.readouterr().out
     assert "neso.generation" in output
-    assert "432 rows, 1 partitions: 2026-10-25" in output
+    assert "432 rows, 1 partitions: 2026-10-25 to 2026-10-25" in output
     assert "denied.html: FeedUnavailable" in output
     home = Path(os.environ["EMDS_HOME"])
     storage = Folder(home)
