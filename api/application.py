@@ -20,15 +20,16 @@ from werkzeug.routing import Rule
 
 from api.access import key_views, webhook_views
 from api.access.gate import Gate
-from api.documents import bulk, catalogue, changes, published, publishers, status
-from api.endpoints import ENDPOINTS, Endpoint
+from api.documents import bulk, catalogue, changes, published, status
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
-from api.http import middleware, problem_responses
+from api.http import health, middleware, problem_responses
 from api.http.messages import Request, Response, View
 from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
-from api.pages import discovery, health
+from api.pages import discovery
 from api.pages.map_page import MapPage
 from api.series import views as series
 from api.series import windows
@@ -46,7 +47,6 @@ VIEWS: Mapping[str, View] = {
     **published.VIEWS,
     **catalogue.VIEWS,
     **status.VIEWS,
-    **publishers.VIEWS,
     **changes.VIEWS,
     **bulk.VIEWS,
     **series.VIEWS,

@@ -15,12 +15,14 @@ import gzip
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 import brotli
+import orjson
 import zstandard
 
 from api.access import keys
@@ -38,10 +40,14 @@ from api.access.usage import UsageCounter
 from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusal, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
+from api.http import responses
 from api.http.compression import choose
 from api.http.messages import Request, Response
 from api.settings import Network, Settings
 from warehouse.clock import DAY
+
+if TYPE_CHECKING:
+    from api.documents.cache import Document
 
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
@@ -198,6 +204,24 @@ class Entry:
         if bodiless:  # nobody verified the payment: say nothing of the answer
             headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
         return Response(response.status, [*headers, *outcome.headers], body)
+
+    def json(
+        self,
+        body: Mapping[str, Any],
+        simulated: bool,
+        rows: int = 1,
+        stale: bool = False,
+        caching: Iterable[tuple[str, str]] = (),
+    ) -> Response:
+        """Settle the call with a JSON object, marked where it is a sample. Raises NotAdmitted."""
+        content = orjson.dumps({**body, "sample": True} if self.method == "sample" else body)
+        headers = [*(caching or responses.caching(self.method)), *responses.marks(simulated, stale)]
+        return self.settle(responses.body(self._request, content, responses.JSON, headers), rows)
+
+    def document(self, content: Document, simulated: bool, stale: bool = False) -> Response:
+        """Settle the call with a published document; nobody pays for overdue figures. Raises NotAdmitted."""
+        headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
+        return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
 
     def __enter__(self) -> Entry:
         return self

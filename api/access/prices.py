@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 
 USDC_DECIMALS = 6
 

@@ -46,12 +46,9 @@ def _manifest(service: Service, request: Request, query: dict[str, Any]) -> Resp
     with service.enter(request) as entry:
         document, catalogue = published.document(service.documents, layout.BULK), service.catalogue
         whole = _manifest_of(service, document, catalogue)
-        headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
         if query["zone"] is None and query["metric"] is None and entry.method != "sample":
-            return entry.settle(responses.document(request, whole, responses.JSON, headers))
-        sample = {"sample": True} if entry.method == "sample" else {}
-        body = orjson.dumps(selected(whole.json, query["zone"], query["metric"]) | sample)
-        return entry.settle(responses.body(request, body, responses.JSON, headers))
+            return entry.document(whole, catalogue.simulated)
+        return entry.json(selected(whole.json, query["zone"], query["metric"]), catalogue.simulated)
 
 
 def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> Document:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from api.documents.cache import Document, DocumentCache
-from api.http import responses
 from api.http.messages import Request, Response, View
 from warehouse import layout
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
@@ -135,9 +134,7 @@ def zone_list(catalogue: Catalogue) -> dict[str, Any]:
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
 
 
-def once_a_publication(
-    entry: Entry, request: Request, catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]]
-) -> Response:
+def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]]) -> Response:
     """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
     sample = {"sample": True} if entry.method == "sample" else {}
 
@@ -145,14 +142,13 @@ def once_a_publication(
         return Document(name, orjson.dumps(make() | sample), document.identity)
 
     body = catalogue.document.derive(f"{name}-sample" if sample else name, written)
-    headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
-    return entry.settle(responses.document(request, body, responses.JSON, headers))
+    return entry.document(body, catalogue.simulated)
 
 
 def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         catalogue = service.catalogue
-        return once_a_publication(entry, request, catalogue, "zones", lambda: zone_list(catalogue))
+        return once_a_publication(entry, catalogue, "zones", lambda: zone_list(catalogue))
 
 
 VIEWS: dict[str, View] = {"zones": _zones}

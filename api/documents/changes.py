@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-import orjson
-
 from api.http import parameters, responses
 from api.http.messages import Request, Response, View
 from api.http.problems import ParameterFault, Problem
@@ -52,18 +50,14 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
     if query["feed"] is not None and query["feed"] not in known:
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
     with service.enter(request) as entry:
-        sample = entry.method == "sample"
-        limit = min(query["limit"], _SAMPLE_ENTRIES) if sample else query["limit"]
+        limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = Wanted(query["zone"], query["metric"], query["feed"])
         try:
             body = page(service.storage, query["since"], limit, wanted, service.lag_s)
         except UnknownCursor as gone:
             raise _cursor_gone(gone.oldest) from None
-        if sample:
-            body["sample"] = True
         # Not cached: the same address has more entries a moment later.
-        headers = [*responses.uncached(), *responses.marks(service.catalogue.simulated)]
-        return entry.settle(responses.body(request, orjson.dumps(body), responses.JSON, headers))
+        return entry.json(body, service.catalogue.simulated, caching=responses.uncached())
 
 
 def _cursor_gone(oldest: str) -> Problem:

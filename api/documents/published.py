@@ -1,4 +1,7 @@
-"""`/v1/latest`, `/v1/brief`, `/v1/map/snapshot`, the map's history: published documents byte for byte, or samples."""
+"""Published documents byte for byte, or samples: `/v1/latest`, `/v1/brief`, `/v1/map/snapshot`, the map's history.
+
+And `/v1/publishers`, of which some entries may be asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import Any
 import orjson
 
 from api.documents.cache import Document, DocumentCache
-from api.http import responses
+from api.http import parameters, responses
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
-from api.http.problems import Problem
+from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from warehouse import clock, layout
 from warehouse.clock import LAST_INSTANT
 from warehouse.coverage_note import coverage_note
 from warehouse.market import Metric
+
+_HEAD = ("as_of", "method", "docs", "months")
+"""Members of `/v1/publishers` beside its entries."""
 
 
 def _latest(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
@@ -37,10 +43,8 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
         whole = document(service.documents, layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
-        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
         values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
-        response = responses.body(request, orjson.dumps(body), responses.JSON, headers)
-        return entry.settle(response, 0 if stale else values)
+        return entry.json(body, service.catalogue.simulated, 0 if stale else values, stale)
 
 
 def _document(
@@ -49,10 +53,8 @@ def _document(
     with service.enter(request, price) as entry:
         whole = document(service.documents, name)
         stale = clock.now() > whole.derive("stale_after", stale_after)
-        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated, stale)]
         form = sampled(whole, "sample", sample) if entry.method == "sample" else whole
-        response = responses.document(request, form, responses.JSON, headers)
-        return entry.settle(response, 0 if stale else 1)  # nobody pays for overdue figures
+        return entry.document(form, service.catalogue.simulated, stale)
 
 
 def _live_hours(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -70,6 +72,28 @@ def _live(service: Service, request: Request, name: str) -> Response:
         stale = clock.now() > history.derive("valid_until", lambda whole: whole.json["valid_until"])
         headers = [*responses.caching("free"), *responses.marks(service.catalogue.simulated, stale)]
         return entry.settle(responses.document(request, history, responses.JSON, headers))
+
+
+def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    catalogue = service.catalogue
+    faults = [
+        ParameterFault(name, "invalid", f"takes one of {', '.join(sorted(words))}")
+        for name, words in (("source", catalogue.sources), ("feed", catalogue.feeds))
+        if query[name] is not None and query[name] not in words
+    ]
+    if faults:
+        raise parameters.invalid(faults)
+    with service.enter(request) as entry:
+        body = publishers_of(document(service.documents, layout.PUBLISHERS), query)
+        return entry.json(body, catalogue.simulated, caching=responses.caching("free"))
+
+
+def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
+    """The document with the entries that fit `source`, `feed` and `month`, where these are not None."""
+    members = document.json
+    wanted = {name: query[name] for name in ("source", "feed", "month") if query[name]}
+    entries = [e for e in members["publishers"] if all(e[name] == value for name, value in wanted.items())]
+    return {**{name: members[name] for name in _HEAD}, "count": len(entries), "publishers": entries}
 
 
 def document(documents: DocumentCache, name: str) -> Document:
@@ -173,6 +197,7 @@ def overdue_after(body: dict[str, Any]) -> int:
 
 
 VIEWS: dict[str, View] = {
+    "publishers": _publishers,
     "latest": _latest,
     "brief": _brief,
     "snapshot": _snapshot,

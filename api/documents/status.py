@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import orjson
-
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
 from api.http import responses
@@ -33,10 +31,8 @@ class _Carrier(NamedTuple):
 def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         catalogue = service.catalogue
-        sample = {"sample": True} if entry.method == "sample" else {}
-        body = orjson.dumps(status(service.documents, catalogue, clock.now()) | sample)
-        headers = [*responses.uncached(), *responses.marks(catalogue.simulated)]
-        return entry.settle(responses.body(request, body, responses.JSON, headers))
+        body = status(service.documents, catalogue, clock.now())
+        return entry.json(body, catalogue.simulated, caching=responses.uncached())
 
 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:

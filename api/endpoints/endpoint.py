@@ -56,6 +56,11 @@ class Endpoint:
         return parameters.values(self.parameters, query_without_blank_probes(request) if self.paid else request.args)
 
     @property
+    def access(self) -> str:
+        """Who may call it: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."""
+        return "token" if self.token else "paid" if self.paid else "key" if self.keyed else "free"
+
+    @property
     def statuses(self) -> frozenset[int]:
         """Its refusals, besides those that any path may answer."""
         kinds = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from api.documents.catalogue import Catalogue
 from api.endpoints import query_parameters as query
 from api.endpoints import series_paths
 from api.endpoints.endpoint import Endpoint, takes
@@ -210,7 +212,7 @@ def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
     # fmt: on
 
 
-TABLE: tuple[Endpoint, ...] = (
+_TABLE: tuple[Endpoint, ...] = (
     *_PRESENT,
     *(series_paths.of_one_zone(metric) for metric in PUBLIC),
     *(series_paths.of_several_zones(metric) for metric in PUBLIC),
@@ -223,3 +225,32 @@ TABLE: tuple[Endpoint, ...] = (
     *_DISCOVERY,
     *_OPERATION,
 )
+# Every path takes `sample`, so that a caller may add it to any address, but for files that hold a whole layer.
+_WHOLE_FILES = {geo.MEDIA[suffix] for suffix in geo.UNCUT}
+ENDPOINTS: dict[str, Endpoint] = {
+    endpoint.id: endpoint
+    if _WHOLE_FILES.issuperset(endpoint.media)
+    else replace(endpoint, parameters={**endpoint.parameters, "sample": query.SAMPLE})
+    for endpoint in _TABLE
+}
+"""By operationId."""
+
+
+def listing(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
+    """Return the body of `/catalog`: all that is held, and every path with its price."""
+    whole: dict[str, Any] = catalogue.document.json
+    return {**whole, "endpoints": [_listed(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
+
+
+def _listed(endpoint: Endpoint, base_url: str) -> dict[str, Any]:
+    return {
+        "id": endpoint.id,
+        "method": endpoint.method,
+        "path": endpoint.path,
+        "url": base_url + endpoint.path,
+        "summary": endpoint.summary,
+        "access": endpoint.access,
+        "parameters": list(endpoint.parameters),
+        "zones": list(endpoint.zones),
+        **({"price_usd": endpoint.price} if endpoint.paid else {}),
+    }

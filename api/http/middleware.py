@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from api.http import metrics
+from api.http import health
 from api.http.problems import KINDS, MEDIA, body_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
         else:
             answer = app(environ, start)
         seconds = time.perf_counter() - began
-        metrics.count(environ.get("emds.endpoint", "none"), answered, seconds)
+        health.count(environ.get("emds.endpoint", "none"), answered, seconds)
         log(_log_line(environ, answered, seconds))
         return answer
 

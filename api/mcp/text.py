@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from api.openapi.schemas import STATE
+from api.openapi.members import STATE
 from warehouse.clock import iso
 from warehouse.market import Metric
 from warehouse.zones import ZONES

@@ -12,7 +12,8 @@ from api.mcp import arguments as takes
 from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
 from api.mcp.protocol import OLDEST
-from api.openapi.schemas import SCHEMAS, Schema
+from api.openapi.members import Schema
+from api.openapi.schemas import SCHEMAS
 from warehouse.metrics import METRICS, SCALAR, Metric
 from warehouse.zones import ZONES, zones_with
 

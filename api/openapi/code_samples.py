@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from api.endpoints import Endpoint
+from api.endpoints.endpoint import Endpoint
 from api.openapi.document import BODIES
 from warehouse import clock
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from api.openapi.schemas import SCHEMAS, Schema
+from api.openapi.members import Schema
+from api.openapi.schemas import SCHEMAS
 from warehouse.market import Fuel
 from warehouse.metrics import METRICS, Metric
 from warehouse.zones import ZONES

@@ -8,11 +8,14 @@ from typing import Any
 
 from api.access.prices import for_zones, price_of
 from api.documents.bulk import METRICS
-from api.endpoints import ENDPOINTS, Endpoint
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.table import ENDPOINTS
 from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter
 from api.http.problems import KINDS
-from api.openapi import responses, schemas
+from api.openapi import responses
+from api.openapi.members import ref
+from api.openapi.schemas import SCHEMAS
 from api.settings import Settings
 from warehouse.zones import ZONES
 
@@ -76,7 +79,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
         "paths": paths,
         "components": {
-            "schemas": schemas.SCHEMAS,
+            "schemas": SCHEMAS,
             "parameters": {name: _described(parameter) for name, parameter in _SHARED.items()},
             "responses": responses.shared(settings.base_url, examples.get("402")),
             "headers": responses.HEADERS,
@@ -120,7 +123,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     if endpoint.body:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": schemas.ref(endpoint.body), "example": BODIES[endpoint.body]}},
+            "content": {"application/json": {"schema": ref(endpoint.body), "example": BODIES[endpoint.body]}},
         }
     if endpoint.paid:
         described["x-payment-info"] = {"price": _price(endpoint), "protocols": [{"x402": {}}]}

@@ -14,10 +14,8 @@ from api.access.usage import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import bulk, changes, published
 from api.documents.catalogue import Catalogue, stored_metric, zone_list
-from api.documents.publishers import selected
 from api.documents.status import status
-from api.endpoints import ENDPOINTS
-from api.endpoints.listing import listing
+from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.series import formats
 from api.series import page as pages
@@ -83,7 +81,7 @@ def _documents(service: Service) -> dict[str, Any]:
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)
     if measured is not None:
-        entries = selected(measured, {"source": None, "feed": None, "month": None})
+        entries = published.publishers_of(measured, {"source": None, "feed": None, "month": None})
         examples["publishers"] = {**entries, "count": _ROWS, "publishers": entries["publishers"][:_ROWS]}
     return examples
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from api.endpoints import ENDPOINTS, Endpoint
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.table import ENDPOINTS
 from api.geo.parameters import FORMATS
 from api.http.problems import KINDS, MEDIA
-from api.openapi import schemas
+from api.openapi.members import ref
 from api.series import formats
 
 Json = dict[str, Any]
@@ -119,7 +120,7 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
 def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
     if not media.startswith("text/") and not media.endswith("json"):
         return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
-    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else schemas.ref(endpoint.answer)}
+    content: Json = {"schema": {"type": "string"} if media.startswith("text/") else ref(endpoint.answer)}
     example = examples.get(f"{endpoint.id} {media}")
     return content if example is None else {**content, "example": example}
 
@@ -153,7 +154,7 @@ def _others(endpoint: Endpoint) -> Json:
 
 
 def _offer(example: Any) -> Json:
-    content: Json = {"schema": schemas.ref("PaymentRequired")}
+    content: Json = {"schema": ref("PaymentRequired")}
     return {
         "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
         "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
@@ -180,5 +181,5 @@ def _problem(status: int, base_url: str) -> Json:
     return {
         "description": "; ".join(kind.title for kind in kinds) + ".",
         "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
-        "content": {MEDIA: {"schema": schemas.ref("Problem"), "examples": examples}},
+        "content": {MEDIA: {"schema": ref("Problem"), "examples": examples}},
     }

@@ -15,9 +15,8 @@ from api.access.prices import PRICES
 from api.access.x402 import offers
 from api.documents.cache import Document
 from api.documents.catalogue import once_a_publication
-from api.endpoints import ENDPOINTS, Endpoint
-from api.endpoints.listing import listing
-from api.endpoints.table import DOC_PAGES
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.table import DOC_PAGES, ENDPOINTS, listing
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import KINDS, Problem
@@ -90,7 +89,7 @@ def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Re
     with service.enter(request) as entry:
         catalogue = service.catalogue
         listed = partial(listing, catalogue, service.settings.base_url)
-        return once_a_publication(entry, request, catalogue, "catalogue", listed)
+        return once_a_publication(entry, catalogue, "catalogue", listed)
 
 
 def _doc_page(page: str, _settings: Settings) -> str:

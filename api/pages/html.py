@@ -15,8 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from api.endpoints import ENDPOINTS
-from api.endpoints.table import DOC_PAGES
+from api.endpoints.table import DOC_PAGES, ENDPOINTS
 from api.http.problems import KINDS, ProblemKind
 from api.openapi import code_samples
 from api.openapi.code_samples import example_path

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import orjson
 
 from api.documents.catalogue import Catalogue
-from api.http import parameters, responses
+from api.http import parameters
 from api.http.messages import Request, Response
 from api.http.problems import ParameterFault
 from api.series.page import whole_window
@@ -47,8 +46,7 @@ def respond(
     with service.enter(request, price) as entry:
         found = answer(service.reader, service.catalogue, asked, above, below)
         body = {**found.body, "sample": True} if asked.sample else found.body
-        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
-        return entry.settle(responses.body(request, orjson.dumps(body), responses.JSON, headers), found.rows)
+        return entry.json(body, service.catalogue.simulated, found.rows)
 
 
 def answer(

@@ -9,10 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import orjson
-
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
-from api.http import responses
 from api.http.messages import Request, Response, View
 from api.series.page import Page
 from api.series.page import answer as answer_page
@@ -57,9 +54,8 @@ def _windows(service: Service, request: Request, query: dict[str, Any], zone: st
     with service.enter(request, "windows") as entry:
         found = answer(service.reader, service.catalogue, question, clock.now())
         body = sample(found.body) if entry.method == "sample" else found.body
-        headers = [*responses.caching(entry.method), *responses.marks(service.catalogue.simulated)]
-        response = responses.body(request, orjson.dumps(body), responses.JSON, headers)
-        return entry.settle(response, int(found.available))  # nobody pays where nothing is known
+        # Nobody pays where nothing is known.
+        return entry.json(body, service.catalogue.simulated, int(found.available))
 
 
 def check(catalogue: Catalogue, question: WindowQuestion) -> None:

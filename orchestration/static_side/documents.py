@@ -17,7 +17,7 @@ import orjson
 from werkzeug.test import Client
 
 from api.application import create_app
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.http.compression import LEAST_BYTES, pack_well
 from api.http.problems import KINDS
 from api.pages.map_page import FOLDER

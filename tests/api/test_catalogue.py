@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.documents import status
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from warehouse.clock import HOUR, instant
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.health import Health, note

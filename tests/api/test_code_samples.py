@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.openapi import code_samples
 from api.openapi.code_samples import example_path
 from assets.documents.publish import publish

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from api.endpoints import ENDPOINTS, Endpoint
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.table import ENDPOINTS
 from api.openapi.code_samples import example_path
 from assets.documents.publish import publish
 

@@ -17,11 +17,10 @@ import orjson
 import pytest
 
 from api.access.prices import PRICES
-from api.endpoints import ENDPOINTS
-from api.endpoints.table import DOC_PAGES
+from api.endpoints.table import DOC_PAGES, ENDPOINTS
 from api.http.problems import KINDS
+from api.openapi.members import SHARED
 from api.openapi.schemas import SCHEMAS
-from api.openapi.schemas.types import SHARED
 from assets.documents.publish import publish
 from tests.pages.browser import ARGUMENTS, CHROMIUM
 

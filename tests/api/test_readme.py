@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from api.access.prices import PRICES
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 

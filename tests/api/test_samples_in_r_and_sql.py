@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.openapi import code_samples
 from api.openapi.code_samples import example_path
 from tests.api.conftest import Rig, copy_everywhere

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from tests.api.conftest import Rig
 from tests.api.gunicorn_server import Served
 

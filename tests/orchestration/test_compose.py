@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.settings import Settings
 from orchestration import cli
 from orchestration.settings import PipelineSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.settings import Settings
 from warehouse import settings
 

@@ -18,7 +18,7 @@ from api.access import key_views
 from api.access.gate import Entry, Gate
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import Limits, X402ResourceServer
-from api.endpoints import ENDPOINTS
+from api.endpoints.table import ENDPOINTS
 from api.http import problem_responses
 from api.http.messages import Request, Response, View
 from api.service import Service

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from api.openapi.schemas.types import (
+from api.openapi.members import (
     FLAG,
     FRACTION,
     FUELS,

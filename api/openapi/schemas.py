@@ -1,9 +1,13 @@
-"""Schemas of files, changes, geography, keys, webhooks, and of the service itself."""
+"""What answers look like, as JSON Schema (2020-12): the components of the OpenAPI document, every member defined.
+
+Market data is in `api.openapi.market_data`; here are files, changes, geography, keys, webhooks, the service itself.
+"""
 
 from __future__ import annotations
 
 from api.access.webhooks import EVENTS
-from api.openapi.schemas.types import (
+from api.openapi.market_data import MARKET_DATA
+from api.openapi.members import (
     FLAG,
     FRACTION,
     INSTANT,
@@ -12,6 +16,7 @@ from api.openapi.schemas.types import (
     OBJECT,
     TEXT,
     WHOLE,
+    WORDS,
     ZONE,
     Member,
     Schema,
@@ -64,7 +69,9 @@ _MEANS = record(
 _PARTS = or_null(record(
     "unit", _SERIES_START, "step",
     ("parts", keyed(_STEPS), "Values by fuel or border, one a step; null where there are too few rows.")))
-SERVICE: dict[str, Schema] = {
+SCHEMAS: dict[str, Schema] = {
+    **WORDS,
+    **MARKET_DATA,
     "BulkFile": record(
         "zone",
         ("metric", ref("FileMetric"),
@@ -267,3 +274,4 @@ SERVICE: dict[str, Schema] = {
     "Document": OBJECT,
 }
 # fmt: on
+"""By the name that OpenAPI's components give them. Members that are not required stand only where they apply."""
