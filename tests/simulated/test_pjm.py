@@ -5,67 +5,14 @@ from __future__ import annotations
 import json
 from datetime import date
 
-import numpy as np
 import pytest
 
-from assets.simulated import grid, pjm
+from assets.simulated import pjm
 from assets.sources import feed
 from assets.sources.pjm import API, TZ
 from warehouse import clock
-from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, market_days
+from warehouse.clock import instant, market_days
 from warehouse.market import Request
-
-ZONE = "US-PJM"
-ORDINARY, SPRING, AUTUMN = (MarketDay(day, TZ) for day in (date(2026, 11, 19), date(2026, 3, 8), date(2026, 11, 1)))
-days = pytest.mark.parametrize("day", [ORDINARY, SPRING, AUTUMN], ids=str)
-
-
-def starts(day, step=300):
-    return np.arange(day.start, day.end, step)
-
-
-def same(readings, day, step, truth):
-    assert [r.ts for r in readings] == starts(day, step).tolist()
-    assert [r.value for r in readings] == np.round(truth, 6).tolist()
-
-
-@days
-def test_verified_prices_are_the_grids(day, ask, inside):
-    rows, refused = ask("pjm.lmp_rt", [day], iso(day.end + 20 * DAY))
-    same(inside(rows, day, "price", ZONE), day, 300, grid.price(ZONE, starts(day)))
-    assert not refused
-
-
-@days
-def test_day_ahead_prices_are_the_grids(day, ask, inside):
-    rows, refused = ask("pjm.lmp_da", [day], iso(day.end + 20 * DAY))
-    same(inside(rows, day, "price_day_ahead", ZONE), day, HOUR, grid.price(ZONE, starts(day, HOUR), HOUR, "day_ahead"))
-    assert not refused
-
-
-@days
-def test_unverified_prices_are_first_estimates_that_stand_until_they_go(day, ask, inside):
-    first, later = (
-        inside(ask("pjm.lmp_rt", [day], iso(day.end + after))[0], day, "price", ZONE) for after in (HOUR, 6 * DAY)
-    )
-    truth = grid.price(ZONE, starts(day))
-    assert [r.ts for r in first] == starts(day).tolist()
-    assert first == later
-    assert [r.value for r in first] == pytest.approx(truth, rel=0.005)
-    assert [r.value for r in first] != truth.round(6).tolist()
-
-
-def test_a_running_day_says_what_is_out(ask):
-    rows, _ = ask("pjm.lmp_rt", [MarketDay(date(2026, 11, 20), TZ)], "2026-11-20T12:07:30-05:00")
-    assert iso(max(r.ts for r in rows)) == "2026-11-20T16:55:00Z"
-    assert len(rows) == 144
-
-
-def test_the_auction_is_out_in_the_afternoon_of_the_day_before(ask):
-    tomorrow = MarketDay(date(2026, 11, 21), TZ)
-    rows, refused = ask("pjm.lmp_da", [tomorrow], "2026-11-20T13:19:00-05:00")
-    assert (len(rows), len(refused)) == (0, 1)
-    assert len(ask("pjm.lmp_da", [tomorrow], "2026-11-20T13:20:00-05:00")[0]) == 24
 
 
 def page(product, now="2026-11-20T17:00:00Z", **params):
@@ -121,38 +68,4 @@ def test_pages_follow_each_other_and_repeat_the_question(monkeypatch):
     ]
 
 
-def test_what_is_not_known_is_refused():
-    assert page("inst_load").status == 404
-    assert page("da_hrl_lmps").status == 400
-    assert page("da_hrl_lmps", datetime_beginning_ept="yesterday").status == 400
-    assert (
-        page("da_hrl_lmps", fields="total_lmp_rt", datetime_beginning_ept="2026-11-01 00:00to2026-11-01 23:59").status
-        == 400
-    )
-    assert total("da_hrl_lmps", "2026-11-25 00:00to2026-11-25 23:59", "2026-11-20T17:00:00Z") == 0
-
-
 # Compared with recordings
-
-
-def test_a_page_is_the_recorded_one(recordings):
-    body = json.loads((recordings / "pjm/da_hrl_lmps_zones_20260609.json").read_bytes())
-    fields = "datetime_beginning_utc,pnode_id,pnode_name,type,total_lmp_da"
-    params = (
-        ("rowCount", "600"),
-        ("startRow", "1"),
-        ("fields", fields),
-        ("type", "ZONE"),
-        ("datetime_beginning_ept", "2026-06-09 00:00to2026-06-09 23:59"),
-    )
-    made = pjm.render_page("da_hrl_lmps", params, body["items"])
-    assert json.dumps(json.loads(made)) == json.dumps(body)
-    ours = json.loads(
-        pjm.answer(Request("pjm.lmp_da", f"{API}/da_hrl_lmps", params), instant("2026-11-20T17:00:00Z")).body
-    )
-    assert [list(item) for item in ours["items"]] == [list(item) for item in body["items"]]
-    for mine, theirs in zip(ours["items"], body["items"], strict=True):
-        assert {**mine, "total_lmp_da": 0} == {**theirs, "total_lmp_da": 0}
-    assert {key: ours[key] for key in ("links", "searchSpecification", "totalRows")} == {
-        key: body[key] for key in ("links", "searchSpecification", "totalRows")
-    }

@@ -1,0 +1,196 @@
+"""Every simulated publisher against the model grid and the recordings: figures, times, refusals, shapes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from assets.simulated import grid
+from assets.simulated.answer import Answer
+from assets.sources import feeds, sources
+from tests.simulated.shapes import shape_of
+from warehouse import coverage, quality
+from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
+from warehouse.errors import FeedError, NotPublished
+from warehouse.market import Feed, Metric, Request, Source
+from warehouse.schema import Rows, SeriesKey
+from warehouse.zones import ZONES
+
+Ask = Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]
+FEEDS = sorted(feeds())
+NOON = "2026-11-20T20:20:37Z"
+SPRING = {"Europe": date(2026, 3, 29), "America": date(2026, 3, 8), "Australia": date(2026, 10, 4)}
+AUTUMN = {"Europe": date(2026, 10, 25), "America": date(2026, 11, 1), "Australia": date(2026, 4, 5)}
+VIKING_LINK = date(2024, 5, 15)
+"""Denmark's net of earlier years is without it."""
+NOT_IN_THE_GRID = {("US-MISO", "Southwestern Power Administration")}
+"""A column of MISO's by which its neighbours and its net differ."""
+HALF_HOURS_STATED_BY_A_QUARTER = "rte.eco2mix"
+YOUNG_LOG = "entsoe_files"
+"""Its twin's log names the files of two years."""
+SHORT_IN_AUTUMN = {"caiso.demand", "caiso.fuelsource", "spp.load"}
+"""Outlook's files have the repeated hour once; a chart holds 24 hours of a day of 25."""
+NEWEST_ONLY = {"miso.lmp_rt", "spp.lmp_rt"}
+"""What they lack of a running day came with earlier polls."""
+ESTIMATES = 0.0101
+"""By how much first estimates may err."""
+TOLERANCE = {Metric.PRICE: 0.0051, Metric.PRICE_DAY_AHEAD: 0.0051, Metric.GENERATION: 1.01, Metric.INTERCHANGE: 6.0}
+"""Rounding: cents, whole MW and tenths of a per cent; a net is a sum of up to twelve rounded ties."""
+
+
+def day_of(feed: Feed, kind: str) -> MarketDay:
+    if kind == "old":
+        return MarketDay(VIKING_LINK if feed.id == "entsoe.flows" else date(2021, 9, 30), feed.tz)
+    region = ZONES[feed.zones[0]].tz.split("/")[0]
+    return MarketDay({"spring": SPRING, "autumn": AUTUMN}.get(kind, {}).get(region, date(2026, 9, 16)), feed.tz)
+
+
+def year_or_day(feed: Feed, day: MarketDay) -> MarketDay:
+    return MarketDay(date(day.day.year, 1, 1), feed.tz) if feed.yearly else day
+
+
+def after(feed: Feed, day: MarketDay, days: int) -> int:
+    """So many days after a day, or the last instant at which the publisher still answers for it."""
+    return day.end + (days * DAY if feed.reach_days is None or feed.reach_days > days else feed.reach_days * DAY - 1)
+
+
+def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
+    zone, step = key.zone, RESOLUTIONS["15m" if feed.id == HALF_HOURS_STATED_BY_A_QUARTER else key.resolution]
+    if key.metric in (Metric.PRICE, Metric.PRICE_DAY_AHEAD):
+        auction = key.metric == Metric.PRICE_DAY_AHEAD or ZONES[zone].day_ahead_metric is Metric.PRICE
+        return grid.price(zone, ts, step, "day_ahead" if auction else "real_time")
+    if key.metric == Metric.DEMAND:
+        return grid.demand(zone, ts, step)
+    if key.metric == Metric.CARBON_INTENSITY:
+        return grid.carbon_intensity(ts, step)
+    if key.metric == Metric.GENERATION:
+        mix = grid.generation(zone, ts, step)
+        wide = feed.source == "eia"  # its "other" holds biomass, and its oil is always 0
+        return mix["other"] + mix["biomass"] * wide if key.fuel == "other" else mix.get(str(key.fuel), 0.0 * ts)
+    if key.metric == Metric.CAPACITY:
+        return [grid.capacity(zone, utc(at + DAY).year)[str(key.fuel)] for at in ts.tolist()]
+    if key.link:
+        return grid.inflow(zone, grid.line(key.link), ts, step)
+    return grid.border(zone, key.counterparty, ts, step) if key.counterparty else grid.interchange(zone, ts, step)
+
+
+def require_whole(rows: Rows, feed: Feed, day: MarketDay, now: int) -> None:
+    """What must be out by `now` is there and believed."""
+    judgement = quality.judge(rows, feed, [] if feed.yearly else [day.window], now)
+    assert judgement.short == {}
+    assert len(judgement.quarantined) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "age"),
+    [("ordinary", 2), ("ordinary", 20), ("ordinary", 50), ("spring", 50), ("autumn", 50), ("old", 1800)],
+)
+@pytest.mark.parametrize("feed_id", FEEDS)
+def test_a_past_day_is_whole_and_the_grids(feed_id: str, kind: str, age: int, ask: Ask) -> None:
+    """Two days after, with estimates; later, when it lies in a bundle, an archive or another API; years after."""
+    feed = feeds()[feed_id]
+    day = day_of(feed, kind)
+    now = after(feed, day, age)
+    if feed.out_of_reach(day.day, local_date(now, feed.tz)) or (kind == "old" and feed.source == YOUNG_LOG):
+        return
+    rows, _ = ask(feed_id, [year_or_day(feed, day)], iso(now))
+    if kind != "autumn" or feed_id not in SHORT_IN_AUTUMN:
+        require_whole(rows, feed, day, now)
+    if coverage.due(feed, day.window, now) == day.end:
+        assert {(key.zone, key.metric) for key in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}
+    estimated = ESTIMATES if now < day.end + 30 * DAY else 0.0
+    for key, readings in rows.readings.items():
+        if (key.zone, key.counterparty) not in NOT_IN_THE_GRID:
+            inside = [feed.yearly or ts in day.window for ts in readings.ts]
+            expected = truth(feed, key, np.array(readings.ts)[inside])
+            error = np.abs(np.array(readings.values)[inside] - expected) - estimated * np.abs(expected)
+            assert error.max(initial=0.0) <= TOLERANCE.get(Metric(key.metric), 0.51), key
+
+
+@pytest.mark.parametrize("at", ["2026-11-20T02:11:30Z", "2026-11-20T17:07:30Z"])
+@pytest.mark.parametrize("feed_id", FEEDS)
+def test_a_running_day_has_what_must_be_out_and_nothing_of_the_future(feed_id: str, at: str, ask: Ask) -> None:
+    feed, now = feeds()[feed_id], instant(at)
+    day = MarketDay.at(now, feed.tz)
+    rows, _ = ask(feed_id, [year_or_day(feed, day)], at)
+    measured = [key for key in rows.readings if not feed.yearly and key.metric != Metric.PRICE_DAY_AHEAD]
+    ends = (ts + RESOLUTIONS[key.resolution] for key in measured for ts in rows.readings[key].ts)
+    newest = max(ends, default=0)
+    if feed_id in NEWEST_ONLY:
+        assert newest >= coverage.due(feed, day.window, now)
+    else:
+        require_whole(rows, feed, day, now)
+    assert feed.ahead_days or newest <= now + RESOLUTIONS["5m"]
+
+
+@pytest.mark.parametrize("feed_id", [feed.id for feed in feeds().values() if feed.ahead_days])
+def test_tomorrows_auction_is_out_when_its_feed_says_so(feed_id: str, ask: Ask) -> None:
+    feed = feeds()[feed_id]
+    tomorrow = MarketDay(date(2026, 11, 20), feed.tz)
+    out = feed.publication.out_at(tomorrow)
+    before, _ = ask(feed_id, [tomorrow], iso(out - 6 * HOUR))
+    assert not [ts for readings in before.readings.values() for ts in readings.ts if ts in tomorrow.window]
+    late = out + 60 * feed.publication.grace_minutes
+    require_whole(ask(feed_id, [tomorrow], iso(late))[0], feed, tomorrow, late)
+
+
+def answer_of(request: Request, now: int) -> Answer:
+    answer: Answer = import_module(f"assets.simulated.{request.feed.split('.')[0]}").answer(request, now)
+    return answer
+
+
+@pytest.mark.parametrize("feed_id", FEEDS)
+def test_an_address_of_nothing_is_not_found(feed_id: str) -> None:
+    feed, now = feeds()[feed_id], instant(NOON)
+    for request in feed.requests([year_or_day(feed, MarketDay.at(now, feed.tz))], now):
+        parts = urlsplit(request.url)
+        for url in (f"{parts.scheme}://{parts.netloc}/", f"{parts.scheme}://{parts.netloc}{parts.path}/nothing"):
+            assert answer_of(replace(request, url=url, params=(), body=""), now).status in (400, 404), url
+
+
+# Compared with recordings
+
+OLDER = {
+    *("eia/fuel-type-data_20230101_offset0.json", "eia/fuel-type-data_20230102_offset5000.json"),
+    *("eia/region-data_D_20230101.json", "ercot/loadForecastVsActual_20230201.json"),
+}
+"""Forms that their publishers have given up."""
+ASKED_OTHERWISE = {
+    *("pjm/da_hrl_lmps_zones_20260609.json", "elexon/indo_2026-07-11_subset.json"),
+    *("caiso/netdemand_20190310.csv", "isone/WW_DALMP_ISO_20260604.csv"),
+}
+"""Answers to questions that the feeds do not ask."""
+
+
+def shapes_of(feed: Feed) -> set[str]:
+    """What the twin's answers to a feed look like, over days on which they may differ."""
+    shapes, now = set[str](), instant(NOON)
+    for day in (date(2026, 11, 20), date(2026, 11, 18), date(2026, 11, 1), date(2025, 9, 30), date(2023, 9, 1)):
+        market_day = year_or_day(feed, MarketDay(day, feed.tz))
+        queue = [] if feed.out_of_reach(day, date(2026, 11, 20)) else feed.requests([market_day], now)[-6:]
+        for request in queue:  # it grows
+            answer = answer_of(request, now)
+            if answer.status == 200:
+                shapes |= shape_of(answer.body)
+                with suppress(NotPublished):
+                    queue += feed.follow(answer.body, request)[-3:] if feed.follow and len(queue) < 12 else []
+    return shapes
+
+
+@pytest.mark.parametrize("one", sources().values(), ids=lambda one: one.code)
+def test_answers_are_shaped_as_the_recorded_ones(one: Source, recordings: Path) -> None:
+    ours = set[str]().union(*(shapes_of(feed) for feed in one.feeds))
+    for entry in json.loads((recordings / "MANIFEST.json").read_bytes()):
+        own = (entry["feed"] or "").split(".")[0] == one.code and entry.get("expected_rows")
+        if own and entry["file"] not in OLDER | ASKED_OTHERWISE:
+            assert shape_of((recordings / entry["file"]).read_bytes()) <= ours, entry["file"]
