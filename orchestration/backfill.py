@@ -1,4 +1,4 @@
-"""Ingest and backfill without a daemon: which market days of which feeds, cut into runs of a month, and run.
+"""Plan and run an ingest or backfill without a daemon: market days of feeds, in runs of a month.
 
 One worker process runs one source's tasks at a time, for a publisher's pace is one for all. A run that was stopped is
 run again: days that are held change nothing, and `--missing` leaves out those that are whole.
@@ -45,7 +45,7 @@ class Task:
 
 
 def chosen(source: str | None, feed: str | None) -> list[Feed]:
-    """The feeds that a command names, best ranks first, so that served rows are resolved once. Raises KeyError."""
+    """Return the feeds that a command names, best ranks first: served rows are then resolved once. Raises KeyError."""
     known = sources()
     if source is not None and source not in known:
         raise KeyError(source)
@@ -56,7 +56,7 @@ def chosen(source: str | None, feed: str | None) -> list[Feed]:
 
 
 def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:
-    """Runs over `first..last`, or over the last `days` days and the days published ahead.
+    """Plan runs over `first..last`, or over the last `days` days and the days published ahead.
 
     Yearly partitions that overlap the span are included whole.
 
@@ -73,7 +73,7 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
 
 
 def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str]:
-    """A line for each feed that begins after the first day asked for: nobody answers for the days before."""
+    """Return a line for each feed that begins after the first day asked for: nobody answers for the days before."""
     lines = []
     for feed in feeds:
         until = min(last or feed.since, feed.since - timedelta(days=1))
@@ -84,7 +84,7 @@ def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str
 
 
 def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
-    """These days, one task a calendar month: a month file is written once, a publisher's monthly file asked for once.
+    """Cut days into a task a calendar month: a month file is written once, a publisher's monthly file fetched once.
 
     For a yearly feed: one task over the years that they lie in.
     """
@@ -96,7 +96,7 @@ def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
 
 
 def days_of(task: Task) -> list[MarketDay]:
-    """The market days that a task asks for, in its feed's zone."""
+    """Return the market days that a task asks for, in its feed's time zone."""
     tz = feed_of(task.feed).tz
     return [MarketDay(day, tz) for day in task.days]
 
@@ -114,7 +114,7 @@ class Estimate:
 
 
 def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
-    """The estimate by feed; no request is sent."""
+    """Estimate each feed's work; no request is sent."""
     estimates: dict[str, Estimate] = defaultdict(Estimate)
     for task in tasks:
         feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
@@ -131,13 +131,13 @@ def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
 
 
 def _expected_rows(task: Task) -> int:
-    """About how many rows a task brings in: the source with the most begins first, or it would end alone."""
+    """Return about how many rows a task brings: the source with the most starts first, or it would end alone."""
     feed = feed_of(task.feed)
     return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
-    """Runs the tasks, source by source in `workers` processes; yields each report as it comes.
+    """Run the tasks, source by source in `workers` processes; yield each report as it comes.
 
     `again`: parse the kept bytes, without the network.
     """
@@ -181,7 +181,7 @@ def _worker() -> ProcessPoolExecutor:
 
 
 def _end_with_parent() -> None:
-    """In a worker: lets it end when the process that started it does; it would go on alone."""
+    """End this worker when the process that started it ends; it would go on alone."""
     parent = parent_process()
     assert parent is not None
 
@@ -194,7 +194,7 @@ def _end_with_parent() -> None:
 
 @cache
 def _worker_context() -> PipelineContext:
-    """One context a worker process."""
+    """Open one context a worker process."""
     return open_context()
 
 
@@ -203,7 +203,7 @@ def _in_worker(task: Task, again: bool) -> RunReport:
 
 
 def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
-    """One run. Whatever it raises fails its days and is logged; the other runs go on."""
+    """Run one task. Whatever it raises fails its days and is logged; the other tasks go on."""
     with logged(task.name) as attempt:
         return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
     return _failed(task, attempt.failure)

@@ -1,4 +1,4 @@
-"""`emds copy FROM TO`: a warehouse copied whole, from a folder or a bucket to an empty folder or bucket.
+"""`emds copy FROM TO`: copy a whole warehouse from a folder or bucket to an empty one.
 
 Everything keeps its bytes and versions, so that both serve the same answers. A month's history is copied before the
 file that names it. The mode comes last: a copy that was killed is no warehouse yet, and goes on where it stopped.
@@ -20,11 +20,11 @@ _AT_ONCE = 8
 _FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS, layout.CHANGES_MISSED)
 
 Say = Callable[[int, int], None]
-"""Told how many files are done, and of how many."""
+"""Called with how many files are done, and of how many."""
 
 
 def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> tuple[int, int]:
-    """Copies what the target lacks; returns how many files it then has and how many were copied now.
+    """Copy what the target lacks; return how many files it then has and how many were copied now.
 
     Raises StorageError where there is no warehouse of this release at the source, where the target holds one already,
     and where a file cannot be copied.
@@ -46,13 +46,13 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
 
 
 def _keys(source: Storage) -> Iterator[str]:
-    """The keys to copy; histories are copied with the month files that name them."""
+    """Yield the keys to copy; histories are copied with the month files that name them."""
     yield from (key for key in _FIRST if source.stat(key) is not None)
     yield from (key for prefix in layout.KEPT if prefix != layout.history_prefix() for key in source.keys(prefix))
 
 
 def _copy(source: Storage, target: Storage, key: str) -> tuple[int, int]:
-    """Copies a file, and the history that it names; returns how many the target then has, and how many were copied."""
+    """Copy a file, and the history that it names; return how many the target then has, and how many were copied."""
     copied, history = 0, _history_of(source, key)
     while True:
         copied += history is not None and _copy_key(source, target, history)
@@ -64,7 +64,7 @@ def _copy(source: Storage, target: Storage, key: str) -> tuple[int, int]:
 
 
 def _history_of(storage: Storage, key: str) -> str | None:
-    """The history that a file names; None for one that names none or is damaged: it is copied as it lies."""
+    """Return the history that a file names; None for one that names none or is damaged: it is copied as it is."""
     if not layout.is_month_file(key):
         return None
     try:
@@ -75,7 +75,7 @@ def _history_of(storage: Storage, key: str) -> str | None:
 
 
 def _copy_key(source: Storage, target: Storage, key: str) -> bool:
-    """Copies one file with its version unless it is there; false where it is, or is gone from the source."""
+    """Copy one file with its version; return False where the target has it, or the source no longer has it."""
     while True:
         identity = source.stat(key)
         if identity is None:
@@ -90,7 +90,7 @@ def _copy_key(source: Storage, target: Storage, key: str) -> bool:
 
 
 def _remove_others(source: Storage, target: Storage, keys: Iterable[str]) -> None:
-    """Removes what a killed copy had brought and the source has no more, but for histories, which are swept later."""
+    """Remove what a killed copy brought and the source no longer has, except histories, which are swept later."""
     wanted = {*keys}
     for key in _keys(target):
         if key not in wanted and source.stat(key) is None:
@@ -98,7 +98,7 @@ def _remove_others(source: Storage, target: Storage, keys: Iterable[str]) -> Non
 
 
 def main(first: str, second: str, local: str) -> int:
-    """Copies and says what was done; the exit code."""
+    """Copy, print what was done, and return the exit code."""
     places = [home.at(text, local) for text in (first, second)]
     if str(places[0]) == str(places[1]):
         raise StorageError("both places are the same")

@@ -1,4 +1,4 @@
-"""DAGSTER_HOME of a warehouse: EMDS_HOME/dagster, with a dagster.yaml in it. Does not import Dagster."""
+"""Prepare DAGSTER_HOME of a warehouse: EMDS_HOME/dagster with a dagster.yaml. Does not import Dagster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = "# Written by emds, which replaces it while it stays as it is: "
 
 
 def dagster_home(home: Path) -> Path:
-    """EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
+    """Return EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
 
     Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
     set and the owner's own dagster.yaml does not read it, or EMDS_RUN_IMAGE is set without it.
@@ -43,7 +43,7 @@ def dagster_home(home: Path) -> Path:
 
 
 def _configuration(postgres: bool, containers: bool) -> str:
-    """The project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
+    """Return the project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
 
     On PostgreSQL its address stays in the environment, and so does the image of runs in `containers`.
     """

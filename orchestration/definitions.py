@@ -40,7 +40,7 @@ AFTER_FILL = "after_fill"
 
 
 def build() -> dg.Definitions:
-    """The definitions of this process's environment.
+    """Return the definitions of this process's environment.
 
     Writes nothing: an empty warehouse gets its mode at its first run.
     """
@@ -83,7 +83,7 @@ def _after_fill(marts: bool) -> Any:
 
 
 def first_partitions(settings: PipelineSettings) -> dict[str, date]:
-    """The first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
+    """Return the first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
     noted = first_days.load(settings.home.open())
     return {
         feed.id: first_partition(feed, noted, settings.since, clock.local_date(int(time.time()), feed.tz))
@@ -93,7 +93,7 @@ def first_partitions(settings: PipelineSettings) -> dict[str, date]:
 
 
 def automation() -> dg.AutomationConditionSensorDefinition:
-    """Asks for what follows by condition; once a minute is enough for what is published each quarter hour."""
+    """Request what follows by condition; once a minute is enough for what is published each quarter hour."""
     return dg.AutomationConditionSensorDefinition(
         "automation",
         target=dg.AssetSelection.groups("service", "marts"),
@@ -106,5 +106,5 @@ def automation() -> dg.AutomationConditionSensorDefinition:
 @dg.definitions
 @cache
 def defs() -> dg.Definitions:
-    """What the code server serves."""
+    """Return what the code server serves."""
     return build()

@@ -1,4 +1,4 @@
-"""`emds doctor`: settings, credentials, freshness and disk, in words. No secret is printed, only whether it is set."""
+"""`emds doctor`: print settings, credentials, freshness and disk. A secret is never printed, only whether it is set."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def doctor() -> int:
 
 
 def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
-    """What a source's credentials would add to those sources that are configured, by metric and zone."""
+    """Yield what a source's credentials would add to those sources that are configured, by metric and zone."""
     covered = {
         (zone, metric)
         for other in pipeline.sources.values()
@@ -75,7 +75,7 @@ def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
 
 
 def _partitions(pipeline: PipelineContext) -> Iterator[str]:
-    """Where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
+    """Yield where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
     if not (pipeline.storage.local / "dagster").is_dir():
         return
     from orchestration import partition_status, recording
@@ -92,7 +92,7 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
 
 
 def _access(mode: str) -> bool:
-    """Prints what is wrong with payments and client addresses; whether something surely is."""
+    """Print what is wrong with payments and client addresses; return whether something surely is."""
     settings = Settings.from_environ(os.environ)
     faults = access_faults(settings, mode)
     for fault, _ in faults:
@@ -101,7 +101,7 @@ def _access(mode: str) -> bool:
 
 
 def access_faults(settings: Settings, mode: str) -> list[tuple[str, bool]]:
-    """What is wrong with payments and client addresses, in a sentence or two each, and whether it surely is wrong."""
+    """Return what is wrong with payments and client addresses, a sentence or two each, and whether it surely is."""
     faults: list[tuple[str, bool]] = []
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         text = (
@@ -122,7 +122,7 @@ def access_faults(settings: Settings, mode: str) -> list[tuple[str, bool]]:
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
-    """A line a feed: its worst zone's state."""
+    """Yield a line a feed, of its worst zone's state, and whether that is a fault."""
     known = {(h.feed, h.zone): h for h in health.load(pipeline.storage, code)}
     now = clock.now()
     for feed in pipeline.sources[code].feeds:

@@ -1,7 +1,4 @@
-"""What `emds up` does before its servers start.
-
-Fills an empty warehouse, publishes the documents of one that is not.
-"""
+"""Fill an empty warehouse, or publish the documents of one that is not, before the servers of `emds up` start."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from warehouse.errors import MarketError
 
 
 def run(days: int, recordings: Path | None) -> None:
-    """The main function of a process. Exits with 1 and a line on standard error where our own files fail."""
+    """Run as the main function of a process: exit with 1 and a line on standard error where our own files fail."""
     try:
         _fill(days, recordings)
     except MarketError as error:
@@ -22,7 +19,7 @@ def run(days: int, recordings: Path | None) -> None:
 
 
 def _fill(days: int, recordings: Path | None) -> None:
-    """First start: history and documents. Later ones: only the documents.
+    """Fetch history and publish at the first start; only publish at later ones.
 
     A first start that was killed has published no catalogue: the next one asks for the days that are not whole.
     """

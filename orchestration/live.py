@@ -1,4 +1,4 @@
-"""The jobs that ask several publishers in one run: `live` every five minutes, `fill_gaps` once a day.
+"""Jobs that ask several publishers in one run: `live` every five minutes, `fill_gaps` once a day.
 
 Each publisher has a thread of its own, so that a slow one holds up no other; its turn file keeps it polite beside a
 backfill. What follows each feed is what a partition's own run does: `ingest_days`, events, documents. No
@@ -43,13 +43,13 @@ SETTLING_S = 7200
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """A session that asks nothing more once its time is over. `end`: an instant of `time.monotonic`."""
+    """A session that sends nothing more once its time is over. `end`: an instant of `time.monotonic`."""
 
     session: Fetcher
     end: float
 
     def ask(self, request: Request) -> Fetched:
-        """As the session's own `ask`; FeedUnavailable afterwards."""
+        """Ask as the session does. Raises FeedUnavailable once the time is over."""
         if time.monotonic() >= self.end:
             raise FeedUnavailable("no time is left in this run; the next one asks again", kind="resting")
         return self.session.ask(request)
@@ -75,12 +75,12 @@ class Asked:
 
 
 def live_feeds(source: Source) -> list[Feed]:
-    """The feeds of a source that `live` asks."""
+    """Return the feeds of a source that `live` asks."""
     return [feed for feed in source.feeds if feed.every_minutes <= LIVE_MINUTES]
 
 
 def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task]:
-    """What `live` asks at a scheduled instant; all it ever asks without one, as where a person starts it."""
+    """Return what `live` asks at a scheduled instant; without one, when a person starts it, all that it ever asks."""
     return [
         Task(feed.id, tuple(_days(feed, tick)))
         for source in sources.values()
@@ -104,7 +104,7 @@ def _days(feed: Feed, tick: datetime | None) -> Iterator[date]:
 
 
 def ask(pipeline: PipelineContext, tasks: Sequence[Task], seconds: float) -> Iterator[Asked]:
-    """Asks publishers at once, a thread each; yields each as it ends. Those without credentials are left out."""
+    """Ask publishers at once, a thread each; yield each as it ends. Those without credentials are left out."""
     limited = replace(pipeline, session=TimeLimit(pipeline.session, time.monotonic() + seconds))
     by_source: dict[str, list[Task]] = {}
     for task in tasks:
@@ -134,7 +134,7 @@ def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -
 
 
 def _faults(report: RunReport) -> Iterator[str]:
-    """What a person must look at: a changed format, a refused key, a file of our own."""
+    """Yield what a person must look at: a changed format, a refused key, a file of our own."""
     for error in report.failures:
         unset = isinstance(error, CredentialsMissing) and not error.refused
         if not (unset or isinstance(error, FeedUnavailable | NotPublished | OutOfReach)):
@@ -142,7 +142,7 @@ def _faults(report: RunReport) -> Iterator[str]:
 
 
 def live_jobs(sources: Mapping[str, Source]) -> tuple[Any, Any]:
-    """`live` and `fill_gaps`."""
+    """Return `live` and `fill_gaps`."""
 
     def due(context: dg.OpExecutionContext, pipeline: PipelineContext) -> list[Task]:
         tick = context.run.tags.get(TICK)

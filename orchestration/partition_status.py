@@ -1,6 +1,6 @@
-"""Days of the last ten whose rows are held and of which Dagster does not know; `mend` tells it. No late annotations.
+"""Find the days of the last ten that hold rows and that Dagster does not know; `mend` records them.
 
-Older days are recorded again by `emds rebuild --start D`.
+Older days are recorded again by `emds rebuild --start D`. No `from __future__ import annotations`.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ HELD = "held before Dagster knew of it"
 
 @dataclass(frozen=True, slots=True)
 class Unmarked:
-    """A market day whose rows are held, and of which Dagster does not know."""
+    """A market day that holds rows and that Dagster does not know."""
 
     feed: Feed
     day: HeldDay
@@ -35,7 +35,7 @@ class Unmarked:
 
 
 def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterator[Unmarked]:
-    """The days of the last ten, feed by feed, from the first day on that a feed was asked for."""
+    """Yield these days, feed by feed, from the first day on that a feed was asked for."""
     firsts, now = first_days.load(pipeline.storage), clock.now()
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
         today = clock.local_date(now, feed.tz)
@@ -53,7 +53,7 @@ def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterato
 
 
 def mend(instance: dg.DagsterInstance, pipeline: PipelineContext) -> int:
-    """Marks these days; returns how many."""
+    """Record these days as materialised; return how many."""
     found = list(unmarked(instance, pipeline))
     for one in found:
         instance.report_runless_asset_event(events.materialisation(one.feed, one.day, None, HELD, one.rows))

@@ -1,4 +1,4 @@
-"""Records in Dagster what the command line ingested, by the events of a run: materialisations, verdicts, freshness.
+"""Record in Dagster what the command line ingested: materialisations, verdicts, freshness.
 
 The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the
 same time break it for good (dagster-io/dagster#27390). No `from __future__ import annotations`.
@@ -48,14 +48,14 @@ def instance(home: Path) -> dg.DagsterInstance | None:
 
 @contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """Holds a lock of this machine: whoever else opens the storage waits until its tables are made."""
+    """Hold a lock of this machine: whoever else opens the storage waits until its tables are made."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 class Recorder:
-    """What a command did, on its way to Dagster.
+    """Collects what a command did, and records it.
 
     Old days are recorded at once, without a run, and without the verdicts that pass: so a killed backfill keeps what it
     had. Days of the look-back, days whose checks fail, and the feeds' freshness come last, in one run: a verdict is
@@ -70,7 +70,7 @@ class Recorder:
         self._feeds: dict[str, Feed] = {}
 
     def add(self, feed: Feed, report: RunReport, begun: int) -> list[str]:
-        """Records what a run did; returns the partitions that it found rows for. `begun`: before it wrote."""
+        """Record what a run did; return the partitions that hold rows. `begun`: an instant before it wrote."""
         if self._instance is None:
             return [key_of(feed, day.day) for day in report.days if day.finished]
         asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
@@ -89,7 +89,7 @@ class Recorder:
         return [str(day.event.partition) for day in days if isinstance(day.event, dg.AssetMaterialization)]
 
     def close(self) -> None:
-        """Records the rest."""
+        """Record the rest."""
         with logged("verdicts"):
             fresh = [checks.freshness(self._pipeline, feed) for feed in self._feeds.values()]
             if self._instance is not None and (self._last or fresh):
@@ -110,7 +110,7 @@ def _run_of(recorded: Sequence[Any]) -> Any:
 
 
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
-    """Materialises what no feed's run makes, where it never was: documents, layers, marts, the service's assets."""
+    """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
     if instance is None:
         return
     from orchestration.definitions import AFTER_FILL, defs  # here: it loads every definition

@@ -12,7 +12,7 @@ from orchestration.resources import open_context
 
 
 class Warehouse(dg.ConfigurableResource[PipelineContext]):
-    """The warehouse with the publishers' session, opened when a run needs it. An asset is given its PipelineContext."""
+    """The warehouse and the publishers' session, opened when a run needs it; an asset gets its PipelineContext."""
 
     home: str
     """EMDS_HOME: a folder or a bucket's address."""

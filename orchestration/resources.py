@@ -1,4 +1,4 @@
-"""Opens the pipeline's context from the environment: which warehouse, in which mode, over which transport."""
+"""Open the pipeline's context from the environment: a warehouse, its mode, and the transport."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
 
 
 def opened(environ: Mapping[str, str]) -> Storage:
-    """The storage that EMDS_HOME names. Raises StorageError."""
+    """Return the storage that EMDS_HOME names. Raises StorageError."""
     return PipelineSettings.from_environ(environ).home.open()
 
 
 def opened_to_write(environ: Mapping[str, str]) -> Storage:
-    """The same for whoever is going to write."""
+    """Return it for a process that is going to write."""
     return PipelineSettings.from_environ(environ).home.open_to_write()
 
 
 def kept_mode(storage: Storage) -> str | None:
-    """The mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
+    """Return the mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
     return modes.kept(storage)
 
 
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
-    """The context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
+    """Open the context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
 
     Chooses and writes the mode of an empty warehouse. Raises StorageError.
     """
@@ -54,7 +54,7 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
 
 
 def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
-    """The same for what only reports: an empty warehouse takes no mode and no version. Raises StorageError."""
+    """Open it for a verb that only reports: an empty warehouse takes no mode and no version. Raises StorageError."""
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
     release.check(storage)
@@ -62,7 +62,7 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
 
 
 def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
-    """A warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
+    """Open a warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
     storage = Folder(folder)
     release.mark(storage)
     modes.claim(storage, mode)
@@ -87,7 +87,7 @@ def _context(
 
 
 def _require_real(recordings: Path) -> None:
-    """Raises StorageError for recordings of simulated publishers: a recorded warehouse states its sources' licences."""
+    """Raise StorageError for recordings of simulated publishers: a recorded warehouse states its sources' licences."""
     from assets.fetch.recorded import is_simulated
 
     if is_simulated(recordings):
@@ -97,14 +97,14 @@ def _require_real(recordings: Path) -> None:
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
-    """Sources whose credentials are set; all of them where no publisher is asked."""
+    """Return the sources whose credentials are set; all of them where no publisher is asked."""
     return frozenset(
         s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env)
     )
 
 
 def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None = None) -> Transport:
-    """What carries requests in a mode: HTTPS, a folder of recordings, or the simulated publishers."""
+    """Return the transport of a mode: HTTPS, a folder of recordings, or the simulated publishers."""
     if mode == "live":
         from assets.fetch.live import Live
 
@@ -119,7 +119,7 @@ def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings
 
 
 def turns_of(settings: PipelineSettings) -> Turns:
-    """Where the processes of this machine share the publishers' turns; this process's own where there is no folder yet.
+    """Return the publishers' turns that this machine's processes share; this process's own without a folder.
 
     With Dagster on PostgreSQL the pool lets one partitioned run a publisher go at once on all machines, and `live` is
     another: each keeps half of the limit.
@@ -150,7 +150,7 @@ def _own_requests(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
 
 
 def replay_plan(requests: Sequence[Request]) -> Plan:
-    """A plan over recorded requests: those of a feed that touch the days; one without days touches all."""
+    """Return a plan over recorded requests: those of a feed that touch the days; one without days touches all."""
 
     def plan(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
         wanted = {d.day for d in days}

@@ -1,4 +1,4 @@
-"""Keeps disks bounded: Dagster's old runs with their logs, old kept answers, scratch files of killed writers.
+"""Keep disks bounded: remove Dagster's old runs and logs, old answers, scratch files of killed writers.
 
 Runs hourly under the daemon; commands that ingest prune answers. A run's SQLite file takes some 200 kB, so finished
 runs go after six hours, failed ones after two weeks. A partition stays materialised: before a run goes, the newest
@@ -27,7 +27,7 @@ AT_ONCE = 500
 
 
 def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
-    """Removes runs that ended long enough ago, with what they logged; returns how many."""
+    """Remove runs that ended long enough ago, with their logs; return how many."""
     removed = 0
     for status, days in _GONE.items():
         before = datetime.fromtimestamp(now - days * clock.DAY, UTC).replace(tzinfo=None)
@@ -43,7 +43,7 @@ def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
 
 
 def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
-    """Reports the materialisations of a run that are still the newest of their partitions, without a run."""
+    """Report the materialisations of a run that are still the newest of their partitions again, without a run."""
     for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
         made = record.asset_materialization
         if made is None:
@@ -59,7 +59,7 @@ def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def prune_answers(pipeline: PipelineContext) -> int:
-    """Removes kept answers of long ago, but the last to each question of a market day; returns how many."""
+    """Remove old answers, except the last to each question of a market day; return how many."""
     before = clock.now() - pipeline.raw_days * clock.DAY
     pruned, removed = raw.pruned_until(pipeline.storage), 0
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):

@@ -41,7 +41,7 @@ def schedules_and_jobs(
     takes_payments: bool = False,
     has_marts: bool = True,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """All jobs but retention, and their schedules. A recorded warehouse has no publisher to ask, a bucket no marts."""
+    """Return the jobs (retention apart) and schedules. A recorded warehouse asks no publisher, a bucket lacks marts."""
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
     jobs: list[Any] = [live, fill_gaps]
@@ -116,7 +116,7 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
 
 
 def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
-    """Job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
+    """Return job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     for feed in source.feeds:
         if feed.every_minutes > LIVE_MINUTES:
@@ -136,7 +136,7 @@ def _spell(minutes: int) -> str:
 
 
 def cron(every_minutes: int, offset: int) -> str:
-    """A cron line of that interval; `offset` minutes spread the sources over it."""
+    """Return a cron line of that interval; `offset` minutes spread the sources over it."""
     if every_minutes >= 1440:
         return f"{offset % 60} {daily_hour(offset)} * * *"
     if every_minutes >= 60:
@@ -145,12 +145,12 @@ def cron(every_minutes: int, offset: int) -> str:
 
 
 def daily_hour(offset: int) -> int:
-    """The local hour at which what is asked once a day is asked: from 6 to 17."""
+    """Return the local hour of a daily request: from 6 to 17."""
     return 6 + offset % 12
 
 
 def is_behind(feed_id: str) -> bool:
-    """Whether a feed is late, down or not configured in any of its zones, by its own publication times."""
+    """Return whether a feed is late, down or not configured in any zone, by its own publication times."""
     feed = known_feed(feed_id)
     known = {h.zone: h for h in health.load(opened(os.environ), feed.source) if h.feed == feed_id}
     now = clock.now()
@@ -187,7 +187,7 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
 
 
 def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:
-    """First and last partition key that a scheduled run asks for: no older ones than the feeds' first partition."""
+    """Return first and last partition key of a scheduled run: none before the feeds' first partition."""
     feed, last = feeds[0], last_day(feeds[0], today)
     if feed.yearly:
         return str(max(today.year - 1, first_day.year)), str(today.year)

@@ -17,7 +17,7 @@ WEBHOOKS, PAYMENTS = dg.AssetKey(["accounts", "webhooks"]), dg.AssetKey(["accoun
 
 
 def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
-    """All three. `publishes`: the files follow every publication of the documents (EMDS_PUBLISH_TO is set)."""
+    """Return all three. `publishes`: the files follow every publication of the documents (EMDS_PUBLISH_TO is set)."""
     after = dg.AutomationCondition.any_deps_updated() & ~dg.AutomationCondition.in_progress()
 
     @dg.asset(

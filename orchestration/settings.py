@@ -39,7 +39,7 @@ class PipelineSettings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
-        """The settings of an environment. Raises StorageError that names the first wrong variable, never a secret."""
+        """Read the settings of an environment. Raises StorageError that names the first wrong variable, no secret."""
         return cls(
             home=home.of(environ),
             feeds=_feeds(settings.text(environ, "EMDS_FEEDS")),
@@ -86,7 +86,7 @@ def _webhook(text: str) -> str:
 
 
 def _postgres(text: str) -> str:
-    """The address for psycopg2, which dagster-postgres brings; SQLAlchemy 2.1 has another default driver."""
+    """Return the address for psycopg2, which dagster-postgres brings; SQLAlchemy 2.1 has another default driver."""
     scheme, _, rest = text.partition("://")
     if not text:
         return ""

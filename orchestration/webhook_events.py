@@ -1,4 +1,4 @@
-"""Turns the change log and the published documents into webhook messages. Reads only."""
+"""Turn the change log and the published documents into webhook messages. Reads only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
 ENTRIES = 100
-"""Of one message about changes: some 40 kB."""
+"""At most so many in one message about changes: some 40 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,18 @@ def news_for(documents: Documents, webhook: Webhook, now: int, market_now: int) 
 
 
 def is_far(cursor: str, later: str) -> bool:
-    """Whether a cursor lies a segment of the change log before another: then reading on from it costs."""
+    """Return whether a cursor lies a segment of the change log before another: reading on from it then costs."""
     first, last = (int(each.rpartition("-")[2]) for each in (cursor, later))
     return abs(last - first) >= change_log.SEGMENT
 
 
 def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
-    """A message's body, in the form that Standard Webhooks recommend."""
+    """Return a message's body, in the form that Standard Webhooks recommend."""
     return orjson.dumps({"type": event, "timestamp": iso(now), "data": data})
 
 
 def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]], bool]:
-    """The cursor behind one page, the page's body or none, and whether there is more; or that the cursor is gone."""
+    """Return the cursor behind one page, its body or none, and whether there is more; or that the cursor is gone."""
     try:
         page = documents.changes(webhook.cursor, webhook.subscription.zones)
     except UnknownCursor:

@@ -1,4 +1,4 @@
-"""The service's own answers on its free paths, as files: what is put is what the API would say, byte for byte.
+"""Render the service's answers on its free paths as files: byte for byte what the API would send.
 
 Computed answers (a query, another format by Accept) stay with the API. `/v1/status` is put too, as it was at that
 moment, for a server in front to show while the API is away; its `now` says of when it is.
@@ -36,12 +36,12 @@ _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 Kept = Callable[[str], bytes | None]
-"""The bytes of an object that lies there already, by its key: what was compressed before is not compressed again."""
+"""Returns the bytes of an object that is already published, by its key: they need not be compressed again."""
 
 
 @contextmanager
 def client(settings: Settings) -> Iterator[Client]:
-    """Asks the application itself, without its log, limits and accounts."""
+    """Open a client of the application itself, without its log, limits and accounts."""
     with tempfile.TemporaryDirectory() as folder:
         unlimited = replace(
             settings,
@@ -58,7 +58,7 @@ def client(settings: Settings) -> Iterator[Client]:
 
 
 def paths(index: bytes) -> Iterator[str]:
-    """Every free path whose answer changes with a publication alone; `index` is the map page."""
+    """Yield every free path whose answer changes with a publication alone; `index` is the map page."""
     for endpoint in ENDPOINTS.values():
         free = endpoint.id in _FREE or endpoint.id.startswith("geo-") or endpoint.tag == "Discovery"
         if not free or endpoint.method != "GET" or endpoint.paid:
@@ -77,7 +77,7 @@ def paths(index: bytes) -> Iterator[str]:
 
 
 def rendered(asked: Client, kept: Kept) -> tuple[StaticFile, ...]:
-    """The files of all paths that have an answer now; what was never published yet has none."""
+    """Return the files of all paths that have an answer now; what was never published has none."""
     index = asked.get("/").get_data()
     files = (_file(asked, path, kept) for path in dict.fromkeys(paths(index)))
     return tuple(file for file in files if file is not None)
@@ -93,7 +93,7 @@ def _file(asked: Client, path: str, kept: Kept) -> StaticFile | None:
 
 
 def _packed(plain: StaticObject, kept: Kept) -> tuple[StaticObject, ...]:
-    """The body in every coding that makes it smaller."""
+    """Return the body in every coding that makes it smaller."""
     if len(plain.body) < LEAST_BYTES or extension(plain.media) in _PACKED_ALREADY:
         return ()
     forms = []

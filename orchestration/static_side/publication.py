@@ -97,7 +97,7 @@ class Publication:
 
     @property
     def manifest(self) -> StaticObject:
-        """The list of everything with hash, size, type and rights."""
+        """List everything with hash, size, type and rights."""
         stated = {
             "version": self.version,
             "as_of": self.as_of,
@@ -112,48 +112,48 @@ class Publication:
 
     @property
     def pointer(self) -> StaticObject:
-        """The one object that changes."""
+        """Return the one object that changes."""
         manifest = self.manifest
         stated = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
         body = orjson.dumps({**stated, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
         return StaticObject(POINTER, body, "application/json", cache_control="public, max-age=15")
 
     def objects(self) -> Iterable[StaticObject]:
-        """Every object but month files, the manifest last."""
+        """Yield every object but month files, the manifest last."""
         for file in self.files:
             yield from file.forms()
         yield self.manifest
 
 
 def digest(body: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(body).hexdigest()
 
 
 def extension(media: str) -> str:
-    """How a name ends whose Content-Type this is."""
+    """Return the file extension of a Content-Type."""
     return EXTENSIONS.get(media.partition(";")[0].strip(), "bin")
 
 
 def object_key(body: bytes, media: str) -> str:
-    """`objects/<sha256>.json`."""
+    """Return the key of a body: `objects/<sha256>.json`."""
     return f"{OBJECTS}{digest(body)}.{extension(media)}"
 
 
 def packed_key(plain: str, coding: str) -> str:
-    """The key of an object's packed form, beside it."""
+    """Return the key of an object's compressed form, beside it."""
     return f"{plain}.{SUFFIXES[coding]}"
 
 
 def place(path: str, media: str) -> str:
-    """Where a path lies in a tree of files: `/v1/zones` at `v1/zones.json`, `/` at `index.html`."""
+    """Return a path's place in a tree of files: `/v1/zones` at `v1/zones.json`, `/` at `index.html`."""
     ending = extension(media)
     name = path.lstrip("/") or "index"
     return name if name.endswith(f".{ending}") else f"{name}.{ending}"
 
 
 def objects_of(manifest: Mapping[str, Any]) -> set[str]:
-    """The keys of every object that a manifest names."""
+    """Return the keys of every object that a manifest names."""
     files, months = manifest.get("files", ()), manifest.get("months", ())
     keys = {file["object"] for file in files} | {month["object"] for month in months}
     return keys | {packed["object"] for file in files for packed in file["encodings"].values()}

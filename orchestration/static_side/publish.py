@@ -121,7 +121,7 @@ def put_months(
 
 
 def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
-    """The month file of an entry; None where it is gone. One that is damaged costs no other its publication."""
+    """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
     metric, zone = entry["metric"], entry["zone"]
     file = bulk.find(storage, metric, zone, bulk.stored_month(metric, zone, entry["month"]))
     try:
