@@ -83,7 +83,7 @@ class Rig:
         return body
 
     def settings(self, **changes: Any) -> Settings:
-        given = {
+        values = {
             "home": str(self.home),
             "database_url": f"sqlite:///{self.home / 'accounts.sqlite'}",
             "base_url": "http://emds.example",
@@ -93,7 +93,7 @@ class Rig:
             "key_calls_per_second": 0,
             **changes,
         }
-        return Settings(**given)
+        return Settings(**values)
 
     def client(self, **changes: Any) -> FlaskClient:
         app = create_app(self.settings(**changes))
@@ -119,18 +119,18 @@ class Rig:
 def _rig_at(home: Path) -> Iterator[Rig]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-        made = Rig(home)
+        rig = Rig(home)
         try:
-            yield made
+            yield rig
         finally:
-            made.close()
+            rig.close()
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
     """An empty warehouse without a catalogue, at NOW."""
-    with _rig_at(tmp_path / "home") as made:
-        yield made
+    with _rig_at(tmp_path / "home") as rig:
+        yield rig
 
 
 def fill(rig: Rig) -> None:
@@ -220,9 +220,9 @@ def asking(rig: Rig) -> Any:
 @pytest.fixture(scope="module")
 def shared_market(tmp_path_factory: pytest.TempPathFactory, _filled: Path) -> Iterator[Rig]:
     """The same, one for all tests of a file that fold and publish nothing."""
-    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as made:
-        shutil.copytree(_filled, made.home)
-        yield made
+    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as rig:
+        shutil.copytree(_filled, rig.home)
+        yield rig
 
 
 def copy_everywhere(tmp_path_factory: pytest.TempPathFactory, home: Path) -> None:
@@ -252,9 +252,9 @@ def everywhere(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Rig:
 @pytest.fixture(scope="module")
 def shared_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """The same, one for all tests of a file that fold and publish nothing."""
-    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as made:
-        copy_everywhere(tmp_path_factory, made.home)
-        yield made
+    with _rig_at(tmp_path_factory.mktemp("shared") / "home") as rig:
+        copy_everywhere(tmp_path_factory, rig.home)
+        yield rig
 
 
 @pytest.fixture
@@ -270,18 +270,18 @@ def unprivileged() -> Iterator[Callable[[Rig], None]]:
 
     Root reads and writes whatever a file's mode says, so that modes would test nothing.
     """
-    made: list[Path] = []
+    folders: list[Path] = []
 
     def become(rig: Rig) -> None:
         if os.geteuid() == 0:
-            made.append(Path(tempfile.mkdtemp()))
-            shutil.copytree(rig.home, made[0] / "home")
-            rig.home = made[0] / "home"
-            for path in (made[0], *made[0].rglob("*")):
+            folders.append(Path(tempfile.mkdtemp()))
+            shutil.copytree(rig.home, folders[0] / "home")
+            rig.home = folders[0] / "home"
+            for path in (folders[0], *folders[0].rglob("*")):
                 os.chown(path, _NOBODY, _NOBODY)
             os.seteuid(_NOBODY)
 
     yield become
-    if made:
+    if folders:
         os.seteuid(0)
-        shutil.rmtree(made[0])
+        shutil.rmtree(folders[0])

@@ -402,12 +402,12 @@ def _mcp(client: Client, key: str) -> Iterator[tuple[str, Answered]]:
         ("get_statistics", {"zone": "XX", "metric": "price"}),
     ]
     for arguments in ({"api_key": key}, {}):
-        for tool, given in calls:
-            params = {"name": tool, "arguments": {**given, **arguments}}
+        for tool, sent in calls:
+            params = {"name": tool, "arguments": {**sent, **arguments}}
             body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).decode()
             headers = (("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", "2025-11-25"))
             yield (
-                f"MCP {'keyed ' * bool(arguments)}{tool} {given}",
+                f"MCP {'keyed ' * bool(arguments)}{tool} {sent}",
                 ask(client, Asked("POST", "/mcp", headers, body), {}),
             )
 

@@ -13,16 +13,18 @@ ADDRESS = "postgresql+psycopg://emds:s3cr%20t%25@127.0.0.1:1/accounts"
 
 def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() -> None:
     engine = open_engine(ADDRESS)
-    with pytest.raises(AccountsUnavailable) as told, engine.connect():
+    with pytest.raises(AccountsUnavailable) as caught, engine.connect():
         pass
-    assert str(told.value).startswith("the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: ")
-    assert "Connection refused" in str(told.value)
-    assert "\n" not in str(told.value)
-    assert "s3cr" not in str(told.value)
+    assert str(caught.value).startswith(
+        "the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: "
+    )
+    assert "Connection refused" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "s3cr" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         f"cannot connect by {ADDRESS}",
         f"no connection: host=127.0.0.1 password={SECRET}",
@@ -30,11 +32,11 @@ def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() ->
         f"password {SECRET!r} is refused\nfor user emds",
     ],
 )
-def test_a_driver_that_repeats_the_address_is_not_repeated(said: str) -> None:
-    told = driver_reason(RuntimeError(said), ADDRESS)
-    assert "s3cr" not in told
-    assert "***" in told
-    assert "\n" not in told
+def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
+    reason = driver_reason(RuntimeError(words), ADDRESS)
+    assert "s3cr" not in reason
+    assert "***" in reason
+    assert "\n" not in reason
 
 
 @pytest.mark.parametrize("password", ["s3@cret", "s3:cret", "s3/cret", "s3?cret", "s3@a:cret"])
@@ -54,6 +56,6 @@ def test_an_address_without_a_password_leaves_the_words_as_they_are() -> None:
 
 
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
-    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as told:
+    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as caught:
         Settings.from_environ({"EMDS_DATABASE_URL": "postgresql://emds:s3cret@127.0.0.1:port/x"})
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(caught.value)

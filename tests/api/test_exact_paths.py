@@ -63,8 +63,8 @@ def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tup
             {name: value for name, value in headers.items() if name != "key"} | ID | (key if "key" in headers else {})
         )
         answer: TestResponse = client.get(path, headers=sent)
-        told = orjson.loads(lines.pop())
-        entry = {name: told[name] for name in ("route", "zone", "status", "method", "id")}
+        logged = orjson.loads(lines.pop())
+        entry = {name: logged[name] for name in ("route", "zone", "status", "method", "id")}
         # How long the day still lasts is told by the true clock.
         listed = sorted((name, _TIME_LEFT.sub("t=", value)) for name, value in answer.headers.to_wsgi_list())
         found.append((answer.status[:3], listed, answer.data, entry))
@@ -109,13 +109,13 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
 
 
 def test_a_path_is_read_from_the_root_and_a_method_in_any_case() -> None:
-    for given, path in (
+    for sent, path in (
         ("/v1/zones", "/v1/zones"),
         ("//v1/zones", "/v1/zones"),
         ("", "/"),
         ("/\xc3\xa9\xff", "/é\ufffd"),
     ):
-        assert Request({"PATH_INFO": given}).path == path
+        assert Request({"PATH_INFO": sent}).path == path
     assert Request({"REQUEST_METHOD": "head"}).method == "HEAD"
 
 

@@ -122,10 +122,10 @@ def test_the_501st_answer_is_429_until_midnight(client: GateClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"]
+    "credentials", ["Bearer emds_" + "x" * 43, "Bearer ", "Bearer short", "Basic YTpi", "Bearer emds_ü", "x"]
 )
-def test_a_wrong_key_is_401(client: GateClient, shown: str) -> None:
-    answer = client.http.get(PATH, headers={"Authorization": shown})
+def test_a_wrong_key_is_401(client: GateClient, credentials: str) -> None:
+    answer = client.http.get(PATH, headers={"Authorization": credentials})
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert answer.json["type"].endswith("/problems/invalid-key")

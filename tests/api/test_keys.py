@@ -166,11 +166,11 @@ def test_a_repeated_sign_up_gives_the_same_key(service: SignUps) -> None:
 
 
 def test_a_key_sees_its_day_and_looking_is_free(service: SignUps) -> None:
-    shown = service.key()
+    headers = service.key()
     for _ in range(3):
-        service.http.get("/v1/latest/GB", headers=shown)
+        service.http.get("/v1/latest/GB", headers=headers)
     for _ in range(2):
-        answer = service.http.get("/v1/usage", headers=shown)
+        answer = service.http.get("/v1/usage", headers=headers)
     assert answer.json == {
         "quota": {"limit": 500, "window": "day", "used": 3, "remaining": 497, "resets_at": NOON + DAY // 2},
         "created": NOON,
@@ -180,13 +180,13 @@ def test_a_key_sees_its_day_and_looking_is_free(service: SignUps) -> None:
 
 
 def test_a_revoked_key_opens_nothing(service: SignUps) -> None:
-    shown = service.key()
-    ended = service.http.delete("/v1/keys/current", headers=shown)
+    headers = service.key()
+    ended = service.http.delete("/v1/keys/current", headers=headers)
     assert (ended.status_code, ended.data) == (204, b"")
     for answer in (
-        service.http.get("/v1/latest/GB", headers=shown),
-        service.http.get("/v1/usage", headers=shown),
-        service.http.delete("/v1/keys/current", headers=shown),
+        service.http.get("/v1/latest/GB", headers=headers),
+        service.http.get("/v1/usage", headers=headers),
+        service.http.delete("/v1/keys/current", headers=headers),
         service.http.get("/v1/usage"),
     ):
         assert (answer.status_code, kind(answer)) == (401, "invalid-key")
@@ -256,21 +256,21 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
         more=["--preload"],
     )
     key = _sign_up(served)
-    seen: list[int] = []  # not counted by the threads: two that count at once count one
+    statuses: list[int] = []  # not counted by the threads: two that count at once count one
 
     def make_calls(connection: http.client.HTTPConnection) -> None:
         for number in range(20):
             path = "/v1/latest/GB?status=404" if number % 5 == 0 else "/v1/latest/GB"
-            seen.append(_ask(connection, key, path))
+            statuses.append(_ask(connection, key, path))
 
     _on_sixteen_connections(make_calls, served.port)
-    assert Counter(seen) == {200: 16 * 16, 404: 16 * 4}
+    assert Counter(statuses) == {200: 16 * 16, 404: 16 * 4}
     served.stop()
     begun = time.monotonic()
     served.start()
     start_s = time.monotonic() - begun
-    _on_sixteen_connections(lambda connection: seen.extend(_ask(connection, key) for _ in range(20)), served.port)
-    assert Counter(seen) == {200: CALLS_PER_DAY, 404: 64, 429: 16 * 36 - CALLS_PER_DAY}
+    _on_sixteen_connections(lambda connection: statuses.extend(_ask(connection, key) for _ in range(20)), served.port)
+    assert Counter(statuses) == {200: CALLS_PER_DAY, 404: 64, 429: 16 * 36 - CALLS_PER_DAY}
     served.kill()
 
     midnight = started + noon - (started + noon) % DAY + DAY

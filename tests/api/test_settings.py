@@ -29,8 +29,8 @@ def test_settings_read_the_environment() -> None:
         Facilitator("https://b.example", "bearer", "tok"),
     )
     assert (read.free_calls_per_minute, read.sample_calls_per_day, read.signups_per_hour) == (0, 500, 5)
-    shown = repr(read)
-    assert not any(secret in shown for secret in ("c2VjcmV0", "tok", "hush", "accounts.sqlite"))
+    text = repr(read)
+    assert not any(secret in text for secret in ("c2VjcmV0", "tok", "hush", "accounts.sqlite"))
 
 
 def test_settings_name_every_fault_and_no_secret() -> None:
@@ -90,12 +90,12 @@ def test_keccak_is_ethereums(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "url"),
+    ("address", "url"),
     [
         ("postgres://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
         ("postgresql://h/d", "postgresql+psycopg://h/d"),
         ("sqlite:////srv/a.sqlite", "sqlite:////srv/a.sqlite"),
     ],
 )
-def test_database_addresses_as_owners_write_them(given: str, url: str) -> None:
-    assert Settings.from_environ({"EMDS_DATABASE_URL": given}).database_url == url
+def test_database_addresses_as_owners_write_them(address: str, url: str) -> None:
+    assert Settings.from_environ({"EMDS_DATABASE_URL": address}).database_url == url

@@ -105,13 +105,13 @@ def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: UsageCoun
     old = new_key(accounts)
     new = digest_of(sign_ups.rotate(accounts.database, old, NOW) or "")
     set_quota(accounts, new, 30)
-    given: list[bool] = []
+    answered: list[bool] = []
 
     def call(digest: bytes) -> None:
-        given.extend(accounts.reserve(digest, NOW) is not None for _ in range(7))
+        answered.extend(accounts.reserve(digest, NOW) is not None for _ in range(7))
 
     together([threading.Thread(target=call, args=(digest,)) for digest in (old, new) * 3])
-    assert (given.count(True), given.count(False)) == (30, 12)
+    assert (answered.count(True), answered.count(False)) == (30, 12)
     assert used(accounts, new) == 30
 
 

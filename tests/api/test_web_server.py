@@ -61,9 +61,9 @@ def front(everywhere: Rig, serve: Callable[..., Any], tmp_path: Path) -> Iterato
 
 
 def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front) -> None:
-    stated = front.manifest()
-    assert len(stated["files"]) > 100
-    for file in stated["files"]:
+    manifest = front.manifest()
+    assert len(manifest["files"]) > 100
+    for file in manifest["files"]:
         if file["path"] == "/v1/status":
             continue
         answer = front.get(file["path"])
@@ -84,8 +84,8 @@ def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front)
     assert requests.head(f"{front.url}/v1/latest/GB", headers={"Authorization": f"Bearer {key}"}, timeout=30).ok
     used = front.get("/v1/usage", Authorization=f"Bearer {key}").json()["quota"]["used"]
     assert used == 2
-    held = {"Authorization": f"Bearer {key}", "If_None_Match": paid.headers["ETag"]}
-    assert front.get("/v1/latest/GB", **held).status_code == 304
+    headers = {"Authorization": f"Bearer {key}", "If_None_Match": paid.headers["ETag"]}
+    assert front.get("/v1/latest/GB", **headers).status_code == 304
     window = "/v1/price/GB?start=2026-03-29T00:00:00Z&end=2026-03-30T00:00:00Z"
     whole = front.get(window, Authorization=f"Bearer {key}")
     assert front.get(window, Authorization=f"Bearer {key}", If_None_Match=whole.headers["ETag"]).status_code == 304
@@ -93,7 +93,7 @@ def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front)
     assert used == 3, "a 304 costs nothing"
     _request_ids(front)
     _ranges_tags_and_forms(front)
-    _months(front, stated)
+    _months(front, manifest)
     _without_the_api(front)
 
 
@@ -113,8 +113,8 @@ def _ranges_tags_and_forms(front: Front) -> None:
     plain = front.get("/v1/geo/zones.geojson")
     part = front.get("/v1/geo/zones.geojson", Range="bytes=10-19")
     assert (part.status_code, part.content) == (206, plain.content[10:20])
-    made = front.get("/v1/geo/zones.fgb?detail=high", Range="bytes=0-7")
-    assert (made.status_code, made.content[:3], len(made.content)) == (206, b"fgb", 8), "a part from the API too"
+    layer = front.get("/v1/geo/zones.fgb?detail=high", Range="bytes=0-7")
+    assert (layer.status_code, layer.content[:3], len(layer.content)) == (206, b"fgb", 8), "a part from the API too"
     tag = plain.headers["ETag"]
     assert not tag.startswith("W/")
     assert front.get("/v1/geo/zones.geojson", If_None_Match=tag).status_code == 304
@@ -129,8 +129,8 @@ def _ranges_tags_and_forms(front: Front) -> None:
     assert raw == tree.read_bytes(), "the ready form, not one made for the request"
 
 
-def _months(front: Front, stated: dict[str, Any]) -> None:
-    month = stated["months"][0]
+def _months(front: Front, manifest: dict[str, Any]) -> None:
+    month = manifest["months"][0]
     answer = front.get(f"/{month['object']}")
     assert hashlib.sha256(answer.content).hexdigest() == month["sha256"]
     assert "immutable" in answer.headers["Cache-Control"]

@@ -25,39 +25,39 @@ def subscribe(client: FlaskClient, key: dict[str, str], **changes: Any) -> Any:
 
 def test_a_subscription_is_made_shown_and_ended(rig: Rig, client: FlaskClient) -> None:
     key = rig.key(client)
-    made = subscribe(client, key, zones=["GB", "FR", "GB"], events=["changes", "price.above"], threshold=120)
-    assert made.status_code == 201
-    assert made.headers["Cache-Control"] == "no-store"
-    body = made.get_json()
+    created = subscribe(client, key, zones=["GB", "FR", "GB"], events=["changes", "price.above"], threshold=120)
+    assert created.status_code == 201
+    assert created.headers["Cache-Control"] == "no-store"
+    body = created.get_json()
     assert body["secret"].startswith("whsec_")
     assert body["zones"] == ["GB", "FR"]
     assert body["threshold"] == 120
     assert body["state"] == "good"
-    shown = client.get(f"/v1/webhooks/{body['id']}", headers=key).get_json()
-    assert shown == {name: value for name, value in body.items() if name != "secret"}
-    assert client.get("/v1/webhooks", headers=key).get_json() == {"count": 1, "webhooks": [shown]}
+    found = client.get(f"/v1/webhooks/{body['id']}", headers=key).get_json()
+    assert found == {name: value for name, value in body.items() if name != "secret"}
+    assert client.get("/v1/webhooks", headers=key).get_json() == {"count": 1, "webhooks": [found]}
     assert client.delete(f"/v1/webhooks/{body['id']}", headers=key).status_code == 204
     assert client.get(f"/v1/webhooks/{body['id']}", headers=key).status_code == 404
 
 
 def test_a_test_message_waits_for_the_pipeline(rig: Rig, client: FlaskClient) -> None:
     key = rig.key(client)
-    made = subscribe(client, key).get_json()
-    answer = client.post(f"/v1/webhooks/{made['id']}/test", headers=key)
+    created = subscribe(client, key).get_json()
+    answer = client.post(f"/v1/webhooks/{created['id']}/test", headers=key)
     assert answer.status_code == 202
     assert answer.get_json()["message"].startswith("msg_")
-    assert client.get(f"/v1/webhooks/{made['id']}", headers=key).get_json()["waiting"] == 1
-    webhooks.disable(client.application.extensions["emds"].gate.database, made["id"], "by the owner")
-    assert client.post(f"/v1/webhooks/{made['id']}/test", headers=key).status_code == 409
+    assert client.get(f"/v1/webhooks/{created['id']}", headers=key).get_json()["waiting"] == 1
+    webhooks.disable(client.application.extensions["emds"].gate.database, created["id"], "by the owner")
+    assert client.post(f"/v1/webhooks/{created['id']}/test", headers=key).status_code == 409
 
 
 def test_anothers_webhooks_are_unknown(rig: Rig, client: FlaskClient) -> None:
     first = rig.key(client)
-    made = subscribe(client, first).get_json()
+    created = subscribe(client, first).get_json()
     answer = client.post("/v1/keys/signup", json={"email": "other@example.org"})
     other = {"Authorization": f"Bearer {answer.get_json()['api_key']}"}
     for method, path in (("get", ""), ("delete", ""), ("post", "/test")):
-        answer = getattr(client, method)(f"/v1/webhooks/{made['id']}{path}", headers=other)
+        answer = getattr(client, method)(f"/v1/webhooks/{created['id']}{path}", headers=other)
         assert answer.status_code == 404
         assert answer.get_json()["type"].endswith("/problems/unknown-webhook")
     assert client.get("/v1/webhooks", headers=other).get_json()["count"] == 0
@@ -129,8 +129,8 @@ def test_a_wrong_body_is_refused(rig: Rig, client: FlaskClient, body: bytes, med
 
 def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
     rig.put("north.grid", "GB", "demand", [(0, 1.0)])
-    made = subscribe(client, rig.key(client)).get_json()
-    found = webhooks.get(client.application.extensions["emds"].gate.database, made["id"])
+    created = subscribe(client, rig.key(client)).get_json()
+    found = webhooks.get(client.application.extensions["emds"].gate.database, created["id"])
     assert found is not None
     assert found.cursor == client.get("/v1/changes").get_json()["next"]
 

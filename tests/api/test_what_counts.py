@@ -66,13 +66,13 @@ def test_an_answer_counts_once_and_a_refusal_not(everywhere: Rig, client: FlaskC
         assert status == 200 or answer.content_type == "application/problem+json", path
         assert used(client, key) == len(COUNTED + EMPTY), path
     wish: dict[str, Any] = {"url": "https://hook.example/", "events": ["changes"]}
-    made = client.post("/v1/webhooks", json=wish, headers=key).get_json()["id"]
+    webhook = client.post("/v1/webhooks", json=wish, headers=key).get_json()["id"]
     for method, path, status in (
         ("post", "/v1/webhooks", 415),
-        ("post", f"/v1/webhooks/{made}/test", 202),
-        ("get", f"/v1/webhooks/{made}", 200),
-        ("delete", f"/v1/webhooks/{made}", 204),
-        ("delete", f"/v1/webhooks/{made}", 404),
+        ("post", f"/v1/webhooks/{webhook}/test", 202),
+        ("get", f"/v1/webhooks/{webhook}", 200),
+        ("delete", f"/v1/webhooks/{webhook}", 204),
+        ("delete", f"/v1/webhooks/{webhook}", 404),
     ):
         assert getattr(client, method)(path, headers=key).status_code == status
     assert used(client, key) == len(COUNTED + EMPTY)

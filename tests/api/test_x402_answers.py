@@ -85,7 +85,7 @@ def test_overdue_figures_are_given_free_and_marked(shop: Shop, monkeypatch: pyte
         assert (answer.status_code, answer.headers["X-EMDS-Stale"]) == (200, "true"), path
         assert "PAYMENT-RESPONSE" not in answer.headers
         assert answer.headers.getlist("Cache-Control") == ["private, no-store"]
-    assert (shop.paid, shop.facilitator.seen) == (0, {"verify": 0, "settle": 0})
+    assert (shop.paid, shop.facilitator.calls) == (0, {"verify": 0, "settle": 0})
 
 
 def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(shop: Shop, everywhere: Any) -> None:
@@ -110,10 +110,10 @@ def test_an_empty_window_head_and_304_reach_no_facilitator(shop: Shop) -> None:
     assert (empty.status_code, empty.json["count"]) == (200, 0)
     assert shop.http.head("/v1/price/GB", headers=payment).status_code == 200
     whole = shop.get("/v1/price/GB", payment)
-    seen = dict(shop.facilitator.seen)
+    calls = dict(shop.facilitator.calls)
     unchanged = shop.get("/v1/price/GB", shop.payment("/v1/price/GB"), **{"If-None-Match": whole.headers["ETag"]})
     assert unchanged.status_code == 304
-    assert (shop.paid, shop.facilitator.seen) == (10_000, seen)
+    assert (shop.paid, shop.facilitator.calls) == (10_000, calls)
 
 
 def test_samples_do_not_rebuild_what_is_sold(shop: Shop) -> None:

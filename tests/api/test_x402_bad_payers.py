@@ -65,7 +65,7 @@ def test_transfers_that_revert_are_their_payer_s_fault(trade: Trade) -> None:
     for _ in range(6):
         answer = trade.get(bad.payment())
         assert (answer.status_code, reason(answer)) == (402, "transaction_failed")
-    assert trade.b.seen["settle"] == 0, "nobody else is asked to send it again"
+    assert trade.b.calls["settle"] == 0, "nobody else is asked to send it again"
     answers = [trade.get(trade.payment()).status_code for _ in range(4)]
     assert (answers, trade.paid) == ([200] * 4, 4 * PRICE)
 
@@ -82,9 +82,9 @@ def test_a_circuit_opens_for_all_once_two_payers_met_failures(trade: Trade, verb
     trade.a.faults[verb] = "500"
     for wallet in (bad, worse):
         trade.get(wallet.payment())
-    asked = trade.a.seen[verb]
+    asked = trade.a.calls[verb]
     assert trade.get(trade.payment()).status_code == 200
-    assert trade.a.seen[verb] == asked, "left alone by all"
+    assert trade.a.calls[verb] == asked, "left alone by all"
 
 
 def stored(trade: Trade) -> int:

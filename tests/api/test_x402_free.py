@@ -31,7 +31,7 @@ def test_an_error_or_an_empty_answer_costs_nothing_and_frees_the_payment(trade: 
     answer = trade.get(payment, path)
     assert answer.status_code == (500 if "raise" in path else int(path.rpartition("=")[2]) or 200)
     assert not set(RECEIPT.values()) & set(answer.headers.keys())
-    assert (trade.paid, trade.a.seen["settle"], trade.row(payment).state) == (0, 0, "released")
+    assert (trade.paid, trade.a.calls["settle"], trade.row(payment).state) == (0, 0, "released")
     assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
 
@@ -50,14 +50,14 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
 # Keys and samples before payments
 
 
-@pytest.mark.parametrize("shown", ["sample", "sample and key", "key"])
-def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, shown: str) -> None:
+@pytest.mark.parametrize("credentials", ["sample", "sample and key", "key"])
+def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, credentials: str) -> None:
     key = sign_ups.sign_up(trade.gate.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
-    payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"} if "key" in shown else {}
-    path = PATH + "?sample=true" if "sample" in shown else PATH
-    assert trade.http.get(path, headers=bearer).json["method"] == shown.partition(" ")[0]
-    assert trade.get(payment, path, **bearer).json["method"] == shown.partition(" ")[0]
-    assert trade.paid == trade.a.seen["verify"] == 0
+    payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"} if "key" in credentials else {}
+    path = PATH + "?sample=true" if "sample" in credentials else PATH
+    assert trade.http.get(path, headers=bearer).json["method"] == credentials.partition(" ")[0]
+    assert trade.get(payment, path, **bearer).json["method"] == credentials.partition(" ")[0]
+    assert trade.paid == trade.a.calls["verify"] == 0
     assert trade.get(payment).json["method"] == "payment"
 
 
@@ -66,8 +66,8 @@ def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
     key = sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
     for _ in range(CALLS_PER_DAY):
         accounts.reserve(digest_of(key), trade.gate.now)
-    for shown in (f"Bearer {key}", "Bearer wrong"):
-        assert trade.get(trade.payment(), Authorization=shown).json["method"] == "payment"
+    for credentials in (f"Bearer {key}", "Bearer wrong"):
+        assert trade.get(trade.payment(), Authorization=credentials).json["method"] == "payment"
     assert trade.paid == 2 * PRICE
     refused = trade.http.get(PATH, headers={"Authorization": f"Bearer {key}"})
     assert refused.status_code == 429

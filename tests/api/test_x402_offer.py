@@ -40,7 +40,7 @@ def test_one_402_offers_both_versions(trade: Trade) -> None:
     assert len(answer.headers["PAYMENT-REQUIRED"]) < 3000
     assert answer.headers.getlist("Content-Type") == ["application/json"]
     assert trade.http.get("/v1/price/GB").json["accepts"][0]["maxAmountRequired"] == "10000"
-    assert trade.a.seen == {"verify": 0, "settle": 0}
+    assert trade.a.calls == {"verify": 0, "settle": 0}
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -56,7 +56,7 @@ def test_a_right_payment_is_served_with_a_receipt(trade: Trade, version: int, ot
     assert settlement["network"] == ("base" if version == 1 else "eip155:8453")
     assert settlement["transaction"] == trade.row(payment).tx
     assert (trade.paid, trade.row(payment).state) == (PRICE, "settled")
-    assert trade.a.seen == {"verify": 1, "settle": 1}
+    assert trade.a.calls == {"verify": 1, "settle": 1}
 
 
 def test_url_safe_base64_without_padding_is_read(trade: Trade) -> None:

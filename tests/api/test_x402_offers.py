@@ -12,7 +12,6 @@ import pytest
 from x402.extensions.bazaar import facilitator as official
 
 from api.access.prices import PRICES
-from api.access.x402 import bazaar
 from api.settings import Facilitator as Listed
 
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
@@ -105,8 +104,3 @@ def _same_shape(example: Any, answer: Any, where: str) -> None:
             _same_shape(member, answer[name], f"{where}.{name}")
     elif isinstance(example, list) and example and answer:
         _same_shape(example[0], answer[0], f"{where}[0]")
-
-
-def test_every_price_has_an_example() -> None:
-    examples = {name for name in PRICES if bazaar.output_of(name).get("example")}
-    assert examples == set(PRICES) - {"bulk-file"}

@@ -100,7 +100,7 @@ _MISMATCHES: list[Any] = [
 def test_what_fits_no_offer_is_402_with_its_reason(trade: Trade, build: Callable[[Trade], str], code: str) -> None:
     answer = trade.get(build(trade))
     assert (answer.status_code, reason(answer)) == (402, code)
-    assert trade.a.seen["settle"] == trade.paid == 0
+    assert trade.a.calls["settle"] == trade.paid == 0
     assert trade.get(trade.payment()).status_code == (200 if code != "invalid_exact_evm_insufficient_balance" else 402)
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_payment_is_400(trade: Trade, build: Callable[[Trade], str], 
     assert (answer.status_code, reason(answer)) == (400, code)
     assert answer.content_type == "application/problem+json"
     assert answer.json["charged"] is False
-    assert trade.a.seen["verify"] == 0
+    assert trade.a.calls["verify"] == 0
 
 
 def test_a_header_of_nine_kilobytes_is_read(trade: Trade) -> None:

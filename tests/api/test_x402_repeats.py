@@ -25,7 +25,7 @@ def test_a_lost_answer_is_given_again_three_times_within_five_minutes(trade: Tra
         assert receipt(again, version) == receipt(first, version)
     spent = trade.get(payment, version=version)
     assert (spent.status_code, reason(spent)) == (402, "invalid_exact_evm_nonce_already_used")
-    assert (trade.paid, trade.a.seen) == (PRICE, {"verify": 1, "settle": 1})
+    assert (trade.paid, trade.a.calls) == (PRICE, {"verify": 1, "settle": 1})
 
 
 def test_a_lost_answer_is_not_given_again_after_five_minutes(trade: Trade) -> None:
@@ -81,7 +81,7 @@ def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade,
     assert 1 <= len(by_status[200]) <= 4
     assert len({each.data for each in by_status[200]}) == 1
     assert all(each.headers["Retry-After"] == "2" for each in by_status[409])
-    assert (trade.paid, trade.a.seen["settle"]) == (PRICE, 1)
+    assert (trade.paid, trade.a.calls["settle"]) == (PRICE, 1)
 
 
 def test_twelve_payments_at_once_are_twelve_charges(trade: Trade) -> None:

@@ -34,11 +34,11 @@ def test_facilitators_are_shown_their_tokens(trade: Trade) -> None:
 def test_coinbases_token_is_a_signed_jwt_for_one_address() -> None:
     key = Ed25519PrivateKey.generate()
     secret = base64.b64encode(key.private_bytes_raw() + key.public_key().public_bytes_raw()).decode()
-    made = token(
+    jwt = token(
         f"organizations/a/apiKeys/b:{secret}", "POST", "https://api.cdp.coinbase.com/platform/v2/x402/verify", 1000
     )
-    header, claims, signature = (base64.urlsafe_b64decode(part + "==") for part in made.split("."))
-    key.public_key().verify(signature, made.rpartition(".")[0].encode())
+    header, claims, signature = (base64.urlsafe_b64decode(part + "==") for part in jwt.split("."))
+    key.public_key().verify(signature, jwt.rpartition(".")[0].encode())
     assert json.loads(header)["kid"] == "organizations/a/apiKeys/b"
     assert json.loads(claims) == {
         "sub": "organizations/a/apiKeys/b",

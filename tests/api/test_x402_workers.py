@@ -107,10 +107,3 @@ def test_who_sells(tmp_path: Path, mode: str, changes: dict[str, Any], sells: bo
     if not sells:
         assert (answer.json["accepts"], "signup" in answer.json["error"]) == ([], True)
     gate.close()
-
-
-def test_a_simulated_warehouse_never_asks_a_far_facilitator(tmp_path: Path) -> None:
-    near = Listed("http://127.0.0.1:9")
-    gate, _ = _closed(tmp_path, "simulated", facilitators=(Listed("https://far.example"), near))
-    assert list(gate.x402._facilitators.listed) == [near]
-    gate.close()

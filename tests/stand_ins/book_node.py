@@ -27,13 +27,13 @@ class BookNode:
         self.reverted: set[str] = set()
         """Transactions that are in a block and moved nothing."""
         self.clock_shift = 0
-        self.seen = 0
+        self.calls = 0
         node = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                node.seen += 1
+                node.calls += 1
                 result = None if node.down else node.answer(call["method"], call["params"])
                 body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
                 self.send_response(503 if node.down else 200)

@@ -53,12 +53,12 @@ class Core(Protocol):
 
 
 class Facilitator:
-    """Serves a core on a free port; `faults` holds the fault of each verb, `seen` counts its requests."""
+    """Serves a core on a free port; `faults` holds the fault of each verb, `calls` counts its requests."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
         self.faults: dict[str, Fault] = {"verify": "", "settle": ""}
-        self.seen = {"verify": 0, "settle": 0}
+        self.calls = {"verify": 0, "settle": 0}
         self.authorization = ""
         self._gone = threading.Event()
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class Facilitator:
         Raises ConnectionAbortedError where the fault sends no answer.
         """
         with self._lock:
-            self.seen[verb] += 1
+            self.calls[verb] += 1
             fault = self.faults[verb]
             if fault == "pending-once":
                 self.faults[verb] = ""

@@ -77,7 +77,7 @@ def _answer(zone: str, entry: Entry | None) -> tuple[Response, int]:
         "zone": zone,
         "method": entry.method if entry else "open",
         "rows": rows,
-        "made": time.time_ns(),
+        "nonce": time.time_ns(),
         "more": "x" * _SIZE,
     }
     tag = ("ETag", '"tag"')

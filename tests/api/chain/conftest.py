@@ -62,8 +62,8 @@ def open_shop(chain: Chain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         def find(with_node: bool) -> Shop:
             if with_node not in shops:
                 payee = str(Account.create().address)
-                given = settings(tmp_path_factory.mktemp("shop"), facilitators, payee)
-                served = Served(given | ({"EMDS_RPC_URL": chain.url} if with_node else {}), workers=2)
+                environ = settings(tmp_path_factory.mktemp("shop"), facilitators, payee)
+                served = Served(environ | ({"EMDS_RPC_URL": chain.url} if with_node else {}), workers=2)
                 shops[with_node] = Shop(served, payee, chain)
             return shops[with_node]
 

@@ -42,7 +42,7 @@ def test_the_chain_settles_a_doubt_within_the_call(
         assert json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))["transaction"] in chain.transfers(payee)
     assert chain.balance(payee) == 3000
     assert states(tmp_path) == ["settled"] * 3
-    assert facilitators[1].seen["settle"] == 0
+    assert facilitators[1].calls["settle"] == 0
 
 
 def test_a_lie_is_found_out_and_serves_nothing(
