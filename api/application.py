@@ -115,7 +115,7 @@ def _mode(storage: Storage) -> str:
 def routes(service: Service) -> list[Route]:
     """List every route of a service."""
     failed = partial(problem_responses.failed, service.settings.base_url)
-    pages = MapPage.of(service)
+    pages = MapPage.load(service)
     return [
         *(
             Route(e.id, e.path, e.method, answering_failures(partial(_answer, service, e, VIEWS[e.id]), failed))

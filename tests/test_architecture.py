@@ -287,21 +287,11 @@ def test_a_wheel_holds_every_package() -> None:
     assert set(named) == there
 
 
-PLAIN = {
-    *(
-        "api.access",
-        "api.application",
-        "api.geo",
-        "api.http",
-        "api.openapi",
-        "api.pages",
-        "api.service",
-        "api.settings",
-    ),
-    "assets.fetch",
-}
+PLAIN = {"api", "assets.fetch"}
 """Packages and modules whose names are plain; grows until it is all of PACKAGES."""
 PARTICIPLES = {"told", "said", "stated", "noted", "kept", "seen", "shown", "given", "made", "held"}
+PUBLIC_MEMBERS = {"api.mcp.history: held", "api.mcp.tools: held"}
+"""What callers know by such a name."""
 
 
 def names(tree: ast.Module) -> Iterator[str | None]:
@@ -320,4 +310,4 @@ def test_no_name_is_a_bare_participle() -> None:
     """`kept` says nothing that a search could find: name the thing (`rows`), or begin with a verb (`read_rows`)."""
     plain = [path for path in FILES if within(module_of(path), PLAIN)]
     found = {f"{module_of(path)}: {name}" for path in plain for name in names(tree_of(path)) if name}
-    assert not [each for each in found if each.rpartition(": ")[2].strip("_") in PARTICIPLES]
+    assert not [each for each in found - PUBLIC_MEMBERS if each.rpartition(": ")[2].strip("_") in PARTICIPLES]

@@ -54,7 +54,7 @@ def _manifest(service: Service, request: Request, query: dict[str, Any]) -> Resp
 def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> Document:
     """Computed once a publication of either document, and once a day, since months become final."""
     settings = service.settings
-    public = PublicPlace.of(service.documents, settings.public_url)
+    public = PublicPlace.find(service.documents, settings.public_url)
     key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
 
     def computed(_: Document) -> Document:
@@ -187,7 +187,7 @@ class PublicPlace:
     sha256: frozenset[str]
 
     @classmethod
-    def of(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
+    def find(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
         """What was put there last; None where the owner named no address, or nothing was put."""
         record = documents.get(layout.PUBLIC_MONTHS) if url else None
         return None if record is None else cls(url, frozenset(record.json["sha256"]))

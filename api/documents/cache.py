@@ -77,11 +77,11 @@ class DocumentCache:
     def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:
         self.storage = storage
         self._ttl_s = ttl_s
-        self._held: dict[str, Document] = {}
+        self._documents: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:
         """The document as it is stored now; None where it was never published."""
-        cached, now = self._held.get(name), time.monotonic()
+        cached, now = self._documents.get(name), time.monotonic()
         if cached is not None and now < cached.trusted_until:
             return cached
         identity = artefact.identity(self.storage, name)
@@ -95,5 +95,5 @@ class DocumentCache:
         if cached is not None and cached.body == published.body:
             cached.identity = published.identity
             return cached
-        fresh = self._held[name] = Document(name, published.body, published.identity)
+        fresh = self._documents[name] = Document(name, published.body, published.identity)
         return fresh

@@ -36,7 +36,7 @@ class Csv:
     rows: tuple[bytes, ...]
 
     @classmethod
-    def of(cls, body: bytes) -> Csv:
+    def parse(cls, body: bytes) -> Csv:
         heading, *rows = body.splitlines(keepends=True)
         return cls(heading, tuple(rows))
 
@@ -55,7 +55,7 @@ class FlatGeobuf:
     count_at: int
 
     @classmethod
-    def of(cls, body: bytes) -> FlatGeobuf:
+    def parse(cls, body: bytes) -> FlatGeobuf:
         """Raises ValueError where the header does not state envelope and count."""
         end = 12 + struct.unpack_from("<I", body, 8)[0]
         header, features, at = body[:end], [], end
@@ -93,7 +93,7 @@ class GeoParquet:
     table: Any
 
     @classmethod
-    def of(cls, body: bytes) -> GeoParquet:
+    def parse(cls, body: bytes) -> GeoParquet:
         return cls(pq.ParquetFile(io.BytesIO(body)).read())  # `read_table` would load pyarrow.dataset, 25 MB
 
     def cut(self, positions: Positions, extent: Extent) -> bytes:
@@ -124,4 +124,4 @@ def properties_csv(layer: GeoLayer) -> Csv:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(rows[0])
     writer.writerows(row.values() for row in rows)
-    return Csv.of(text.getvalue().encode())
+    return Csv.parse(text.getvalue().encode())

@@ -73,7 +73,7 @@ class GeoLayer:
     capacity_mw: Floats
 
     @classmethod
-    def of(cls, body: bytes) -> GeoLayer:
+    def parse(cls, body: bytes) -> GeoLayer:
         """The layer in a published GeoJSON document."""
         document = orjson.loads(body)
         features = document["features"]

@@ -108,7 +108,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
 
 def layer_of(document: Document) -> GeoLayer:
     """The index of a GeoJSON document, computed once a publication."""
-    index: GeoLayer = document.derive("geo", lambda geojson: GeoLayer.of(geojson.body))
+    index: GeoLayer = document.derive("geo", lambda geojson: GeoLayer.parse(geojson.body))
     return index
 
 
@@ -144,7 +144,7 @@ def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positi
             "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
         )
         raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
-    pieces = files[1].derive("pieces", lambda document: CUTS[selection.format].of(document.body))
+    pieces = files[1].derive("pieces", lambda document: CUTS[selection.format].parse(document.body))
     body: bytes = pieces.cut(positions, layer.extent(positions))
     return body
 

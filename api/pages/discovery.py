@@ -256,17 +256,17 @@ def linkset(settings: Settings) -> dict[str, Any]:
     """The API catalogue (RFC 9727, RFC 9264)."""
     base = settings.base_url
 
-    def at(path: str, media: str) -> list[dict[str, str]]:
+    def target(path: str, media: str) -> list[dict[str, str]]:
         return [{"href": base + path, "type": media}]
 
     return {
         "linkset": [
             {
                 "anchor": f"{base}/",
-                "service-desc": at("/openapi.json", "application/json"),
-                "service-doc": at("/docs", "text/html"),
-                "status": at("/v1/status", _JSON),
-                "service-meta": at("/catalog", _JSON),
+                "service-desc": target("/openapi.json", "application/json"),
+                "service-doc": target("/docs", "text/html"),
+                "status": target("/v1/status", _JSON),
+                "service-meta": target("/catalog", _JSON),
             }
         ]
     }

@@ -52,7 +52,7 @@ class MapPage:
     headers: Headers
 
     @classmethod
-    def of(cls, service: Service) -> MapPage:
+    def load(cls, service: Service) -> MapPage:
         """The page of a service, its files read once."""
         files = {
             str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()

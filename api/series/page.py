@@ -76,14 +76,14 @@ def page(reader: Reader, plan: Plan) -> Page:
         newest = [_first_rows(reader, zone, request.window, "desc", SAMPLE_ROWS + 1) for zone in plan.zones]
         sample = cut(newest, zones, "desc", SAMPLE_ROWS)
     parts = _parts(reader, plan, sample)
-    shown = cut(parts, zones, request.order, request.limit)
-    start, end = _effective_window(request, shown, sample)
-    following = shown.following
+    chosen = cut(parts, zones, request.order, request.limit)
+    start, end = _effective_window(request, chosen, sample)
+    following = chosen.following
     truncated = following is not None or (sample is not None and sample.following is not None)
     sources = _sources(reader, plan, parts, sample, following)
     since = {zone.zone: at for zone in plan.zones if (at := known_since(reader, zone)) is not None}
-    holes = tuple(_holes(reader, plan, parts, shown, Window(start, max(start, end)), since))
-    return Page(plan, request, shown.rows, shown.place, start, end, truncated, following, sources, holes, since)
+    holes = tuple(_holes(reader, plan, parts, chosen, Window(start, max(start, end)), since))
+    return Page(plan, request, chosen.rows, chosen.place, start, end, truncated, following, sources, holes, since)
 
 
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:
@@ -119,18 +119,18 @@ def _parts(reader: Reader, plan: Plan, sample: PageSlice | None) -> list[RowColu
     return parts
 
 
-def _effective_window(request: SeriesRequest, shown: PageSlice, sample: PageSlice | None) -> tuple[int, int]:
+def _effective_window(request: SeriesRequest, chosen: PageSlice, sample: PageSlice | None) -> tuple[int, int]:
     """Return the window that the page fills: `start` or `end` moves to the first row left out."""
-    start, end, cursor, ts = request.start, request.end, request.cursor, shown.rows.ts
+    start, end, cursor, ts = request.start, request.end, request.cursor, chosen.rows.ts
     if sample is not None and sample.following is not None:
         start = int(sample.rows.ts[-1])
     if request.metric in YEARLY and len(ts):
         start = min(start, int(ts.min()))
     if request.order == "asc":
         start = start if cursor is None else max(start, cursor.ts)
-        return start, shown.following.ts if shown.following else end
+        return start, chosen.following.ts if chosen.following else end
     end = end if cursor is None else min(end, cursor.until)
-    return int(ts[-1]) if shown.following and len(ts) else start, end
+    return int(ts[-1]) if chosen.following and len(ts) else start, end
 
 
 def _sources(
@@ -147,20 +147,20 @@ def _sources(
 
 
 def _holes(
-    reader: Reader, plan: Plan, parts: Sequence[RowColumns], shown: PageSlice, window: Window, without: Collection[str]
+    reader: Reader, plan: Plan, parts: Sequence[RowColumns], chosen: PageSlice, window: Window, without: Collection[str]
 ) -> Iterator[tuple[str, Window]]:
     """Yield the holes of each zone in a page's window, except for the zones `without`."""
     request = plan.request
-    counts = [len(shown.rows)]
+    counts = [len(chosen.rows)]
     if request.several:
-        counts = np.bincount(shown.place, minlength=len(parts)).tolist()
+        counts = np.bincount(chosen.place, minlength=len(parts)).tolist()
     within = Window(window.start, _end_of_holes(request, window))
     for zone, rows, count in zip(plan.zones, parts, counts, strict=True):
         if zone.zone in without:
             continue
         if count < len(rows):
             rows = rows.take(slice(count) if request.order == "asc" else slice(len(rows) - count, None))
-        elsewhere = _is_first_elsewhere(request, zone.zone, shown.following)
+        elsewhere = _is_first_elsewhere(request, zone.zone, chosen.following)
         yield from ((zone.zone, hole) for hole in _holes_of_zone(reader, zone, rows, within, elsewhere))
 
 

@@ -38,7 +38,7 @@ class Shape(NamedTuple):
     means: bool
 
     @classmethod
-    def of(cls, page: Page) -> Shape:
+    def of_page(cls, page: Page) -> Shape:
         request = page.request
         return cls(
             request.several,
@@ -100,7 +100,7 @@ def _repeated(word: str | None, count: int) -> Any:
 def _columns(page: Page, words: Callable[[str], Any], numbers: Callable[[Any], Any]) -> dict[str, Any]:
     rows, named = page.rows, dict[str, Any]()
     counted = {"ts": rows.ts, "value": rows.value, "samples": rows.samples, "coverage": rows.coverage}
-    for name in Shape.of(page).members:
+    for name in Shape.of_page(page).members:
         if name == "time":
             named[name] = _times(page)
         elif name in counted:
@@ -137,7 +137,7 @@ class _Frame(NamedTuple):
 
 def text(page: Page, notation: Notation) -> bytes:
     """The rows as JSON objects with commas between them, or as lines of CSV."""
-    rows, shape = page.rows, Shape.of(page)
+    rows, shape = page.rows, Shape.of_page(page)
     if not len(rows):
         return b""
     if page.place is None:
@@ -231,7 +231,7 @@ def _csv_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], 
 
 def csv_header(page: Page) -> bytes:
     """The first line of a CSV answer: its columns, named as JSON names them."""
-    return b",".join(map(_csv_word, Shape.of(page).members))
+    return b",".join(map(_csv_word, Shape.of_page(page).members))
 
 
 def _csv_word(word: str | None) -> bytes:

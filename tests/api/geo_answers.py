@@ -34,7 +34,7 @@ def documents() -> dict[str, bytes]:
 
 @cache
 def index_of(layer: str) -> GeoLayer:
-    return GeoLayer.of(documents()[f"geo/{layer}.geojson"])
+    return GeoLayer.parse(documents()[f"geo/{layer}.geojson"])
 
 
 @cache

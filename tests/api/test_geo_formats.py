@@ -67,7 +67,7 @@ def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
     """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes without a field, a table that points back at it."""
     header = bytes.fromhex("080000000400040004000000")
     with pytest.raises(ValueError, match="without envelope or count"):
-        FlatGeobuf.of(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
+        FlatGeobuf.parse(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
 
 
 def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:

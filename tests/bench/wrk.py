@@ -44,6 +44,8 @@ class Speed:
     rate: float
     p50: float
     p99: float
+    count: int
+    """Answers."""
 
 
 def run(
@@ -87,4 +89,4 @@ def run(
     match = re.search(r"^wrk (\d+) (\d+) ([\d.]+) ([\d.]+) ([\d.]+)$", output, re.MULTILINE)
     if match is None or match[2] != "0" or match[1] == "0":
         raise RuntimeError(f"{url}: not every answer was {status}\n{output}")
-    return Speed(float(match[3]), float(match[4]), float(match[5]))
+    return Speed(float(match[3]), float(match[4]), float(match[5]), int(match[1]))
