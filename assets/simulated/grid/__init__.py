@@ -23,58 +23,16 @@ from warehouse.zones import ZONES
 FIVE = 300
 MINUTE = 60
 
-_WORKDAY = (
-    0.80,
-    0.77,
-    0.755,
-    0.75,
-    0.76,
-    0.81,
-    0.91,
-    1.02,
-    1.07,
-    1.08,
-    1.085,
-    1.09,
-    1.085,
-    1.075,
-    1.065,
-    1.065,
-    1.085,
-    1.13,
-    1.16,
-    1.145,
-    1.10,
-    1.04,
-    0.95,
-    0.86,
+_WORKDAY, _DAY_OFF = (
+    np.array(text.split(), np.float64)
+    for text in (
+        "0.8 0.77 0.755 0.75 0.76 0.81 0.91 1.02 1.07 1.08 1.085 1.09"
+        " 1.085 1.075 1.065 1.065 1.085 1.13 1.16 1.145 1.1 1.04 0.95 0.86",
+        "0.86 0.82 0.8 0.785 0.78 0.79 0.82 0.88 0.96 1.03 1.07 1.09"
+        " 1.09 1.07 1.05 1.05 1.08 1.14 1.18 1.17 1.13 1.07 0.99 0.92",
+    )
 )
-_DAY_OFF = (
-    0.86,
-    0.82,
-    0.80,
-    0.785,
-    0.78,
-    0.79,
-    0.82,
-    0.88,
-    0.96,
-    1.03,
-    1.07,
-    1.09,
-    1.09,
-    1.07,
-    1.05,
-    1.05,
-    1.08,
-    1.14,
-    1.18,
-    1.17,
-    1.13,
-    1.07,
-    0.99,
-    0.92,
-)
+"""Demand by the hour of the day, against the mean."""
 _GB_INTENSITY = {"gas": 394.0, "coal": 937.0, "biomass": 120.0, "imports": 130.0, "other": 300.0}
 """gCO2 per kWh, as the publisher weighs fuels; what is not named emits nothing."""
 
@@ -202,7 +160,7 @@ _WEEK = np.arange(169.0)
 @lru_cache(maxsize=64)
 def _rhythm(weekend: float, swing: float) -> Floats:
     """Demand over the hours of a week, mean 1."""
-    days = [np.array(_WORKDAY)] * 5 + [np.array(_DAY_OFF) * weekend * 1.01, np.array(_DAY_OFF) * weekend * 0.97]
+    days = [_WORKDAY] * 5 + [_DAY_OFF * weekend * 1.01, _DAY_OFF * weekend * 0.97]
     hours = np.concatenate(days)
     hours /= hours.mean()
     spread = 1.0 + swing * (hours - 1.0)

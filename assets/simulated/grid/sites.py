@@ -81,118 +81,34 @@ SITES = {
     "CH": Site(7_000, 0.22, 0.0, 0.87, 0.9, 46.8, 8.2, 100, 4_500, 82),
 }
 
-CAPACITY_2025 = {
-    "DE-LU": {
-        "lignite": 15_000,
-        "coal": 16_000,
-        "gas": 35_500,
-        "oil": 3_000,
-        "hydro": 5_000,
-        "pumped_storage": 9_800,
-        "wind_onshore": 63_500,
-        "wind_offshore": 9_200,
-        "solar": 95_000,
-        "biomass": 8_600,
-        "waste": 1_900,
-        "geothermal": 50,
-        "other": 1_200,
-    },
-    "FR": {
-        "nuclear": 63_000,
-        "coal": 1_800,
-        "gas": 12_900,
-        "oil": 2_300,
-        "hydro": 19_500,
-        "pumped_storage": 5_000,
-        "wind_onshore": 23_500,
-        "wind_offshore": 1_500,
-        "solar": 24_500,
-        "biomass": 1_300,
-        "waste": 900,
-        "marine": 200,
-    },
-    "ES": {
-        "nuclear": 7_100,
-        "coal": 1_900,
-        "gas": 30_500,
-        "oil": 700,
-        "hydro": 14_200,
-        "pumped_storage": 6_000,
-        "wind_onshore": 31_500,
-        "solar": 32_000,
-        "biomass": 1_000,
-        "waste": 500,
-        "other": 600,
-    },
-    "NL": {
-        "nuclear": 500,
-        "coal": 4_000,
-        "gas": 15_500,
-        "hydro": 40,
-        "wind_onshore": 7_000,
-        "wind_offshore": 4_700,
-        "solar": 26_000,
-        "biomass": 500,
-        "waste": 750,
-        "other": 500,
-    },
-    "BE": {
-        "nuclear": 3_900,
-        "gas": 7_300,
-        "oil": 150,
-        "hydro": 180,
-        "pumped_storage": 1_300,
-        "wind_onshore": 3_300,
-        "wind_offshore": 2_300,
-        "solar": 10_500,
-        "biomass": 700,
-        "waste": 350,
-        "battery": 500,
-    },
-    "PL": {
-        "lignite": 7_700,
-        "coal": 22_500,
-        "gas": 6_300,
-        "oil": 350,
-        "hydro": 1_000,
-        "pumped_storage": 1_400,
-        "wind_onshore": 10_500,
-        "solar": 20_500,
-        "biomass": 900,
-        "other": 500,
-    },
-    "NO-2": {"hydro": 11_200, "pumped_storage": 900, "wind_onshore": 1_500, "gas": 40, "waste": 30},
-    "DK-1": {
-        "coal": 800,
-        "gas": 1_500,
-        "oil": 300,
-        "hydro": 10,
-        "wind_onshore": 3_700,
-        "wind_offshore": 1_500,
-        "solar": 2_600,
-        "biomass": 900,
-        "waste": 200,
-    },
-    "AT": {
-        "gas": 4_200,
-        "oil": 150,
-        "hydro": 8_900,
-        "pumped_storage": 5_300,
-        "wind_onshore": 4_200,
-        "solar": 7_800,
-        "biomass": 500,
-        "waste": 120,
-        "geothermal": 1,
-    },
-    "CH": {
-        "nuclear": 2_970,
-        "hydro": 13_300,
-        "pumped_storage": 3_900,
-        "wind_onshore": 100,
-        "solar": 7_200,
-        "waste": 450,
-    },
-}
+_CAPACITY_2025 = """
+fuel           DE-LU    FR    ES    NL    BE    PL  NO-2 DK-1   AT    CH
+nuclear            - 63000  7100   500  3900     -     -    -    -  2970
+lignite        15000     -     -     -     -  7700     -    -    -     -
+coal           16000  1800  1900  4000     - 22500     -  800    -     -
+gas            35500 12900 30500 15500  7300  6300    40 1500 4200     -
+oil             3000  2300   700     -   150   350     -  300  150     -
+hydro           5000 19500 14200    40   180  1000 11200   10 8900 13300
+pumped_storage  9800  5000  6000     -  1300  1400   900    - 5300  3900
+wind_onshore   63500 23500 31500  7000  3300 10500  1500 3700 4200   100
+wind_offshore   9200  1500     -  4700  2300     -     - 1500    -     -
+solar          95000 24500 32000 26000 10500 20500     - 2600 7800  7200
+biomass         8600  1300  1000   500   700   900     -  900  500     -
+waste           1900   900   500   750   350     -    30  200  120   450
+geothermal        50     -     -     -     -     -     -    -    1     -
+marine             -   200     -     -     -     -     -    -    -     -
+battery            -     -     -     -   500     -     -    -    -     -
+other           1200     -   600   500     -   500     -    -    -     -
+"""
+
+
+def _by_zone(table: str) -> dict[str, dict[str, int]]:
+    """The columns of a table whose lines are fuels; `-` is none."""
+    (_, *zones), *lines = (line.split() for line in table.strip().splitlines())
+    return {zone: {fuel: int(cells[i]) for fuel, *cells in lines if cells[i] != "-"} for i, zone in enumerate(zones)}
+
+
+CAPACITY_2025 = _by_zone(_CAPACITY_2025)
 """MW by fuel at the start of 2025."""
 
 GROWTH = {
