@@ -6,16 +6,15 @@ the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.elexon import BASE, TIES
 from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
@@ -42,27 +41,23 @@ ORDER = (
     "Denmark (Viking link)",
 )
 """Of the interconnectors in one half hour: by their fuel types, INTELEC to INTVKL."""
-
-_JSON = (("content-type", "application/json; charset=utf-8"),)
-_PROBLEM = {
-    "type": "https://tools.ietf.org/html/rfc9110#section-15.5.1",
-    "title": "One or more validation errors occurred.",
-    "status": 400,
-}
+Entries = list[dict[str, Any]]
 
 
 def answer(request: Request, now: int) -> Answer:
     """The answer by path; parameters that cannot be read get a 400 problem document."""
-    endpoint = _ENDPOINTS.get(request.url.removeprefix(f"{BASE}/"))
-    if endpoint is None:
-        return Answer(404, b'{ "statusCode": 404, "message": "Resource not found" }', _JSON)
+    path = request.url.removeprefix(f"{BASE}/")
+    if path not in _ENDPOINTS:
+        return json_answer({"statusCode": 404, "message": "Resource not found"}, 404)
+    entries, datasets = _ENDPOINTS[path]
     try:
-        return Answer(200, endpoint(dict(request.params), now), _JSON)
+        rows = entries(dict(request.params), now)
     except (KeyError, ValueError, BadWindow):
-        return Answer(400, orjson.dumps(_PROBLEM), (("content-type", "application/problem+json; charset=utf-8"),))
+        return json_answer({"title": "One or more validation errors occurred.", "status": 400}, 400)
+    return json_answer({**({"metadata": {"datasets": datasets}} if datasets else {}), "data": rows})
 
 
-def _market_index(params: Mapping[str, str], now: int) -> bytes:
+def _market_index(params: Mapping[str, str], now: int) -> Entries:
     """Half hours that begin between two instants, both included; both providers unless one is asked for."""
     first, last = instant(params["from"]), instant(params["to"])
     if last - first > LONGEST_INDEX:
@@ -70,48 +65,71 @@ def _market_index(params: Mapping[str, str], now: int) -> bytes:
     ts = _half_hours(first, last + 1, now - INDEX_LAG)[::-1]
     prices = grid.price("GB", ts, HALF_HOUR).round(2).tolist()
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()
-    providers = {"APXMIDP": (prices, volumes), "N2EXMIDP": ([0.0] * len(ts), [0.0] * len(ts))}
-    wanted = params.get("dataProviders", "").split(",")
-    return render_market_index(
-        [
-            (start, provider, price[i], volume[i])
-            for i, start in enumerate(ts.tolist())
-            for provider, (price, volume) in providers.items()
-            if provider in wanted or wanted == [""]
-        ]
-    )
+    wanted = params.get("dataProviders", "APXMIDP,N2EXMIDP").split(",")
+    return [
+        {
+            "dataset": "MID",
+            "startTime": iso(start),
+            "dataProvider": provider,
+            **_settlement(start),
+            "price": price if provider == "APXMIDP" else 0.0,
+            "volume": volume if provider == "APXMIDP" else 0.0,
+        }
+        for start, price, volume in zip(ts.tolist(), prices, volumes, strict=True)
+        for provider in wanted
+    ]
 
 
-def _outturn(params: Mapping[str, str], now: int) -> bytes:
+def _outturn(params: Mapping[str, str], now: int) -> Entries:
+    """National demand, and with station load and exports the transmission system's."""
     ts = _half_hours(*_dates(params), now)
-    return render_outturn(ts.tolist(), *(column.astype(int).tolist() for column in _demands(ts)))
+    exports = sum((np.maximum(0.0, -flow) for flow in _flows(ts).values()), np.zeros(ts.shape))
+    whole = (_demand(ts) + STATION_LOAD + exports).round().astype(int).tolist()
+    names = ("initialDemandOutturn", "initialTransmissionSystemDemandOutturn")
+    return [
+        {**_published(start), **_settlement(start), **dict(zip(names, figures, strict=True))}
+        for start, *figures in zip(ts.tolist(), _demand(ts).astype(int).tolist(), whole, strict=True)
+    ]
 
 
-def _indo(params: Mapping[str, str], now: int) -> bytes:
-    """Half hours published, that is ended, between two instants."""
+def _indo(params: Mapping[str, str], now: int) -> Entries:
+    """The same national demand, of half hours published, that is ended, between two instants."""
     first, last = (instant(params[name]) - HALF_HOUR for name in ("publishDateTimeFrom", "publishDateTimeTo"))
     ts = _half_hours(first, last + 1, now)[::-1]
-    return render_indo(ts.tolist(), _demands(ts)[0].astype(int).tolist())
+    return [
+        {"dataset": "INDO", **_published(start), **_settlement(start), "demand": mw}
+        for start, mw in zip(ts.tolist(), _demand(ts).astype(int).tolist(), strict=True)
+    ]
 
 
-def _demands(ts: Ints) -> tuple[Floats, Floats]:
-    """National demand, and with station load and exports the transmission system's."""
-    demand = grid.demand("GB", ts, HALF_HOUR).round()
-    exports = sum(
-        (np.maximum(0.0, -grid.inflow("GB", tie, ts, HALF_HOUR)) for tie in grid.ties("GB")), np.zeros(ts.shape)
-    )
-    return demand, (demand + STATION_LOAD + exports).round()
-
-
-def _interconnectors(params: Mapping[str, str], now: int) -> bytes:
+def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
+    """MW, + = into GB."""
     ts = _half_hours(*_dates(params), now)[::-1]
-    flows = {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR).round().astype(int).tolist() for tie in grid.ties("GB")}
+    flows = {link: flow.round().astype(int).tolist() for link, flow in _flows(ts).items()}
     asked = params.get("interconnectorName")
-    names = [name for name in ORDER if asked in (None, name)]
-    rows = []
-    for i, start in enumerate(ts.tolist()):
-        rows += [(start, name, flows[TIES[name].link][i]) for name in names]
-    return render_interconnectors(rows)
+    return [
+        {
+            "dataset": "INTOUTHH",
+            **_published(start),
+            "settlementDate": _settlement(start)["settlementDate"],
+            "settlementDateTimezone": LONDON,
+            "settlementPeriod": _settlement(start)["settlementPeriod"],
+            "interconnectorName": name,
+            "generation": flows[TIES[name].link][i],
+        }
+        for i, start in enumerate(ts.tolist())
+        for name in ORDER
+        if asked in (None, name)
+    ]
+
+
+def _demand(ts: Ints) -> Floats:
+    demand: Floats = grid.demand("GB", ts, HALF_HOUR).round()
+    return demand
+
+
+def _flows(ts: Ints) -> dict[str, Floats]:
+    return {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR) for tie in grid.ties("GB")}
 
 
 def _dates(params: Mapping[str, str]) -> tuple[int, int]:
@@ -125,64 +143,6 @@ def _half_hours(start: int, end: int, until: int) -> Ints:
     return np.arange(-(-start // HALF_HOUR) * HALF_HOUR, min(end, until - HALF_HOUR + 1), HALF_HOUR, dtype=np.int64)
 
 
-def render_market_index(rows: Iterable[tuple[int, str, float, float]]) -> bytes:
-    """The answer for rows of half hour, data provider, GBP/MWh and MWh."""
-    return _data(
-        {
-            "dataset": "MID",
-            "startTime": iso(ts),
-            "dataProvider": provider,
-            **_settlement(ts),
-            "price": price,
-            "volume": volume,
-        }
-        for ts, provider, price, volume in rows
-    )
-
-
-def render_indo(starts: Sequence[int], demand: Sequence[int]) -> bytes:
-    """The INDO dataset's answer, in MW."""
-    return _data(
-        {"dataset": "INDO", **_published(ts), **_settlement(ts), "demand": mw}
-        for ts, mw in zip(starts, demand, strict=True)
-    )
-
-
-def render_outturn(starts: Sequence[int], national: Sequence[int], transmission: Sequence[int]) -> bytes:
-    """The answer of /demand/outturn, which gives the same quantity another name."""
-    return _data(
-        (
-            {
-                **_published(ts),
-                **_settlement(ts),
-                "initialDemandOutturn": indo,
-                "initialTransmissionSystemDemandOutturn": itsdo,
-            }
-            for ts, indo, itsdo in zip(starts, national, transmission, strict=True)
-        ),
-        ["INDO", "ITSDO"],
-    )
-
-
-def render_interconnectors(rows: Iterable[tuple[int, str, int]]) -> bytes:
-    """The answer for rows of half hour, interconnector and MW, + = into GB."""
-    return _data(
-        (
-            {
-                "dataset": "INTOUTHH",
-                **_published(ts),
-                "settlementDate": _settlement(ts)["settlementDate"],
-                "settlementDateTimezone": LONDON,
-                "settlementPeriod": _settlement(ts)["settlementPeriod"],
-                "interconnectorName": name,
-                "generation": mw,
-            }
-            for ts, name, mw in rows
-        ),
-        ["INTOUTHH"],
-    )
-
-
 def _published(ts: int) -> dict[str, str]:
     return {"publishTime": iso(ts + HALF_HOUR), "startTime": iso(ts)}
 
@@ -193,14 +153,10 @@ def _settlement(ts: int) -> dict[str, Any]:
     return {"settlementDate": str(day), "settlementPeriod": (ts - day.start) // HALF_HOUR + 1}
 
 
-def _data(rows: Iterable[object], datasets: Sequence[str] = ()) -> bytes:
-    envelope = {"metadata": {"datasets": datasets}} if datasets else {}
-    return orjson.dumps({**envelope, "data": list(rows)})
-
-
-_ENDPOINTS: Mapping[str, Callable[[Mapping[str, str], int], bytes]] = {
-    "balancing/pricing/market-index": _market_index,
-    "datasets/INDO": _indo,
-    "demand/outturn": _outturn,
-    "generation/outturn/interconnectors": _interconnectors,
+_ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tuple[str, ...]]] = {
+    "balancing/pricing/market-index": (_market_index, ()),
+    "datasets/INDO": (_indo, ()),
+    "demand/outturn": (_outturn, ("INDO", "ITSDO")),
+    "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }
+"""Path -> what it lists, and the data sets that it names."""

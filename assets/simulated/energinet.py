@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
 from assets.simulated.format import local
 from assets.sources.energinet import AREAS, BORDERS, HOST, TZ
@@ -22,7 +22,6 @@ from warehouse.market import Request
 OUT_AT = time(13, 30)
 LAG = 4 * 60
 DKK = 7.46
-_JSON = (("content-type", "application/json"),)
 _NAMES = {
     "DayAheadPrices": ("Time", "DayAheadPrice"),
     "Elspotprices": ("Hour", "SpotPrice"),
@@ -34,14 +33,15 @@ def answer(request: Request, now: int) -> Answer:
     """`/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
     name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
     if name not in _NAMES:
-        return Answer(404, b'{"message":"not found"}', _JSON)
+        return json_answer({"message": "not found"}, 404)
     first, last = date.fromisoformat(params["start"]), date.fromisoformat(params["end"]) - timedelta(days=1)
     areas = orjson.loads(params["filter"])["PriceArea"]
     days = market_days(first, last, TZ)
     prices = name != "ElectricityProdex5MinRealtime"
     records = [record for day in days for record in (_prices(name, areas, day, now) if prices else _flows(day, now))]
-    body = {"total": len(records), "filters": params["filter"], "limit": 0, "dataset": name, "records": records}
-    return Answer(200, orjson.dumps(body), _JSON)
+    return json_answer(
+        {"total": len(records), "filters": params["filter"], "limit": 0, "dataset": name, "records": records}
+    )
 
 
 def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:

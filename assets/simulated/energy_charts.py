@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, time
 
-import orjson
-
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import auction, is_out
 from assets.sources.energy_charts import BIDDING_ZONES, HOST, TZ
 from warehouse.clock import MarketDay, market_days
@@ -34,7 +32,6 @@ _ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {
     "ES": ("ES", RESTRICTED),
     "SE3": ("SE-3", RESTRICTED),
 }
-_JSON = (("content-type", "application/json"),)
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -52,11 +49,12 @@ def answer(request: Request, now: int) -> Answer:
     stamps, prices = _prices(zone, [day for day in market_days(first, last, TZ) if is_out(day, now, OUT_AT)])
     if not stamps:
         return _refused(404, "No content available")
-    return Answer(200, render_prices(licence, stamps, prices), _JSON)
+    members = {"license_info": licence, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh"}
+    return json_answer({**members, "deprecated": False})
 
 
 def _refused(status: int, detail: str) -> Answer:
-    return Answer(status, orjson.dumps({"detail": detail}), _JSON)
+    return json_answer({"detail": detail}, status)
 
 
 def _prices(zone: str, days: Sequence[MarketDay]) -> tuple[list[int], list[float]]:
@@ -67,16 +65,3 @@ def _prices(zone: str, days: Sequence[MarketDay]) -> tuple[list[int], list[float
         stamps += ts.tolist()
         prices += values
     return stamps, prices
-
-
-def render_prices(licence: str, stamps: Sequence[int], prices: Sequence[float]) -> bytes:
-    """The answer for interval starts (Unix seconds) and prices in EUR/MWh."""
-    return orjson.dumps(
-        {
-            "license_info": licence,
-            "unix_seconds": stamps,
-            "price": prices,
-            "unit": "EUR / MWh",
-            "deprecated": False,
-        }
-    )

@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import JSON, NOTHING, Answer, typed
 from assets.simulated.format import local, plain
-from assets.simulated.grid.noise import Ints
+from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.isone import TIES
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
@@ -55,15 +55,16 @@ def answer(request: Request, now: int) -> Answer:
         return _json(_tie_page(parse_qs(request.body), now))
     match = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
     if match is None or match[1] not in _SERVICES:
-        return Answer(404, b"")
+        return NOTHING
     day = MarketDay(date.fromisoformat(match[2]), TZ) if match[2] else MarketDay.at(now, TZ)
-    box, name, entries = _SERVICES[match[1]]
-    listed = entries(day, now)
-    return _json(render(box, name, listed if match[2] else listed[-1:]))
+    name, entries = _SERVICES[match[1]]
+    listed = entries(day, now) if match[2] else entries(day, now)[-1:]
+    # Several entries are a list, a single one is itself, none is an empty text.
+    return _json({f"{name}s": {name: listed[0] if len(listed) == 1 else listed} if listed else ""})
 
 
-def _json(body: bytes) -> Answer:
-    return Answer(200, body, (("content-type", "application/json"),))
+def _json(value: object) -> Answer:
+    return typed(json.dumps(value, separators=(",", ":")).encode(), JSON)
 
 
 def _five_minute_prices(day: MarketDay, now: int, final: bool) -> Entries:
@@ -73,56 +74,16 @@ def _five_minute_prices(day: MarketDay, now: int, final: bool) -> Entries:
     prices = grid.price(ZONE, starts)
     if not final:
         prices = grid.as_published(prices, starts, now, "isone.lmp_rt", settles=10_000 * DAY, share=0.01)
-    return prices_of(starts.tolist(), prices.tolist())
+    return _prices(starts, prices)
 
 
 def _day_ahead_prices(day: MarketDay, now: int) -> Entries:
-    if now < day.next(-1).start + AUCTION_OUT:
-        return []
-    starts = _out(day, HOUR, day.end)
-    return prices_of(starts.tolist(), grid.price(ZONE, starts, HOUR, "day_ahead").tolist())
+    starts = _out(day, HOUR, day.end if now >= day.next(-1).start + AUCTION_OUT else day.start)
+    return _prices(starts, grid.price(ZONE, starts, HOUR, "day_ahead"))
 
 
-def _hourly_loads(day: MarketDay, now: int) -> Entries:
-    starts = _out(day, HOUR, now - HOUR_OUT)
-    return loads_of(starts.tolist(), grid.demand(ZONE, starts, HOUR).tolist(), "Load")
-
-
-def _five_minute_loads(day: MarketDay, now: int) -> Entries:
-    starts = _out(day, FIVE, now - LOAD_OUT)
-    return loads_of(starts.tolist(), grid.demand(ZONE, starts).tolist(), "LoadMw")
-
-
-_SERVICES: dict[str, tuple[str, str, Callable[[MarketDay, int], Entries]]] = {
-    "fiveminutelmp/prelim": ("FiveMinLmps", "FiveMinLmp", lambda day, now: _five_minute_prices(day, now, False)),
-    "fiveminutelmp/final": ("FiveMinLmps", "FiveMinLmp", lambda day, now: _five_minute_prices(day, now, True)),
-    "hourlylmp/da/final": ("HourlyLmps", "HourlyLmp", _day_ahead_prices),
-    "hourlysysload": ("HourlySystemLoads", "HourlySystemLoad", _hourly_loads),
-    "fiveminutesystemload": ("FiveMinSystemLoads", "FiveMinSystemLoad", _five_minute_loads),
-}
-
-
-def _out(day: MarketDay, step: int, until: int) -> Ints:
-    """The interval starts of a day whose intervals end by `until`."""
-    return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
-
-
-def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> bytes:
-    if form.get("_nstmp_requestType") != ["externalflow"]:
-        return render_ties({})
-    month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
-    day = MarketDay(date(year, month, on), TZ)
-    wanted = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
-    pages = {}
-    for number in wanted:
-        starts = _out(day, FIVE, now - PAGE_LAG[number])
-        flows = grid.inflow(ZONE, grid.line(TIES[number].link), starts)
-        pages[number] = list(zip(starts.tolist(), flows.tolist(), strict=True))
-    return render_ties({number: page for number, page in pages.items() if page})
-
-
-def prices_of(starts: Sequence[int], prices: Sequence[float]) -> Entries:
-    """Entries of the hub from interval starts and prices."""
+def _prices(starts: Ints, prices: Floats) -> Entries:
+    """Entries of the hub."""
     return [
         {
             "BeginDate": stamp(ts),
@@ -132,46 +93,67 @@ def prices_of(starts: Sequence[int], prices: Sequence[float]) -> Entries:
             "CongestionComponent": 0,
             "LossComponent": plain(round(price, 2) - round(0.99 * price, 2), 2),
         }
-        for ts, price in zip(starts, prices, strict=True)
+        for ts, price in zip(starts.tolist(), prices.tolist(), strict=True)
     ]
 
 
-def loads_of(starts: Sequence[int], loads: Sequence[float], total: str) -> Entries:
-    """Entries of system load from interval starts and MW. `total`: member name, `Load` (hourly) or `LoadMw` (5 min)."""
-    entries = []
-    for ts, load in zip(starts, loads, strict=True):
-        parts = {"NativeLoad": plain(0.98 * load, 3), "ArdDemand": plain(0.02 * load, 3)}
-        entries.append({"BeginDate": stamp(ts), "Location": SYSTEM, total: plain(load, 3), **parts})
-    return entries
+def _loads(day: MarketDay, until: int, step: int, total: str) -> Entries:
+    """Entries of system load. `total`: member name, `Load` (hourly) or `LoadMw` (five minutes)."""
+    starts = _out(day, step, until)
+    return [
+        {
+            "BeginDate": stamp(ts),
+            "Location": SYSTEM,
+            total: plain(load, 3),
+            "NativeLoad": plain(0.98 * load, 3),
+            "ArdDemand": plain(0.02 * load, 3),
+        }
+        for ts, load in zip(starts.tolist(), grid.demand(ZONE, starts, step).tolist(), strict=True)
+    ]
 
 
-def render(box: str, name: str, entries: Entries) -> bytes:
-    """A web-service document: several entries as a list, a single one as itself, none as an empty text."""
-    inner: object = "" if not entries else {name: entries[0] if len(entries) == 1 else entries}
-    return json.dumps({box: inner}, separators=(",", ":")).encode()
+_SERVICES: dict[str, tuple[str, Callable[[MarketDay, int], Entries]]] = {
+    "fiveminutelmp/prelim": ("FiveMinLmp", lambda day, now: _five_minute_prices(day, now, False)),
+    "fiveminutelmp/final": ("FiveMinLmp", lambda day, now: _five_minute_prices(day, now, True)),
+    "hourlylmp/da/final": ("HourlyLmp", _day_ahead_prices),
+    "hourlysysload": ("HourlySystemLoad", lambda day, now: _loads(day, now - HOUR_OUT, HOUR, "Load")),
+    "fiveminutesystemload": ("FiveMinSystemLoad", lambda day, now: _loads(day, now - LOAD_OUT, FIVE, "LoadMw")),
+}
 
 
-def render_ties(pages: Mapping[str, Sequence[tuple[int, float]]]) -> bytes:
-    """A tie page from interval starts and flows by tie, + into New England; the page says it with a minus."""
-    data = {
-        number: [
-            {
-                "Sale": 0,
-                "Purchase": plain(-flow, 0),
-                "TotalExports": 1890,
-                "Import": -1000,
-                "TotalImports": -5131,
-                "Export": 200,
-                "Actual": plain(-flow, 3),
-                "Current": plain(-flow, 0),
-                "BeginDate": stamp(ts),
-                "Location": {"@LocId": number, "$": NAMES[number]},
-            }
-            for ts, flow in page
-        ]
-        for number, page in pages.items()
-    }
-    return json.dumps([{"data": data, "namespace": "_nstmp_"}], separators=(",", ":")).encode()
+def _out(day: MarketDay, step: int, until: int) -> Ints:
+    """The interval starts of a day whose intervals end by `until`."""
+    return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
+
+
+def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> object:
+    """Flows by tie; those into New England bear a minus."""
+    if form.get("_nstmp_requestType") != ["externalflow"]:
+        return [{"data": {}, "namespace": "_nstmp_"}]
+    month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
+    day = MarketDay(date(year, month, on), TZ)
+    wanted = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
+    pages = {number: _flows(number, _out(day, FIVE, now - PAGE_LAG[number])) for number in wanted}
+    return [{"data": {number: page for number, page in pages.items() if page}, "namespace": "_nstmp_"}]
+
+
+def _flows(number: str, starts: Ints) -> Entries:
+    flows = grid.inflow(ZONE, grid.line(TIES[number].link), starts).tolist()
+    return [
+        {
+            "Sale": 0,
+            "Purchase": plain(-flow, 0),
+            "TotalExports": 1890,
+            "Import": -1000,
+            "TotalImports": -5131,
+            "Export": 200,
+            "Actual": plain(-flow, 3),
+            "Current": plain(-flow, 0),
+            "BeginDate": stamp(ts),
+            "Location": {"@LocId": number, "$": NAMES[number]},
+        }
+        for ts, flow in zip(starts.tolist(), flows, strict=True)
+    ]
 
 
 def stamp(ts: int) -> str:

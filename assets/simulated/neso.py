@@ -6,13 +6,13 @@ Values come from the model grid; forecasts differ from actual values. The origin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.format import plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
@@ -30,46 +30,49 @@ BANDS = ((35, "very low"), (110, "low"), (190, "moderate"), (270, "high"))
 """Upper bounds in gCO2/kWh; round figures that agree with the recorded answers."""
 
 _RANGE = re.compile(rf"https://{re.escape(HOST)}/(intensity|generation)/([^/]+)/([^/]+)")
-_JSON = (("content-type", "application/json"),)
 
 
 def answer(request: Request, now: int) -> Answer:
     """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
     match = _RANGE.fullmatch(request.url)
     if match is None:
-        return Answer(
-            404, b'{"message":"Missing Authentication Token"}', _JSON
-        )  # AWS API Gateway's answer to an unknown path
+        return json_answer({"message": "Missing Authentication Token"}, 404)  # AWS API Gateway's to an unknown path
     try:
         first, last = (instant(text) for text in match.groups()[1:])
     except BadWindow:
-        return _refused(
-            "Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ' i.e. .../intensity/2017-08-25T12:35Z/..."
-        )
+        return _refused("Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ'")
     if not 0 <= last - first <= LONGEST:
         return _refused("The start date must be before the end date and the range no longer than 30 days")
     # The half hours whose ends lie in the range, both ends included.
     ts = np.arange(-(-first // HALF_HOUR) * HALF_HOUR, last + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
-    body = _intensity(ts, now) if match[1] == "intensity" else _generation(ts, now)
-    return Answer(200, body, _JSON)
+    return json_answer({"data": _intensity(ts, now) if match[1] == "intensity" else _generation(ts, now)})
 
 
 def _refused(message: str) -> Answer:
-    return Answer(400, orjson.dumps({"error": {"code": "400 Bad Request", "message": message}}), _JSON)
+    return json_answer({"error": {"code": "400 Bad Request", "message": message}}, 400)
 
 
-def _intensity(ts: Ints, now: int) -> bytes:
+def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:
     ts = ts[ts < now + FORECAST]
     grams = grid.carbon_intensity(ts, HALF_HOUR)
-    forecast = grams * (1.0 + 0.06 * smooth("neso/forecast", ts, 3 * HOUR))
-    known = _out(ts, now)
-    actual = [round(value) if out else None for value, out in zip(grams.tolist(), known, strict=True)]
-    return render_intensity(ts.tolist(), forecast.round().astype(int).tolist(), actual)
+    forecast = (grams * (1.0 + 0.06 * smooth("neso/forecast", ts, 3 * HOUR))).round().astype(int).tolist()
+    actual = [round(value) if out else None for value, out in zip(grams.tolist(), _out(ts, now), strict=True)]
+    return [
+        {**_half_hour(start), "intensity": {"forecast": ahead, "actual": came, "index": index(came or ahead)}}
+        for start, ahead, came in zip(ts.tolist(), forecast, actual, strict=True)
+    ]
 
 
-def _generation(ts: Ints, now: int) -> bytes:
+def _generation(ts: Ints, now: int) -> list[dict[str, Any]]:
     ts = ts[_out(ts, now)]
-    return render_generation(ts.tolist(), tenths(grid.generation("GB", ts, HALF_HOUR)))
+    mix = tenths(grid.generation("GB", ts, HALF_HOUR))
+    return [
+        {
+            **_half_hour(start),
+            "generationmix": [{"fuel": fuel, "perc": plain(shares[i], 1)} for fuel, shares in mix.items()],
+        }
+        for i, start in enumerate(ts.tolist())
+    ]
 
 
 def _out(ts: Ints, now: int) -> list[bool]:
@@ -86,40 +89,10 @@ def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:
     return dict(zip(mix, ((whole + (places < missing)) / 10.0).tolist(), strict=True))
 
 
-def render_intensity(starts: Sequence[int], forecast: Sequence[int], actual: Sequence[int | None]) -> bytes:
-    """The answer for half hours from `starts` (Unix seconds), in gCO2/kWh."""
-    return _data(
-        [
-            {
-                **_half_hour(ts),
-                "intensity": {"forecast": expected, "actual": came, "index": index(expected if came is None else came)},
-            }
-            for ts, expected, came in zip(starts, forecast, actual, strict=True)
-        ]
-    )
-
-
 def index(grams: float) -> str:
     """The word for an intensity."""
     return next((word for bound, word in BANDS if grams < bound), "very high")
 
 
-def render_generation(starts: Sequence[int], mix: Mapping[str, Sequence[float]]) -> bytes:
-    """The answer for half hours from `starts`, with each fuel's shares in per cent, in the order of `mix`."""
-    return _data(
-        [
-            {
-                **_half_hour(ts),
-                "generationmix": [{"fuel": fuel, "perc": plain(shares[i], 1)} for fuel, shares in mix.items()],
-            }
-            for i, ts in enumerate(starts)
-        ]
-    )
-
-
 def _half_hour(ts: int) -> dict[str, str]:
     return {"from": f"{utc(ts):%Y-%m-%dT%H:%MZ}", "to": f"{utc(ts + HALF_HOUR):%Y-%m-%dT%H:%MZ}"}
-
-
-def _data(entries: Sequence[object]) -> bytes:
-    return orjson.dumps({"data": entries})

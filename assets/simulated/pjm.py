@@ -14,10 +14,9 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.format import local
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
@@ -34,31 +33,11 @@ VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
 
 NODES: dict[int, tuple[str, str, float]] = {
     PNODE: (HUB, "ZONE", 1.0),
-    3: ("MID-ATL/APS", "ZONE", 1.03),
     51288: ("WESTERN HUB", "HUB", 1.04),
-    51291: ("AECO", "ZONE", 0.88),
     51292: ("BGE", "ZONE", 1.18),
-    51293: ("DPL", "ZONE", 0.90),
-    51295: ("JCPL", "ZONE", 0.89),
-    51296: ("METED", "ZONE", 0.92),
-    51297: ("PECO", "ZONE", 0.87),
-    51298: ("PEPCO", "ZONE", 1.14),
-    51299: ("PPL", "ZONE", 0.90),
-    51300: ("PENELEC", "ZONE", 0.95),
-    51301: ("PSEG", "ZONE", 0.91),
-    7633629: ("RECO", "ZONE", 0.93),
-    8394954: ("APS", "ZONE", 1.01),
-    8445784: ("AEP", "ZONE", 1.01),
     33092371: ("COMED", "ZONE", 0.94),
-    34508503: ("DAY", "ZONE", 1.03),
-    34964545: ("DOM", "ZONE", 1.16),
-    37737283: ("DUQ", "ZONE", 0.99),
-    116013753: ("ATSI", "ZONE", 1.0),
-    124076095: ("DEOK", "ZONE", 1.02),
-    970242670: ("EKPC", "ZONE", 1.0),
-    1709725933: ("OVEC", "ZONE", 0.98),
 }
-"""Node -> name, type and its share of the price of PJM-RTO."""
+"""Node -> name, type and its share of the price of PJM-RTO. The real feeds have thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +65,7 @@ def answer(request: Request, now: int) -> Answer:
     """The requested page at `now`; 404 for another feed, 400 for unknown fields and ranges."""
     product = PRODUCTS.get(urlsplit(request.url).path)
     if product is None:
-        return Answer(404, b'{"statusCode":404,"message":"Resource not found"}', _JSON)
+        return json_answer({"statusCode": 404, "message": "Resource not found"}, 404)
     params = dict(request.params)
     if unknown := set(params.get("fields", product.price).split(",")) - {*_fields(product)}:
         return _refused("fields", ", ".join(sorted(unknown)))
@@ -96,14 +75,11 @@ def answer(request: Request, now: int) -> Answer:
         return _refused("datetime_beginning_ept", str(error))
     nodes = [node for node in NODES if _fits(params, "pnode_id", str(node)) and _fits(params, "type", NODES[node][1])]
     rows = _rows(product, starts, nodes, now) if params.get("row_is_current", "TRUE").upper() == "TRUE" else []
-    return Answer(200, render_page(product.name, request.params, rows), _JSON)
+    return json_answer(_page(product.name, request.params, rows))
 
 
 def _refused(field: str, words: str) -> Answer:
-    return Answer(400, orjson.dumps({"errors": [{"field": field, "message": words}]}), _JSON)
-
-
-_JSON = (("content-type", "application/json"),)
+    return json_answer({"errors": [{"field": field, "message": words}]}, 400)
 
 
 def _fits(params: Mapping[str, str], name: str, value: str) -> bool:
@@ -178,7 +154,7 @@ def prices(product: Product, starts: Ints, now: int) -> Floats:
     )
 
 
-def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The requested page of these rows, with the requested fields."""
     query = dict(params)
     first, count = int(query.get("startRow", "1")), int(query.get("rowCount", "25"))
@@ -192,14 +168,12 @@ def render_page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Map
     links = [{"rel": "self", "href": _href(name, specification, filters)}]
     if first - 1 + count < len(rows):
         links.append({"rel": "next", "href": _href(name, specification | {"startRow": first + count}, filters)})
-    return orjson.dumps(
-        {
-            "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
-            "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
-            "searchSpecification": {**specification, "filters": [{key: value} for key, value in filters]},
-            "totalRows": len(rows),
-        }
-    )
+    return {
+        "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
+        "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
+        "searchSpecification": {**specification, "filters": [{key: value} for key, value in filters]},
+        "totalRows": len(rows),
+    }
 
 
 def _href(name: str, specification: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:

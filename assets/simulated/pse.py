@@ -10,10 +10,9 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
 from assets.simulated.format import choice
 from assets.sources.pse import HOST, TZ
@@ -24,7 +23,6 @@ OUT_AT = time(13, 50)
 LAG = 10 * HOUR
 PAGE = 100
 _DAY = re.compile(r"business_date eq '(\d{4}-\d\d-\d\d)'", re.ASCII)
-_JSON = (("content-type", "application/json"),)
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -33,11 +31,11 @@ def answer(request: Request, now: int) -> Answer:
     table = request.url.removeprefix(f"https://{HOST}/api/")
     match = _DAY.fullmatch(dict(request.params).get("$filter", ""))
     if table not in tables:
-        return Answer(404, b'{"error":{"code":"EntityNotFound"}}', _JSON)
+        return json_answer({"error": {"code": "EntityNotFound"}}, 404)
     if match is None:
-        return Answer(400, b'{"error":{"code":"BadRequest"}}', _JSON)
+        return json_answer({"error": {"code": "BadRequest"}}, 400)
     rows = tables[table](MarketDay(date.fromisoformat(match[1]), TZ), now)
-    return Answer(200, orjson.dumps({"value": rows[:PAGE]}), _JSON)
+    return json_answer({"value": rows[:PAGE]})
 
 
 def _prices(day: MarketDay, now: int) -> list[dict[str, object]]:

@@ -10,10 +10,9 @@ from datetime import datetime, time
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER, auction, is_out
 from assets.simulated.format import short
 from assets.sources.rte import AREAS, CONSOLIDATED, HOST, PRICE_HOST, REAL_TIME, TZ
@@ -33,7 +32,7 @@ def answer(request: Request, now: int) -> Answer:
     dataset = request.url.removeprefix(_DATASET).removesuffix("/records")
     span = _SPAN.fullmatch(dict(request.params).get("where", ""))
     if dataset not in (REAL_TIME, CONSOLIDATED) or span is None:
-        return Answer(404, b'{"error_code":"NotFound"}')
+        return json_answer({"error_code": "NotFound"}, 404)
     ts = np.arange(instant(span[1]), instant(span[2]), QUARTER, dtype=np.int64)
     demand, flows = grid.demand("FR", ts, QUARTER).round(), grid.interchange("FR", ts, QUARTER).round()
     records: list[dict[str, Any]] = []
@@ -42,7 +41,7 @@ def answer(request: Request, now: int) -> Answer:
         values = (int(demand[i]), int(flows[i])) if known else (None, None)
         stamp = f"{utc(at):%Y-%m-%dT%H:%M:%S+00:00}"
         records.append({"date_heure": stamp, "consommation": values[0], "ech_physiques": values[1]})
-    return Answer(200, orjson.dumps({"total_count": len(records), "results": records}))
+    return json_answer({"total_count": len(records), "results": records})
 
 
 def _prices(request: Request, now: int) -> Answer:
