@@ -141,7 +141,7 @@ def _without_rows(check: str, feed: Feed, day: MarketDay, own: HeldRows, now: in
     window = window_of(feed, day)
     if next(own.within(window), None) is not None:
         return None
-    if coverage.due(feed, window, now) <= window.start:
+    if coverage.due_until(feed, window, now) <= window.start:
         return Verdict(check, day, True, findings=(NOTHING_DUE,))
     return Verdict(check, day, False, True, 0, (NOTHING_READ,))
 
@@ -181,7 +181,7 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
         for metric in feed.metrics:
             if not any((key.zone, key.metric) == (zone, metric) for key in rows.readings):
                 rows.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
-    gaps = sorted(coverage.cover(rows, feed, [window], now).gaps.items())
+    gaps = sorted(coverage.check(rows, feed, [window], now).gaps.items())
     findings = [
         f"{zone} {metric}: {gap.intervals} intervals missing from {iso(gap.start)} to {iso(gap.end)}"
         for (zone, metric), parts in gaps
@@ -203,12 +203,12 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRo
 def steady(
     feed: Feed, day: MarketDay, own: HeldRows, now: int, shifts: Sequence[level_shifts.JudgedShift] = ()
 ) -> Verdict:
-    """Series that repeat one value for too long, jumps between neighbours, days at another level: warnings, since all
-    may be true."""
+    """Series that repeat one value for too long, days that begin with a jump or lie at another level: warnings, since
+    all may be true."""
     if verdict := _without_rows(STEADY, feed, day, own, now):
         return verdict
     judged = quality.judge(own.rows(window_of(feed, day)), feed, (), now)
-    odd = [f for f in judged.findings if f.check in ("frozen", "jump")] + [shift.finding for shift in shifts]
+    odd = [f for f in judged.findings if f.check == "frozen"] + [shift.finding for shift in shifts]
     findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
 

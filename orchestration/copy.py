@@ -29,7 +29,7 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
     Raises StorageError where there is no warehouse of this release at the source, where the target holds one already,
     and where a file cannot be copied.
     """
-    if modes.kept(source) is None:
+    if modes.get(source) is None:
         raise StorageError(f"{source} holds no warehouse")
     release.check(source)
     if target.stat(layout.MODE) is not None:
@@ -105,7 +105,7 @@ def main(first: str, second: str, local: str) -> int:
     if home.nested(*places):
         raise StorageError(f"{places[0]} and {places[1]}: one place lies inside the other, name one beside it")
     source, target = (place.open() for place in places)
-    if modes.kept(source) is not None:
+    if modes.get(source) is not None:
         places[1].open_to_write()
     files, copied = copy(source, target, _print_progress)
     print(f"{target} holds {files} files of {source}; {copied} were copied now. Accounts were not: docs/operating.md")

@@ -61,7 +61,7 @@ def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[
         return
     rows, unknown = _held(pipeline, feed, span, unreadable)
     for day in span:
-        cover = coverage.cover(rows, feed, [day.window], now)
+        cover = coverage.check(rows, feed, [day.window], now)
         for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
             for gap in gaps:
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
@@ -125,7 +125,7 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
         return
     rows, unknown = _held(pipeline, feed, days, [])
     for day in days:
-        if unknown or coverage.cover(rows, feed, [day.window], now).gaps:
+        if unknown or coverage.check(rows, feed, [day.window], now).gaps:
             yield day.day
 
 

@@ -148,7 +148,7 @@ def past_day(feed: Feed, now: int) -> MarketDay | None:
         day = MarketDay(today - timedelta(days=back), feed.tz)
         if feed.out_of_reach(day.day, today):
             return None
-        if coverage.due(feed, day.window, now) >= day.end:
+        if coverage.due_until(feed, day.window, now) >= day.end:
             return day
     return None
 

@@ -100,7 +100,7 @@ def restore_mode(storage: Storage) -> str:
     Raises WrongMode where they do not agree.
     """
     try:
-        modes.kept(storage)
+        modes.get(storage)
     except WrongMode as error:
         if storage.stat(layout.MODE) is None and not _lies_whole(storage):
             raise WrongMode(f"{error}; months that the catalogue counts are not here") from None

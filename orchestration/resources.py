@@ -34,7 +34,7 @@ def opened_to_write(environ: Mapping[str, str]) -> Storage:
 
 def kept_mode(storage: Storage) -> str | None:
     """Return the mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
-    return modes.kept(storage)
+    return modes.get(storage)
 
 
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
@@ -49,7 +49,7 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     if isinstance(storage, Bucket) and release.version_of(storage) is None:
         storage.require_conditions()
     release.mark(storage)
-    mode = modes.claim(storage, "recorded" if recordings else settings.feeds)
+    mode = modes.ensure(storage, "recorded" if recordings else settings.feeds)
     return _context(environ, settings, storage, mode, recordings)
 
 
@@ -58,14 +58,14 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
     release.check(storage)
-    return _context(environ, settings, storage, modes.expected(storage, settings.feeds), None)
+    return _context(environ, settings, storage, modes.check(storage, settings.feeds), None)
 
 
 def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
     """Open a warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
     storage = Folder(folder)
     release.mark(storage)
-    modes.claim(storage, mode)
+    modes.ensure(storage, mode)
     return _context(os.environ, settings, storage, mode, None)
 
 

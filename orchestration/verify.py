@@ -77,7 +77,7 @@ def _lost_histories(storage: Storage) -> Iterator[Fault]:
 
 def _mode_known(storage: Storage) -> bool:
     try:
-        modes.kept(storage)
+        modes.get(storage)
     except StorageError:
         return False
     return True
@@ -111,7 +111,7 @@ def _small(storage: Storage, key: str) -> None:
     if key == layout.SCHEMA:
         release.check(storage)
     elif key == layout.MODE:
-        modes.kept(storage)
+        modes.get(storage)
     elif not (storage.get(key) or b"0").strip().isdigit():
         raise DamagedFile(key, "holds no instant")
 

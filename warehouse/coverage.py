@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end
-from warehouse.market import Feed
+from warehouse.market import Feed, Publication
 from warehouse.schema import Rows
 from warehouse.versions import Ints
 
@@ -32,43 +32,64 @@ class Gap:
 class Cover:
     """What some rows cover of the requested spans."""
 
-    whole: Mapping[Pair, tuple[Window, ...]]
-    short: Mapping[Pair, tuple[Window, ...]]
+    complete: Mapping[Pair, tuple[Window, ...]]
+    incomplete: Mapping[Pair, tuple[Window, ...]]
     """Only pairs that have any; a span with gaps in a border alone is neither."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
     """A gap that several fuels share is listed once."""
 
 
-def cover(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
+def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     """Compares the net rows with what the feed must have published of each span at an instant.
 
     Judged are the zones and metrics that the rows hold, and of a feed whose every answer holds all zones, all of them.
     """
-    whole: dict[Pair, tuple[Window, ...]] = {}
-    short: dict[Pair, tuple[Window, ...]] = {}
+    complete: dict[Pair, tuple[Window, ...]] = {}
+    incomplete: dict[Pair, tuple[Window, ...]] = {}
     gaps: dict[Pair, tuple[Gap, ...]] = {}
-    parts = [Window(span.start, until) for span in spans if (until := due(feed, span, now)) > span.start]
+    parts = [Window(span.start, until) for span in spans if (until := due_until(feed, span, now)) > span.start]
     for pair, (net, borders) in _series(rows, feed).items():
         missing_in = {part: [gap for one in net for gap in _gaps(one, part)] for part in parts}
         # A border may rest for hours: that is no gap to report, but its earlier rows are not evicted either.
-        whole[pair] = tuple(
+        complete[pair] = tuple(
             part for part, missing in missing_in.items() if not missing and not any(_gaps(one, part) for one in borders)
         )
         if any(missing_in.values()):
-            short[pair] = tuple(part for part, missing in missing_in.items() if missing)
+            incomplete[pair] = tuple(part for part, missing in missing_in.items() if missing)
             gaps[pair] = tuple(dict.fromkeys(gap for missing in missing_in.values() for gap in missing))
-    return Cover(whole, short, gaps)
+    return Cover(complete, incomplete, gaps)
 
 
-def due(feed: Feed, span: Window, now: int) -> int:
+def due_until(feed: Feed, span: Window, now: int) -> int:
     """Until where a span's readings must be out, grace included; its own start while nothing must be."""
-    publication = feed.publication
-    grace = publication.grace_minutes * 60
+    until = published_until(feed.publication, feed.tz, feed.resolution, now)
+    if feed.publication.daily_at is not None:  # a span is out with its first market day
+        return span.end if MarketDay.at(span.start, feed.tz).end <= until else span.start
+    return min(span.end, max(span.start, until))
+
+
+def published_until(publication: Publication, tz: str, resolution: str, now: int) -> int:
+    """The end of the last interval that a feed must have published at an instant, grace included. Unix seconds."""
+    latest = now - publication.grace_minutes * 60
     if publication.daily_at is None:
-        step = min(RESOLUTIONS[feed.resolution], DAY)
-        until = now - publication.lag_minutes * 60 - grace
-        return min(span.end, max(span.start, until - until % step))
-    return span.end if now >= publication.out_at(MarketDay.at(span.start, feed.tz)) + grace else span.start
+        step = min(RESOLUTIONS[resolution], DAY)
+        latest -= publication.lag_minutes * 60
+        return latest - latest % step
+    day = MarketDay.at(latest, tz).next(1 - publication.day_offset)
+    while publication.out_at(day) > latest:
+        day = day.next(-1)
+    return day.end
+
+
+def uncovered(starts: Ints, ends: Ints, window: Window) -> tuple[Ints, Ints, Ints]:
+    """The spans of a window in which no interval lies: where each begins and ends, and how many intervals are before.
+
+    `starts` ascend, and lie before the window's end.
+    """
+    begins = np.append(starts, np.int64(window.end))
+    reached = np.maximum.accumulate(np.append(np.int64(window.start), ends))
+    (before,) = (begins > reached).nonzero()
+    return reached[before], begins[before], before
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +149,9 @@ def _ends(resolution: str, ts: Sequence[int]) -> Ints:
 def _gaps(series: _Series, part: Window) -> list[Gap]:
     """The parts of a span without an interval."""
     touching = (series.ends > part.start) & (series.starts < part.end)
-    begins = np.append(series.starts[touching], part.end)
-    reached = np.maximum.accumulate(np.append(np.int64(part.start), series.ends[touching]))
-    last = len(begins) - 1
+    count = int(touching.sum())
+    spans = uncovered(series.starts[touching], series.ends[touching], part)
     return [
-        Gap(
-            "hole" if 0 < i < last else "short",
-            int(reached[i]),
-            int(begins[i]),
-            -(-int(begins[i] - reached[i]) // series.step),
-        )
-        for i in np.flatnonzero(begins > reached)
+        Gap("hole" if 0 < before < count else "short", begin, end, -(-(end - begin) // series.step))
+        for begin, end, before in zip(*(column.tolist() for column in spans), strict=True)
     ]

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import numpy as np
 
-from warehouse import clock
-from warehouse.clock import DAY, RESOLUTIONS, MarketDay
+from warehouse import clock, coverage
+from warehouse.clock import MarketDay
 from warehouse.market import Feed
 from warehouse.versions import LIVE, Floats, Ints, Versions
 
@@ -114,27 +113,15 @@ def _add_holes(stats: FeedStats, place: FeedMonth, starts: Ints, lengths: Ints, 
         return
     window = clock.month_window(place.month)
     since = int(starts.min()) if is_first else window.start
-    until = min(window.end, _due_until(place.feed, place.now))
+    feed = place.feed
+    until = min(window.end, coverage.published_until(feed.publication, feed.tz, feed.resolution, place.now))
     if until <= since:
         return
     order = np.argsort(starts, kind="stable")
-    begins = np.append(starts[order], until)
-    reached = np.maximum.accumulate(np.append(np.int64(since), (starts + lengths)[order]))
-    gaps = np.minimum(begins, until) - reached
-    gaps, step = gaps[gaps > 0], int(lengths.min())
+    order = order[starts[order] < until]
+    begins, ends, _ = coverage.uncovered(starts[order], (starts + lengths)[order], clock.Window(since, until))
+    gaps, step = ends - begins, int(lengths.min())
     stats.due += (until - since) // step
     stats.missing += int((-(-gaps // step)).sum())
     stats.holes += len(gaps)
     stats.longest_hole_s = max(stats.longest_hole_s, int(gaps.max(initial=0)))
-
-
-def _due_until(feed: Feed, now: int) -> int:
-    """The instant up to which a feed's rows must be out, grace included."""
-    publication, grace = feed.publication, feed.publication.grace_minutes * 60
-    if publication.daily_at is None:
-        step = min(RESOLUTIONS[feed.resolution], DAY)
-        return (now - publication.lag_minutes * 60 - grace) // step * step
-    day = MarketDay(clock.local_date(now, feed.tz) + timedelta(days=3), feed.tz)
-    while publication.out_at(day) + grace > now:
-        day = day.next(-1)
-    return day.end

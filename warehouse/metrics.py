@@ -99,8 +99,6 @@ class Definition:
     """What one row's `ts` and `resolution` span."""
     limits: Callable[[Zone, str, str | None], Limits]
     """By zone, the row's unit and its fuel."""
-    largest_step: Callable[[Zone], float] | None
-    """The largest plausible step between two neighbouring readings; None where steps say nothing."""
     level: Callable[[Zone], Tolerance] | None
     """None where days are not compared."""
     agreement: Agreement | None
@@ -154,7 +152,6 @@ METRICS: dict[Metric, Definition] = {
         sign="May be negative: the seller pays.",
         interval="The price that holds for the interval that starts at `ts`.",
         limits=_price_limits,
-        largest_step=None,
         level=lambda zone: Tolerance(8, 0.25, 5.0),
         agreement=Agreement(0.02, 1.0),
         frozen_hours=6,
@@ -179,7 +176,6 @@ METRICS: dict[Metric, Definition] = {
         interval="The price of the delivery interval that starts at `ts`; rows of tomorrow are known from the auction "
         "on.",
         limits=_price_limits,
-        largest_step=None,
         level=lambda zone: Tolerance(8, 0.25, 5.0),
         agreement=Agreement(0.005, 0.05),
         frozen_hours=None,
@@ -197,7 +193,6 @@ METRICS: dict[Metric, Definition] = {
         sign="Positive.",
         interval=_MEAN,
         limits=lambda zone, unit, fuel: Limits(zone.least_demand * zone.peak_mw, 1.5 * zone.peak_mw),
-        largest_step=lambda zone: 0.2 * zone.peak_mw,
         level=lambda zone: Tolerance(5, 0.07, 0.01 * zone.peak_mw),
         agreement=Agreement(0.06, 150.0),
         frozen_hours=3,
@@ -214,7 +209,6 @@ METRICS: dict[Metric, Definition] = {
         interval=_MEAN + " NYISO's ties are schedules, not meters.",
         # Small zones trade more than they use (NO-2, DK-1, CH).
         limits=lambda zone, unit, fuel: Limits(-(15_000 + 0.25 * zone.peak_mw), 15_000 + 0.25 * zone.peak_mw),
-        largest_step=lambda zone: 5_000 + 0.1 * zone.peak_mw,
         level=lambda zone: Tolerance(5, 0.15, 0.015 * zone.peak_mw),
         agreement=Agreement(0.15, 300.0),
         frozen_hours=12,
@@ -235,7 +229,6 @@ METRICS: dict[Metric, Definition] = {
         sign="Positive; storage that charges is negative, California's imports are negative when it exports.",
         interval=_MEAN,
         limits=_generation_limits,
-        largest_step=None,
         level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
         agreement=None,
         frozen_hours=None,  # nuclear's share and a night's solar stand still
@@ -258,7 +251,6 @@ METRICS: dict[Metric, Definition] = {
         interval=_MEAN,
         # No grid of ours was ever free of carbon: 0 is a missing reading.
         limits=lambda zone, unit, fuel: Limits(1.0, 1000.0),
-        largest_step=lambda zone: 150.0,
         level=lambda zone: Tolerance(5, 0.20, 15.0),
         agreement=None,
         frozen_hours=6,
@@ -279,7 +271,6 @@ METRICS: dict[Metric, Definition] = {
         sign="Positive.",
         interval="The calendar year, in Brussels time, that starts at `ts`.",
         limits=lambda zone, unit, fuel: Limits(0.0, 300_000.0),
-        largest_step=None,
         level=None,
         agreement=None,
         frozen_hours=None,

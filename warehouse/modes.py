@@ -12,13 +12,13 @@ from warehouse.storage import Storage
 MODES = ("simulated", "live", "recorded")
 
 
-def of(storage: Storage) -> str:
-    """The mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
-    kept = storage.get(layout.MODE)
-    word = "" if kept is None else kept.decode("utf-8", "replace").strip()
+def require(storage: Storage) -> str:
+    """Return the mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
+    stored = storage.get(layout.MODE)
+    word = "" if stored is None else stored.decode("utf-8", "replace").strip()
     if word in MODES:
         return word
-    state = "is missing" if kept is None else f"holds {word[:20]!r}"
+    state = "is missing" if stored is None else f"holds {word[:20]!r}"
     raise WrongMode(
         f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds copy` goes on with "
         "a copy that was stopped, `emds repair` reads it from the month files, or write the warehouse's own word into "
@@ -26,38 +26,38 @@ def of(storage: Storage) -> str:
     )
 
 
-def kept(storage: Storage) -> str | None:
+def get(storage: Storage) -> str | None:
     """The same; None where neither a mode nor rows lie."""
     if storage.stat(layout.MODE) is not None or _holds_rows(storage):
-        return of(storage)
+        return require(storage)
     return None
 
 
-def claim(storage: Storage, wanted: str | None) -> str:
+def ensure(storage: Storage, wanted: str | None) -> str:
     """The mode that the warehouse keeps; one without rows takes `wanted`, else simulated.
 
     Raises WrongMode where it keeps another one, and where rows lie but no mode.
     """
-    mode = expected(storage, wanted)
+    mode = check(storage, wanted)
     if storage.stat(layout.MODE) is None:
         storage.update(layout.MODE, lambda stored: mode.encode() if stored is None else None)
-        return expected(storage, wanted)
+        return check(storage, wanted)
     return mode
 
 
-def expected(storage: Storage, wanted: str | None) -> str:
-    """The mode that `claim` gives; writes nothing. Raises as it does."""
+def check(storage: Storage, wanted: str | None) -> str:
+    """The mode that `ensure` gives; writes nothing. Raises as it does."""
     if wanted and wanted not in MODES:
         raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
-    mode = kept(storage) or wanted or "simulated"
+    mode = get(storage) or wanted or "simulated"
     if wanted and wanted != mode:
         raise WrongMode(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
     return mode
 
 
-def check(storage: Storage, stated: object, key: str) -> None:
+def check_file(storage: Storage, stated: object, key: str) -> None:
     """Raises WrongMode for a file whose mode is not the warehouse's."""
-    compare(of(storage), stated, key)
+    compare(require(storage), stated, key)
 
 
 def compare(mode: str, stated: object, key: str) -> None:

@@ -227,7 +227,7 @@ def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
 def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
     """The columns of a month file, and its footer."""
     footer = _checked(body, key)
-    modes.check(storage, footer.get("mode"), key)
+    modes.check_file(storage, footer.get("mode"), key)
     try:
         # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT], page_checksum_verification=True)
@@ -267,7 +267,7 @@ def whole(storage: Storage, key: str) -> bytes | None:
     """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `read` does."""
     body = storage.get(key)
     if body is not None:
-        modes.check(storage, _checked(body, key).get("mode"), key)
+        modes.check_file(storage, _checked(body, key).get("mode"), key)
     return body
 
 

@@ -1,8 +1,8 @@
 """Which rows are believed, before anything is written: `judge(rows) -> kept rows, rows set aside, findings`.
 
 Set aside are values and times that are not possible, and values that contradict each other. Holes, short
-days, frozen series and jumps are only reported: they may be true, and a missing row is never made up. Which spans
-are whole: see `warehouse.coverage`.
+days and frozen series are only reported: they may be true, and a missing row is never made up. Which spans are
+complete: see `warehouse.coverage`; jumps and other levels: `warehouse.levels`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ Check = Literal[
     "hole",
     "short",
     "frozen",
-    "jump",
     "level",
 ]
 
@@ -69,9 +68,9 @@ class Judgement:
     kept: Rows
     quarantined: Rows
     findings: tuple[Finding, ...]
-    whole: Mapping[Pair, tuple[Window, ...]]
+    complete: Mapping[Pair, tuple[Window, ...]]
     """Per zone and metric the spans in which no reading is missing: only there may a fold evict rows."""
-    short: Mapping[Pair, tuple[Window, ...]]
+    incomplete: Mapping[Pair, tuple[Window, ...]]
     """Per zone and metric the spans in which a reading is missing that should be there by now."""
 
     def count(self, severity: str) -> int:
@@ -121,7 +120,7 @@ def judge(
         findings += _part(key, readings, possible(key.metric), kept, aside)
     for key, readings in kept.readings.items():
         findings += _oddities(key, readings)
-    cover = coverage.cover(kept, feed, spans, now)
+    cover = coverage.check(kept, feed, spans, now)
     for (zone, metric), gaps in sorted(cover.gaps.items()):
         findings += [
             Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
@@ -130,7 +129,7 @@ def judge(
     findings += [Finding("notice", "warning", "", "", 1, notice) for notice in sorted(rows.notices)]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     kept.merge_notes(rows)
-    return Judgement(kept, aside, tuple(findings), cover.whole, cover.short)
+    return Judgement(kept, aside, tuple(findings), cover.complete, cover.incomplete)
 
 
 class _Fault(NamedTuple):
@@ -216,12 +215,12 @@ def _first(key: SeriesKey, ts: Ints, values: Floats, fault: _Fault) -> str:
 
 
 def _oddities(key: SeriesKey, readings: Readings) -> list[Finding]:
-    """Frozen spans and jumps of a zone's own series; a border or a plant may well stand still."""
+    """Frozen spans of a zone's own series; a border or a plant may well stand still."""
     if key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
         return []
     ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
     order = np.argsort(ts, kind="stable")
-    return [*_frozen(key, ts[order], values[order]), *_jumps(key, ts[order], values[order])]
+    return _frozen(key, ts[order], values[order])
 
 
 def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
@@ -238,21 +237,6 @@ def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
     at = int(np.argmax(np.where(frozen, lengths, 0)))
     detail = f"{values[starts[at]]:g} {key.unit} {lengths[at]} times from {iso(int(ts[starts[at]]))}"
     return [Finding("frozen", "warning", key.zone, key.metric, int(lengths[frozen].sum()), detail)]
-
-
-def _jumps(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
-    """Steps between neighbouring readings that a person should look at."""
-    largest_step = define(key.metric).largest_step
-    if largest_step is None:
-        return []
-    bound = largest_step(ZONES[key.zone])
-    steps = np.diff(values)
-    jumps = np.flatnonzero((np.abs(steps) > bound) & (np.diff(ts) <= HOUR))
-    if not len(jumps):
-        return []
-    at = int(jumps[0])
-    detail = f"from {values[at]:g} to {values[at + 1]:g} {key.unit} at {iso(int(ts[at + 1]))}"
-    return [Finding("jump", "warning", key.zone, key.metric, len(jumps), detail)]
 
 
 def to_json(judgement: Judgement) -> bytes:

@@ -59,7 +59,7 @@ def keep(
     may hold the same rows (`newest`). The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
     where the mode is not the warehouse's, and StorageError.
     """
-    modes.claim(storage, mode)
+    modes.ensure(storage, mode)
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
     sha8 = digest(request, body)
     # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
@@ -225,7 +225,7 @@ def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes
         seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
         stated = orjson.loads(head)
         seal.check_version(stated["schema"], key)
-        modes.check(storage, stated["mode"], key)
+        modes.check_file(storage, stated["mode"], key)
         return request_of(stated["request"]), stored[8 + size :]
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DamagedFile(key, f"does not say what was asked: {error}") from None

@@ -181,7 +181,7 @@ class Reader:
         return values
 
     def _mode(self) -> str:
-        return self._seen.get(layout.MODE, partial(modes.of, self.storage))
+        return self._seen.get(layout.MODE, partial(modes.require, self.storage))
 
     def _kept(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
         return self._memory.get((file, side), partial(self._decode, file, side))

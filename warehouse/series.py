@@ -61,7 +61,7 @@ def fold(
     right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
     where it is not the warehouse's. Raises StorageError where a month could not be folded, after the others were.
     """
-    modes.claim(storage, mode)
+    modes.ensure(storage, mode)
     work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
     for key, readings in rows.readings.items():
         for month, ts, values in _by_month(readings):
@@ -195,7 +195,7 @@ def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: M
     with storage.locked([key]):
         before = storage.stat(key)
         place = Month(metric, zone, month)
-        vintages.store(storage, place, vintages.read_or_set_aside(storage, place)[0], ranks, modes.of(storage))
+        vintages.store(storage, place, vintages.read_or_set_aside(storage, place)[0], ranks, modes.require(storage))
         return storage.stat(key) != before
 
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warehouse import health
+from warehouse import coverage, health
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
 from warehouse.health import Carrier
-from warehouse.market import Publication
 from warehouse.reader import RowColumns
 from warehouse.resample import Interval
 from warehouse.versions import Ints
@@ -42,21 +41,7 @@ class Calendar:
 
     def until(self, now: int) -> int:
         """The end of the last interval that it must have published at an instant, grace included."""
-        publication = self.carrier.publication
-        latest = now - publication.grace_minutes * 60
-        if publication.daily_at is None:
-            step = min(RESOLUTIONS[self.carrier.resolution], DAY)
-            latest -= publication.lag_minutes * 60
-            return latest - latest % step
-        return _last_day(publication, self.carrier.tz, latest).end
-
-
-def _last_day(publication: Publication, tz: str, latest: int) -> MarketDay:
-    """The last market day that was out at `latest`."""
-    day = MarketDay.at(latest, tz).next(1 - publication.day_offset)
-    while publication.out_at(day) > latest:
-        day = day.next(-1)
-    return day
+        return coverage.published_until(self.carrier.publication, self.carrier.tz, self.carrier.resolution, now)
 
 
 def due_span(calendars: Collection[Calendar], now: int) -> DueSpan:
@@ -158,10 +143,10 @@ class _Covered(NamedTuple):
 
 def _covered(rows: RowColumns, days_of: str) -> _Covered:
     ends = _ends(rows, days_of)
-    reached = np.maximum.accumulate(ends)
-    (places,) = (rows.ts[1:] > reached[:-1]).nonzero()
-    within = [Window(int(reached[at]), int(rows.ts[at + 1])) for at in places.tolist()]
-    return _Covered(int(ends[0]), within, int(reached[-1]))
+    until = int(ends.max())
+    begins, finishes, _ = coverage.uncovered(rows.ts, ends, Window(int(rows.ts[0]), until))
+    within = [Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)]
+    return _Covered(int(ends[0]), within, until)
 
 
 def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]:

@@ -140,7 +140,7 @@ def _answered(window: Window, short: Short) -> tuple[Status, str]:
 
 def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
     reason = str(errors[0]) if errors else "no row of that day in the answers"
-    if coverage.due(feed, window, now) <= window.start:
+    if coverage.due_until(feed, window, now) <= window.start:
         return "waiting", f"{_expected(feed, day, window, now)} ({reason})"
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
     return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"

@@ -102,7 +102,7 @@ def _judge_and_store(
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
     _keep_unknown(pipeline, feed, judgement.kept)
     rows, folded = _fold(pipeline, gathered, judgement, within)
-    day_reports = reports.of_days(feed, days, beyond, rows, judgement.short, gathered.failures, now)
+    day_reports = reports.of_days(feed, days, beyond, rows, judgement.incomplete, gathered.failures, now)
     with logged(f"health of {feed.id}"):
         _note(pipeline, gathered, day_reports, rows, aside, again)
     if not again:
@@ -261,7 +261,7 @@ def _replaceable_spans(
         for d in request.days or [m.day for m in days]
     }
     starts = {m.start for m in days if m.day in failed}
-    spans = {pair: [span for span in whole if span.start not in starts] for pair, whole in judgement.whole.items()}
+    spans = {pair: [span for span in whole if span.start not in starts] for pair, whole in judgement.complete.items()}
     for pair, stamps in stated.refused.items():
         own = (ts for ts in sorted(stamps) if any(ts in day.window for day in days))
         spans[pair] = [*spans.get(pair, ()), *(Window(ts, ts + 1) for ts in own)]

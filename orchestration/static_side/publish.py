@@ -78,7 +78,7 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
     with documents.client(settings) as asked:
         files = documents.rendered(asked, target.get)
     publication = Publication(
-        version, catalogue.generated, modes.kept(storage) or "", files, months, _rights(catalogue), _withheld(catalogue)
+        version, catalogue.generated, modes.get(storage) or "", files, months, _rights(catalogue), _withheld(catalogue)
     )
     put, removed, shown = send(target, publication)
     return Put(version, len(files), len(months), put + fresh, removed, shown)

@@ -49,7 +49,7 @@ def entry(storage: Folder, now: int, month: str = "2026-11", mode: str = "live")
 @pytest.fixture
 def storage(tmp_path: Path) -> Folder:
     made = Folder(tmp_path)
-    modes.claim(made, "live")
+    modes.ensure(made, "live")
     return made
 
 

@@ -116,13 +116,13 @@ def _put(
     rows.extend(
         SeriesKey(zone, metric, unit, declared.resolution, **labels), stamps, [float(value(i)) for i in range(count)]
     )
-    fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1, modes.of(storage))
+    fold(storage, feed, rows, {}, catalogue.ranks(SOURCES, (), "live"), 1, modes.require(storage))
 
 
 def _filled(home: Path, mode: str) -> Path:
     """Forty days of three zones that publish everything between them."""
     storage = Folder(home)
-    modes.claim(storage, mode)
+    modes.ensure(storage, mode)
     start = NOW - NOW % HOUR - 40 * DAY
     for zone, currency in (("GB", "GBP"), ("DE-LU", "EUR"), ("AU-NSW", "AUD")):
         _put(storage, "north.price", zone, "price", start, 40 * 48 + 1, lambda i: 50 + (i % 48) / 4, f"{currency}/MWh")

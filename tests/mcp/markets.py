@@ -82,7 +82,7 @@ def _put(
 def filled(home: Path) -> Path:
     """Writes and publishes the warehouse."""
     storage = Folder(home)
-    modes.claim(storage, "live")
+    modes.ensure(storage, "live")
     for zone in ZONES.values():
         european = zone.day_ahead_metric is Metric.PRICE
         step, end = ("15m", TOMORROW_ENDS) if european else ("15m", NOW)

@@ -211,7 +211,7 @@ def _ingest_over(address: str, local: str, _: Storage) -> None:
 
 def test_a_copy_into_itself_either_way_is_refused(tmp_path, capsys):
     tiny = Folder(tmp_path / "tiny")
-    modes.claim(tiny, "simulated")
+    modes.ensure(tiny, "simulated")
     release.mark(tiny)
     (tmp_path / "link").symlink_to(tiny.root)
     bucket = "s3://emds/{}?endpoint=http://127.0.0.1:9"

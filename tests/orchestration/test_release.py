@@ -17,7 +17,7 @@ from warehouse.storage import Folder
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     in_simulated(monkeypatch, tmp_path)
     storage = Folder(tmp_path)
-    modes.claim(storage, "simulated")
+    modes.ensure(storage, "simulated")
     return storage
 
 

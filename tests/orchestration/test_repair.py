@@ -154,7 +154,7 @@ def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytes
         assert main([verb]) == 1
         assert "`emds repair`" in capsys.readouterr().err
     assert main(["repair"]) == 0
-    assert modes.of(storage) == "simulated"
+    assert modes.require(storage) == "simulated"
 
 
 def test_a_copy_that_was_stopped_is_refused_and_made_no_half_warehouse(

@@ -106,7 +106,7 @@ def test_a_past_day_is_whole_and_the_grids(feed_id: str, kind: str, age: int, as
     rows, _ = ask(feed_id, [year_or_day(feed, day)], iso(now))
     if kind != "autumn" or feed_id not in SHORT_IN_AUTUMN:
         require_whole(rows, feed, day, now)
-    if coverage.due(feed, day.window, now) == day.end:
+    if coverage.due_until(feed, day.window, now) == day.end:
         assert {(key.zone, key.metric) for key in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}
     estimated = ESTIMATES if now < day.end + 30 * DAY else 0.0
     for key, readings in rows.readings.items():
@@ -127,7 +127,7 @@ def test_a_running_day_has_what_must_be_out_and_nothing_of_the_future(feed_id: s
     ends = (ts + RESOLUTIONS[key.resolution] for key in measured for ts in rows.readings[key].ts)
     newest = max(ends, default=0)
     if feed_id in NEWEST_ONLY:
-        assert newest >= coverage.due(feed, day.window, now)
+        assert newest >= coverage.due_until(feed, day.window, now)
     else:
         require_whole(rows, feed, day, now)
     assert feed.ahead_days or newest <= now + RESOLUTIONS["5m"]

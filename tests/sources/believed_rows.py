@@ -89,7 +89,7 @@ def believed(sample: Sample, stated: Rows) -> set[Row]:
     wrong = kept - good
     assert not wrong, f"{len(wrong)} wrong rows, first {min(wrong, key=lambda r: r.ts)}"
     lacking = good - kept
-    for (zone, metric), parts in judged.whole.items():
+    for (zone, metric), parts in judged.complete.items():
         for part in parts:
             missing = {r for r in lacking if (r.zone, r.metric) == (zone, metric) and r.ts in part}
             assert not missing, f"taken for whole without {missing}"

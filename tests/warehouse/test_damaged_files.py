@@ -228,7 +228,7 @@ def test_a_warehouse_with_rows_and_no_mode_is_refused_with_the_way_out(folder: F
         folder.put(layout.MODE, word)
     for wanted in (None, "live", "simulated"):
         with pytest.raises(WrongMode, match="emds repair"):
-            modes.claim(folder, wanted)
+            modes.ensure(folder, wanted)
     assert folder.get(layout.MODE) == word
     assert verify.broken(folder)[0].startswith("mode: ")
 

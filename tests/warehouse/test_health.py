@@ -53,8 +53,8 @@ def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> No
     assert AUCTION.out_at(market_day) == instant(out)
     assert expected_by(AUCTION, BRUSSELS, "1h", market_day.start) == instant(out) + 2 * HOUR
     feed = feed_of("1h", BRUSSELS, AUCTION)
-    assert coverage.due(feed, market_day.window, instant(out) + 2 * HOUR - 1) == market_day.start
-    assert coverage.due(feed, market_day.window, instant(out) + 2 * HOUR) == market_day.end
+    assert coverage.due_until(feed, market_day.window, instant(out) + 2 * HOUR - 1) == market_day.start
+    assert coverage.due_until(feed, market_day.window, instant(out) + 2 * HOUR) == market_day.end
 
 
 def test_a_rolling_row_is_due_its_lag_and_grace_after_its_interval() -> None:
@@ -154,4 +154,4 @@ def test_a_feed_is_as_badly_off_as_its_worst_metric() -> None:
 def test_a_span_ends_where_nothing_is_due_yet() -> None:
     feed = feed_of("5m", "UTC", ROLLING)
     span = Window(0, 24 * HOUR)
-    assert [coverage.due(feed, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]
+    assert [coverage.due_until(feed, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]

@@ -71,8 +71,8 @@ def test_a_clean_day_is_kept_whole_and_without_a_word() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert verdict.kept.sorted() == rows.sorted()
     assert not verdict.findings
-    assert verdict.whole == {("FR", "demand"): (DAY.window,)}
-    assert not verdict.short
+    assert verdict.complete == {("FR", "demand"): (DAY.window,)}
+    assert not verdict.incomplete
 
 
 def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
@@ -82,7 +82,7 @@ def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     assert len(verdict.kept) == 23
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
     assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("hole", "warning", 1)]
-    assert verdict.whole[("FR", "demand")] == ()
+    assert verdict.complete[("FR", "demand")] == ()
 
 
 def test_two_values_for_one_interval_are_both_set_aside() -> None:
@@ -91,7 +91,7 @@ def test_two_values_for_one_interval_are_both_set_aside() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert sorted(r.value for r in verdict.quarantined) == [40_000.0, 50_000.0]
     assert DAY.start not in {r.ts for r in verdict.kept}
-    assert verdict.short == {("FR", "demand"): (DAY.window,)}
+    assert verdict.incomplete == {("FR", "demand"): (DAY.window,)}
 
 
 def test_equal_readings_become_one_and_are_counted() -> None:
@@ -133,9 +133,9 @@ def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
     now = DAY.start + 10 * HOUR
     rows = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 8 * HOUR)
     verdict = judge(rows, feed_of(), [DAY.window], now)
-    assert verdict.whole == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
-    assert not verdict.short
-    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).short == {
+    assert verdict.complete == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
+    assert not verdict.incomplete
+    assert judge(rows, feed_of(), [DAY.window], now + 2 * HOUR).incomplete == {
         ("FR", "demand"): (Window(DAY.start, DAY.start + 10 * HOUR),)
     }
 
@@ -144,8 +144,8 @@ def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
     auction = feed_of(publication=Publication(daily_at=time(13, 0), day_offset=-1, grace_minutes=30))
     out = instant("2026-03-01T12:30:00Z")
     half = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
-    assert not judge(half, auction, [DAY.window], out - 1).short
-    assert judge(half, auction, [DAY.window], out).short == {("FR", "demand"): (DAY.window,)}
+    assert not judge(half, auction, [DAY.window], out - 1).incomplete
+    assert judge(half, auction, [DAY.window], out).incomplete == {("FR", "demand"): (DAY.window,)}
 
 
 def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
@@ -157,8 +157,8 @@ def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
 
 def test_a_zone_that_an_answer_for_all_leaves_out_is_short() -> None:
     verdict = judge(series(DAY), feed_of(("FR", "ES")), [DAY.window], LATER)
-    assert verdict.short == {("ES", "demand"): (DAY.window,)}
-    assert not judge(series(DAY), feed_of(("FR", "ES"), zones_per_answer="one"), [DAY.window], LATER).short
+    assert verdict.incomplete == {("ES", "demand"): (DAY.window,)}
+    assert not judge(series(DAY), feed_of(("FR", "ES"), zones_per_answer="one"), [DAY.window], LATER).incomplete
 
 
 def test_borders_alone_are_no_net() -> None:
@@ -166,7 +166,7 @@ def test_borders_alone_are_no_net() -> None:
     for ts in range(DAY.start, DAY.end, HOUR):
         rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
     verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
-    assert verdict.short == {("FR", "interchange"): (DAY.window,)}
+    assert verdict.incomplete == {("FR", "interchange"): (DAY.window,)}
     assert len(verdict.kept) == 24
 
 
@@ -174,8 +174,8 @@ def test_ties_beside_the_feeds_own_metric_owe_no_net() -> None:
     rows = series(DAY)
     rows.add("FR", "interchange", DAY.start, 100.0, "MW", "1h", counterparty="GB", link="gb-fr-ifa")
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert verdict.whole == {("FR", "demand"): (DAY.window,)}
-    assert not verdict.short
+    assert verdict.complete == {("FR", "demand"): (DAY.window,)}
+    assert not verdict.incomplete
     assert len(verdict.kept) == 25
 
 
@@ -184,8 +184,8 @@ def test_a_border_with_a_gap_is_no_reason_to_evict_it() -> None:
     for ts in range(DAY.start + 6 * HOUR, DAY.end, HOUR):
         rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
     verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
-    assert verdict.whole == {("FR", "interchange"): ()}
-    assert not verdict.short
+    assert verdict.complete == {("FR", "interchange"): ()}
+    assert not verdict.incomplete
 
 
 def test_every_fuel_of_a_mix_must_be_there() -> None:
@@ -206,14 +206,6 @@ def test_a_series_that_stands_still_is_told() -> None:
     for ts in range(DAY.start, DAY.end, HOUR):
         still.add("FR", "price", ts, 0.0, "EUR/MWh", "1h")
     assert checks(still, feed_of(metric=Metric.PRICE)) == {}, "a price of 0 may last"
-
-
-def test_a_jump_between_neighbours_is_reported_and_a_step_over_a_hole_is_not() -> None:
-    rows = series(DAY)
-    rows.readings[SeriesKey("FR", "demand", "MW", "1h")].values[9] = 90_000.0
-    assert checks(rows) == {"jump": 2}
-    gone = Rows.of(r for r in rows if r.ts not in (DAY.start + 8 * HOUR, DAY.start + 10 * HOUR))
-    assert checks(gone) == {"hole": 2}
 
 
 def test_dropped_readings_are_told_by_reason() -> None:

@@ -60,7 +60,7 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
         except StorageError as error:
             failed.append(error)
 
-    modes.claim(bucket_place.open(), "live")
+    modes.ensure(bucket_place.open(), "live")
     with ExitStack() as lines:
         threads = []
         for number, feed in enumerate(FEEDS):

@@ -52,7 +52,7 @@ KEY = layout.series("demand", "GB", "2026-10")
 def test_a_month_file_keeps_every_version(month):
     with tempfile.TemporaryDirectory() as place:
         folder = Folder(place)
-        modes.claim(folder, "live")
+        modes.ensure(folder, "live")
         folder.put(KEY, monthfile.encode(month, KEY, "live"))
         assert spelled(monthfile.versions(folder, KEY)) == spelled(month)
 
