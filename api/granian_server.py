@@ -9,7 +9,7 @@ import tempfile
 from granian import Granian
 from granian.constants import Interfaces
 
-from api.http import cores
+from api.http.web_server import usable_cores
 
 
 def main(host: str, port: int) -> None:
@@ -21,7 +21,7 @@ def main(host: str, port: int) -> None:
             address=host,
             port=port,
             interface=Interfaces.WSGI,
-            workers=int(os.environ.get("WEB_CONCURRENCY", min(4, cores.usable()))),
+            workers=int(os.environ.get("WEB_CONCURRENCY", min(4, usable_cores()))),
             blocking_threads=64,
             backlog=2048,
             websockets=False,

@@ -11,19 +11,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from api.http import busy_clients, cores, unreadable_requests
+from api.http import web_server
 from api.settings import Settings
 
 # Each worker counts into files of this folder, and /metrics adds them up. prometheus_client reads the variable as it is
 # imported, which is after this.
 if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="emds-metrics-")
-unreadable_requests.answer_as_problems(Settings.from_environ(os.environ).base_url)
+web_server.answer_as_problems(Settings.from_environ(os.environ).base_url)
 
 # Threads, so that a facilitator that takes its time holds up one thread and not a worker; they start as they are
 # needed. A second worker uses the second core and serves while the first is replaced.
 worker_class = "gthread"
-workers = int(os.environ.get("WEB_CONCURRENCY", min(4, cores.usable())))
+workers = int(os.environ.get("WEB_CONCURRENCY", min(4, web_server.usable_cores())))
 # A connection takes a descriptor, and another until its first byte comes; documents and databases take the rest. Where
 # few files may be open, further clients wait in the backlog: a worker that has no descriptor left would end.
 worker_connections = max(4, min(512, (resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 56) // 2))
@@ -52,7 +52,7 @@ control_socket_disable = True
 
 def when_ready(server: Any) -> None:
     """Keep secrets out of gunicorn's log; say where the limit of open files leaves few connections."""
-    logging.getLogger("gunicorn.error").addFilter(unreadable_requests.hide_secrets)
+    logging.getLogger("gunicorn.error").addFilter(web_server.hide_secrets)
     if worker_connections < 256:
         server.log.warning("few open files are allowed (ulimit -n): %s connections a worker", worker_connections)
 
@@ -71,7 +71,7 @@ def post_fork(server: Any, worker: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Let a worker's threads stay with busy clients."""
-    busy_clients.stay_with_clients(worker)
+    web_server.stay_with_clients(worker)
 
 
 def on_exit(server: Any) -> None:

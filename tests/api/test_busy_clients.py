@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from api.http import busy_clients
-from api.http.busy_clients import serve_on
+from api.http import web_server
+from api.http.web_server import serve_on
 
 
 def free() -> bool:
@@ -54,7 +54,7 @@ def test_requests_that_are_there_are_answered_by_the_same_thread(pair: tuple[soc
 def test_a_silent_connection_goes_back_to_the_poller(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(busy_clients, "_MOMENT_MS", 1)
+    monkeypatch.setattr(web_server, "_MOMENT_MS", 1)
     ours, theirs = pair
     theirs.sendall(b"a")
     handle, read = reading(9)
@@ -94,7 +94,7 @@ def test_the_threads_of_a_worker_stay_with_their_clients_while_nobody_waits(
     handle, read = reading(9)
     with ThreadPoolExecutor(1) as pool:
         worker = SimpleNamespace(alive=True, handle=handle, tpool=pool)
-        busy_clients.stay_with_clients(worker)
+        web_server.stay_with_clients(worker)
         worker.handle(connection_of(ours))
         assert read == [b"a", b"b", b"c"]
         theirs.sendall(b"de")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from api.http import cores
+from api.http import web_server
 from tests.api.gunicorn_server import ROOT
 
 FEW = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
@@ -42,11 +42,11 @@ FEW = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this syst
 def test_a_quota_of_cpu_time_bounds_the_cores(
     files: dict[str, str], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(web_server.os, "sched_getaffinity", lambda _: set(range(8)))
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert cores.usable(tmp_path, tmp_path / "own") == count
+    assert web_server.usable_cores(tmp_path, tmp_path / "own") == count
 
 
 @FEW

@@ -1,0 +1,116 @@
+"""What web servers get from this service: how many cores they use, threads that stay with clients, problem documents.
+
+A thread stays with its client for a moment after an answer: the next request of a busy client is there at once.
+gunicorn gives every connection back to its main thread after each answer, and has another thread take it up for the
+next request: by way of a pipe, a poller and a queue, which under load is a fifth of a small answer's work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import re
+import secrets
+import select
+import socket
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from gunicorn import util
+
+from api.http.problems import KINDS, MEDIA, body_of
+
+_CGROUP, _OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_MOMENT_MS = 5
+_SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer|basic)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
+_KIND_OF_STATUS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}
+
+
+def usable_cores(cgroup: Path = _CGROUP, own_group: Path = _OWN_GROUP) -> int:
+    """Return how many cores this process may use, of its cpuset and its container's quota; at least 1.
+
+    `docker run --cpus`, a limit of Kubernetes and systemd's CPUQuota set the quota:
+    https://docs.kernel.org/admin-guide/cgroup-v2.html; under cgroups v1 the cpuset alone counts.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    inner: tuple[str, ...] = ()
+    with contextlib.suppress(OSError):  # a container mostly sees its own group alone, as the mount
+        groups = [line.removeprefix("0::/") for line in own_group.read_text().splitlines() if line.startswith("0::/")]
+        inner = PurePosixPath(*groups).parts
+    quotas = [_quota(cgroup.joinpath(*inner[:depth], "cpu.max")) for depth in range(len(inner) + 1)]
+    return max(1, int(min([cores, *quotas])))
+
+
+def _quota(file: Path) -> float:
+    """Return how many cores' time a group may take; infinity without a limit."""
+    try:
+        most, period = file.read_text().split()
+        return math.ceil(int(most) / int(period))
+    except (OSError, ValueError, ArithmeticError):  # there is no such file, or it says "max"
+        return math.inf
+
+
+def stay_with_clients(worker: Any) -> None:
+    """Make the threads of a gthread worker of gunicorn stay with their clients."""
+    handle, waiting = worker.handle, worker.tpool._work_queue
+
+    def serve(connection: Any) -> Any:
+        return serve_on(worker, connection, handle, lambda: not waiting.empty())
+
+    worker.handle = serve
+
+
+def serve_on(worker: Any, connection: Any, handle: Callable[[Any], Any], crowded: Callable[[], bool]) -> Any:
+    """Answer a connection's request by gunicorn's `handle`, and those that follow within a moment of its answer.
+
+    Return what `handle` returned for the last. Where other requests wait for a thread (`crowded`), theirs come first.
+    """
+    goes_on = handle(connection)
+    while goes_on is True and worker.alive and not crowded() and _has_more(connection):
+        goes_on = handle(connection)
+    return goes_on
+
+
+def _has_more(connection: Any) -> bool:
+    """Return whether a further request, or the connection's end, comes within a moment."""
+    if connection.parser.unreader.buf.getvalue():
+        return True  # it came with the one before
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(_MOMENT_MS))
+
+
+def hide_secrets(record: logging.LogRecord) -> bool:
+    """Replace keys, payments and addresses in a log record: gunicorn quotes what it cannot read. A log filter."""
+    record.msg, record.args = _SECRET.sub("***", record.getMessage()), ()
+    return True
+
+
+def answer_as_problems(base_url: str) -> None:
+    """Make gunicorn answer with a problem document instead of a page of HTML."""
+
+    def write_error(sock: socket.socket, status: int, reason: str, _message: str) -> None:
+        util.write_nonblock(sock, _problem(base_url, _KIND_OF_STATUS.get(status, "invalid-request")))
+
+    write: Callable[..., Any] = write_error
+    util.write_error = write
+
+
+def _problem(base_url: str, kind_name: str) -> bytes:
+    """Return a whole HTTP response that ends the connection."""
+    kind, request_id = KINDS[kind_name], secrets.token_hex(16)
+    body = body_of(base_url, kind, kind.meaning, request_id, {})
+    head = (
+        f"HTTP/1.1 {kind.status} {kind.title}\r\n"
+        "Connection: close\r\n"
+        f"Content-Type: {MEDIA}\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        "Cache-Control: no-store\r\n"
+        f"X-Request-Id: {request_id}\r\n"
+        "X-Content-Type-Options: nosniff\r\n"
+        "Access-Control-Allow-Origin: *\r\n\r\n"
+    )
+    return head.encode("latin-1") + body
