@@ -88,6 +88,12 @@ def test_overdue_figures_are_given_free_and_marked(shop: Shop, monkeypatch: pyte
     assert (shop.paid, shop.facilitator.calls) == (0, {"verify": 0, "settle": 0})
 
 
+def test_nobody_pays_for_a_window_of_which_no_price_is_known(shop: Shop) -> None:
+    answer = shop.get("/v1/windows/GB", shop.payment("/v1/windows/GB"))
+    assert (answer.status_code, answer.json["available"]) == (200, False)
+    assert (shop.paid, shop.facilitator.calls) == (0, {"verify": 0, "settle": 0})
+
+
 def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(shop: Shop, everywhere: Any) -> None:
     whole = artefact.load(everywhere.storage, "snapshot.json")
     late = whole["zones"]["FR"]

@@ -97,6 +97,14 @@ def test_a_payment_buys_the_whole_answer_and_a_receipt(trade: Trade, tool: str, 
         assert "sample" not in result["structuredContent"]
 
 
+def test_overdue_figures_are_given_free(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later nothing newer came
+    result = trade.pay("get_latest", buyer.pay_v2(trade.offer()))
+    assert "STALE" in result["content"][0]["text"]
+    assert "x402/payment-response" not in result["_meta"]
+    assert trade.paid == 0
+
+
 def test_a_payment_of_version_1_and_one_as_text_are_taken(trade: Trade) -> None:
     path = trade.mcp.app.test_client().get("/v1/latest/GB").json["accepts"][0]
     first = trade.pay("get_latest", buyer.pay_v1(path))
