@@ -36,11 +36,61 @@ from warehouse.zones import ZONES
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (
     "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and "
-    "continental "
-    "Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a brief "
-    "that ranks "
-    "the present against each zone's last 30 days."
+    "continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a "
+    "brief that ranks the present against each zone's last 30 days."
 )
+_LLMS = """\
+# {title}
+
+> {about}
+
+Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a missing interval \
+has no row. Every answer carries its licence and attribution.
+
+Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to /v1/keys/signup for a \
+free key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call without \
+credentials, read the 402.
+
+Zones: {zones}.
+
+## API
+
+{paths}
+
+## MCP
+
+- [MCP server]({base}/mcp): streamable HTTP, stateless; sample mode without a key. Resources, prompts: \
+[how to set it up]({base}/docs/mcp).
+{tools}
+
+## Optional
+
+{optional}
+"""
+_AGENTS = """\
+# {title}
+# {about}
+Description: {base}/openapi.json
+Documentation: {base}/docs
+Catalogue: {base}/catalog
+MCP: {base}/mcp
+Status: {base}/v1/status
+Sign-up: POST {base}/v1/keys/signup
+Access: Authorization: Bearer <key>, or x402 payment, or sample=true
+Payments: {base}/.well-known/x402.json
+{prices}
+Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429
+"""
+_ROBOTS = """\
+User-agent: *
+Allow: /$
+Allow: /docs
+Allow: /llms.txt
+Disallow: /v1/
+Disallow: /mcp
+Disallow: /metrics
+# API: {base}/openapi.json
+"""
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
 Text = Callable[[Settings], str]
 
@@ -111,6 +161,10 @@ def description(service: Service) -> dict[str, Any]:
     )
 
 
+def _reference(service: Service) -> str:
+    return html.reference(service.settings, description(service))
+
+
 def _problem_page(service: Service, request: Request, query: dict[str, Any], kind: str) -> Response:
     problem = KINDS.get(kind)
     if problem is None:
@@ -118,50 +172,19 @@ def _problem_page(service: Service, request: Request, query: dict[str, Any], kin
     return _text(service, request, query, lambda _: html.problem(problem), _HTML, html.PAGE_HEADERS)
 
 
-def _endpoints_of(tag: str) -> list[Endpoint]:
-    return [endpoint for endpoint in ENDPOINTS.values() if endpoint.tag == tag]
-
-
 def llms(settings: Settings) -> str:
     """llms.txt: what a language model needs to use this service."""
-    base = settings.base_url
-    lines = [
-        f"# {_TITLE}",
-        "",
-        f"> {_ABOUT}",
-        "",
-        "Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a "
-        "missing interval has no "
-        "row. Every answer carries its licence and attribution.",
-        "",
-        "Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to "
-        "/v1/keys/signup for a free "
-        "key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call "
-        "without credentials, "
-        "read the 402.",
-        "",
-        f"Zones: {', '.join(ZONES)}.",
-        "",
-        "## API",
-        "",
-    ]
-    for tag in ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks"):
-        lines += [_listed(base, endpoint) for endpoint in _endpoints_of(tag)]
-    lines += [
-        "",
-        "## MCP",
-        "",
-        f"- [MCP server]({base}/mcp): streamable HTTP, stateless; sample mode without a key. Resources, prompts: "
-        f"[how to set it up]({base}/docs/mcp).",
-        *(f"- `{tool.name}`({_taken(tool)}): {tool.description}" for tool in TOOLS.values()),
-    ]
-    lines += ["", "## Optional", ""]
-    lines += [
-        f"- [{e.summary}]({base}{e.path}): {e.description}"
-        for e in _endpoints_of("Discovery")
-        if e.id in ("openapi", "docs", "catalogue")
-    ]
-    return "\n".join(lines) + "\n"
+    base, described = settings.base_url, ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
+    optional = (ENDPOINTS[name] for name in ("catalogue", "openapi", "docs"))
+    return _LLMS.format(
+        title=_TITLE,
+        about=_ABOUT,
+        base=base,
+        zones=", ".join(ZONES),
+        paths="\n".join(_listed(base, e) for tag in described for e in ENDPOINTS.values() if e.tag == tag),
+        tools="\n".join(f"- `{tool.name}`({_taken(tool)}): {tool.description}" for tool in TOOLS.values()),
+        optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
+    )
 
 
 def _taken(tool: Tool) -> str:
@@ -179,40 +202,13 @@ def _listed(base: str, endpoint: Endpoint) -> str:
 
 def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    base = settings.base_url
-    paid = [f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid]
-    return "\n".join(
-        [
-            f"# {_TITLE}",
-            f"# {_ABOUT}",
-            f"Description: {base}/openapi.json",
-            f"Documentation: {base}/docs",
-            f"Catalogue: {base}/catalog",
-            f"MCP: {base}/mcp",
-            f"Status: {base}/v1/status",
-            f"Sign-up: POST {base}/v1/keys/signup",
-            "Access: Authorization: Bearer <key>, or x402 payment, or sample=true",
-            f"Payments: {base}/.well-known/x402.json",
-            *paid,
-            "Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a "
-            "429",
-            "",
-        ]
-    )
+    prices = "\n".join(f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
+    return _AGENTS.format(title=_TITLE, about=_ABOUT, base=settings.base_url, prices=prices)
 
 
 def robots(settings: Settings) -> str:
     """robots.txt: pages and descriptions may be fetched, figures have an API."""
-    rules = (
-        "User-agent: *",
-        "Allow: /$",
-        "Allow: /docs",
-        "Allow: /llms.txt",
-        "Disallow: /v1/",
-        "Disallow: /mcp",
-        "Disallow: /metrics",
-    )
-    return "\n".join([*rules, f"# API: {settings.base_url}/openapi.json", ""])
+    return _ROBOTS.format(base=settings.base_url)
 
 
 def security(settings: Settings) -> str:
@@ -276,13 +272,7 @@ _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/r
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
     "openapi": partial(_long_text, name="openapi", text=lambda service: _json(description(service)), media=_JSON),
-    "docs": partial(
-        _long_text,
-        name="docs",
-        text=lambda service: html.reference(service.settings, description(service)),
-        media=_HTML,
-        headers=html.REFERENCE_HEADERS,
-    ),
+    "docs": partial(_long_text, name="docs", text=_reference, media=_HTML, headers=html.REFERENCE_HEADERS),
     "llms": partial(_text, text=llms),
     "llms-well-known": partial(_text, text=llms),
     "agents": partial(_text, text=agents),
