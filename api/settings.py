@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from api.ethereum_address import is_address
@@ -107,32 +107,32 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """The settings of an environment. Raises SettingsError that names every wrong variable."""
+        """Read the settings of an environment. Raises SettingsError that names every wrong variable."""
         reader = _Reader(environ, [])
-        home, local = reader.checked("EMDS_HOME", _home), reader.text("EMDS_LOCAL")
+        home, local = reader.read("EMDS_HOME", _home), reader.text("EMDS_LOCAL")
         read = cls(
             home=home,
             local=local,
-            bucket_fresh_s=reader.count("EMDS_BUCKET_FRESH_SECONDS"),
-            bucket_cache_mb=reader.count("EMDS_BUCKET_CACHE_MB"),
-            base_url=reader.checked("EMDS_BASE_URL", _base_url, cls().base_url),
-            database_url=reader.checked("EMDS_DATABASE_URL", _database_url, _beside(home, local)),
-            pay_to=reader.checked("EMDS_PAY_TO", _pay_to),
+            bucket_fresh_s=reader.read("EMDS_BUCKET_FRESH_SECONDS", _count),
+            bucket_cache_mb=reader.read("EMDS_BUCKET_CACHE_MB", _count),
+            base_url=reader.read("EMDS_BASE_URL", _base_url, cls().base_url),
+            database_url=reader.read("EMDS_DATABASE_URL", _database_url, _beside(home or "", local)),
+            pay_to=reader.read("EMDS_PAY_TO", _pay_to),
             facilitators=_facilitators(reader),
-            rpc_url=reader.checked("EMDS_RPC_URL", _guarded_url),
-            free_calls_per_minute=reader.count("EMDS_FREE_CALLS_PER_MINUTE"),
-            sample_calls_per_day=reader.count("EMDS_SAMPLE_CALLS_PER_DAY"),
-            signups_per_hour=reader.count("EMDS_SIGNUPS_PER_HOUR"),
-            key_calls_per_second=reader.count("EMDS_KEY_CALLS_PER_SECOND"),
-            webhook_private=reader.flag("EMDS_WEBHOOK_PRIVATE"),
-            mail=_mail_server(reader),
-            trusted_proxies=_networks(reader),
-            allowed_origins=tuple(reader.checked_words("EMDS_ALLOWED_ORIGINS", _origin)),
+            rpc_url=reader.read("EMDS_RPC_URL", _guarded_url),
+            free_calls_per_minute=reader.read("EMDS_FREE_CALLS_PER_MINUTE", _count),
+            sample_calls_per_day=reader.read("EMDS_SAMPLE_CALLS_PER_DAY", _count),
+            signups_per_hour=reader.read("EMDS_SIGNUPS_PER_HOUR", _count),
+            key_calls_per_second=reader.read("EMDS_KEY_CALLS_PER_SECOND", _count),
+            webhook_private=reader.read("EMDS_WEBHOOK_PRIVATE", _flag),
+            mail=reader.read("EMDS_MAIL", _mail_server),
+            trusted_proxies=reader.read("EMDS_TRUSTED_PROXIES", _networks),
+            allowed_origins=reader.read("EMDS_ALLOWED_ORIGINS", lambda text: tuple(map(_origin, _words(text)))),
             contact=reader.text("EMDS_CONTACT"),
             metrics_token=reader.text("EMDS_METRICS_TOKEN"),
-            public_url=reader.checked("EMDS_PUBLIC_URL", lambda text: _base_url(text) if text else ""),
+            public_url=reader.read("EMDS_PUBLIC_URL", lambda text: _base_url(text) if text else ""),
         )
-        reader.checked("EMDS_NOW", _instant)
+        reader.read("EMDS_NOW", _instant)
         if reader.faults:
             raise SettingsError("; ".join(reader.faults))
         return read
@@ -152,32 +152,13 @@ class _Reader:
     def text(self, name: str, default: str = "") -> str:
         return settings.text(self.environ, name) or default
 
-    def checked(self, name: str, check: Callable[[str], str], default: str = "") -> str:
+    def read(self, name: str, convert: Callable[[str], Any], default: str = "") -> Any:
+        """Return what `convert` makes of a variable; None, and a fault, where it raises ValueError."""
         try:
-            return check(self.text(name, default))
+            return convert(self.text(name, default))
         except ValueError as fault:
             self.faults.append(f"{name} {fault}")
-            return ""
-
-    def checked_words(self, name: str, check: Callable[[str], str]) -> list[str]:
-        try:
-            return [check(word) for word in settings.words(self.environ, name)]
-        except ValueError as fault:
-            self.faults.append(f"{name} {fault}")
-            return []
-
-    def count(self, name: str) -> int:
-        text = self.text(name)
-        if text.isascii() and text.isdigit() and int(text) < 2**31:
-            return int(text)
-        self.faults.append(f"{name} is not a whole number from 0 (0 is unlimited)")
-        return 0
-
-    def flag(self, name: str) -> bool:
-        text = self.text(name)
-        if text not in ("0", "1"):
-            self.faults.append(f"{name} is neither 0 nor 1")
-        return text == "1"
+            return None
 
 
 def is_loopback(url: str) -> bool:
@@ -187,6 +168,22 @@ def is_loopback(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 2**31:
+        return int(text)
+    raise ValueError("is not a whole number from 0 (0 is unlimited)")
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("is neither 0 nor 1")
+    return text == "1"
 
 
 def _base_url(text: str) -> str:
@@ -260,7 +257,7 @@ def _instant(text: str) -> str:
 
 
 def _facilitators(reader: _Reader) -> tuple[Facilitator, ...]:
-    urls = reader.checked_words("EMDS_FACILITATOR_URLS", _guarded_url)
+    urls = reader.read("EMDS_FACILITATOR_URLS", lambda text: [_guarded_url(word) for word in _words(text)]) or []
     text = reader.text("EMDS_FACILITATOR_AUTH")
     auths = [word.strip() for word in text.split(",")] if text else []
     if len(auths) > len(urls):
@@ -280,28 +277,25 @@ def _facilitators(reader: _Reader) -> tuple[Facilitator, ...]:
     return tuple(facilitators)
 
 
-def _mail_server(reader: _Reader) -> MailServer | None:
-    """EMDS_MAIL: smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://."""
-    address = reader.text("EMDS_MAIL")
-    if not address:
+def _mail_server(text: str) -> MailServer | None:
+    """Read smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://."""
+    if not text:
         return None
+    wrong = ValueError("is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(text)
         sender = dict(parse_qsl(parts.query)).get("from", "")
         port = parts.port or (465 if parts.scheme == "smtps" else 587)
-        good = parts.scheme in ("smtp", "smtps") and parts.hostname and "@" in sender and not parts.path.strip("/")
     except ValueError:
-        good = False
-    if not good:
-        reader.faults.append("EMDS_MAIL is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
-        return None
+        raise wrong from None
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or "@" not in sender or parts.path.strip("/"):
+        raise wrong
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return MailServer(str(parts.hostname), port, sender, parts.scheme == "smtps", user, password)
+    return MailServer(parts.hostname, port, sender, parts.scheme == "smtps", user, password)
 
 
-def _networks(reader: _Reader) -> tuple[Network, ...]:
+def _networks(text: str) -> tuple[Network, ...]:
     try:
-        return tuple(ip_network(word, strict=False) for word in settings.words(reader.environ, "EMDS_TRUSTED_PROXIES"))
+        return tuple(ip_network(word, strict=False) for word in _words(text))
     except ValueError:
-        reader.faults.append("EMDS_TRUSTED_PROXIES is not a list of addresses or networks such as 10.0.0.0/8")
-        return ()
+        raise ValueError("is not a list of addresses or networks such as 10.0.0.0/8") from None

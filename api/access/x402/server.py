@@ -113,8 +113,11 @@ class X402ResourceServer:
 
     def reconcile(self) -> None:
         """Free what dead workers held and ask the chain about payments in doubt."""
-        self._ledger.expire(self._now, self._limits.lease, self._limits.replay)
-        self._reconciler.decide_undecided()
+        try:
+            self._ledger.expire(self._now, self._limits.lease, self._limits.replay)
+            self._reconciler.decide_undecided()
+        except AccountsUnavailable as fault:
+            _LOG.warning("reconciling failed: %s", fault)
 
     # A payment's first time
 
@@ -300,13 +303,7 @@ class X402ResourceServer:
         now = time.monotonic()
         if now - self._reconciled > _RECONCILE_EVERY_S:
             self._reconciled = now
-            threading.Thread(target=self._reconcile_once, name="emds-reconcile", daemon=True).start()
-
-    def _reconcile_once(self) -> None:
-        try:
-            self.reconcile()
-        except AccountsUnavailable as fault:
-            _LOG.warning("reconciling failed: %s", fault)
+            threading.Thread(target=self.reconcile, name="emds-reconcile", daemon=True).start()
 
     @property
     def _now(self) -> int:
