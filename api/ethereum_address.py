@@ -8,7 +8,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address: one case throughout, or mixed case with a right checksum.
+    """Return whether a text is an address: one case throughout, or mixed case with a right checksum.
 
     Never the zero address.
     """
@@ -19,7 +19,7 @@ def is_address(text: str) -> bool:
 
 
 def checksummed(address: str) -> str:
-    """The address in the mixed case of EIP-55."""
+    """Return the address in the mixed case of EIP-55."""
     digits = address[2:].lower()
     marks = keccak256(digits.encode()).hex()
     return "0x" + "".join(d.upper() if int(mark, 16) >= 8 else d for d, mark in zip(digits, marks, strict=False))

@@ -41,7 +41,7 @@ class Service:
 
     @classmethod
     def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:
-        """A service over a warehouse's storage; `ttl_s`: how late it may see a new document."""
+        """Build a service over a warehouse's storage; `ttl_s`: how late it may see a new document."""
         return cls(
             settings,
             storage,
@@ -54,7 +54,7 @@ class Service:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The newest catalogue. Raises NoCatalogue."""
+        """Return the newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
 
     def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
@@ -63,5 +63,5 @@ class Service:
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:
-    """How much older than the newest file a worker's rows may be: twice its cache's age, and its bucket's."""
+    """Return how many seconds older than the newest file a worker's rows may be."""
     return 2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0)

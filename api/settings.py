@@ -102,7 +102,7 @@ class Settings:
 
     @property
     def own_address(self) -> str:
-        """What links in answers begin with; empty, for relative ones, where EMDS_BASE_URL is not set."""
+        """Return what links in answers begin with; empty, for relative ones, where EMDS_BASE_URL is not set."""
         return "" if self.base_url == type(self)().base_url else self.base_url
 
     @classmethod
@@ -138,7 +138,7 @@ class Settings:
         return read
 
     def lacks_node(self, facilitators: Sequence[Facilitator]) -> bool:
-        """Whether real money would be taken with no node to ask about its fate: a far facilitator, no EMDS_RPC_URL."""
+        """Return whether a far facilitator takes real money and no node (EMDS_RPC_URL) can tell its fate."""
         return not self.rpc_url and not all(each.loopback for each in facilitators)
 
 
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address names this machine itself; names other than `localhost` are not looked up."""
+    """Return whether an address names this machine itself; names other than `localhost` are not looked up."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -194,7 +194,7 @@ def _base_url(text: str) -> str:
 
 
 def _guarded_url(text: str) -> str:
-    """Payments and tokens travel there: readable by others only where nobody else listens."""
+    """Return an address that payments and tokens go to: https, or http where nobody else listens."""
     parts = urlsplit(text)
     safe = parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(text)))
     if text and not safe:

@@ -1,6 +1,6 @@
 """The mail that confirms a new key: one link, plain text.
 
-Sent within the sign-up, so that its failure is told there.
+Sent within the sign-up, so that its failure is part of that answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MailUnavailable(Exception):
 
 
 def send(server: MailServer, base_url: str, to: str, token: str) -> None:
-    """Sends the link that confirms a key. Raises MailUnavailable; a server's own words stay out of it."""
+    """Send the link that confirms a key. Raises MailUnavailable; a server's own words stay out of it."""
     if not _AT_ONCE.acquire(blocking=False):
         raise MailUnavailable("busy")
     try:

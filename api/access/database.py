@@ -243,7 +243,7 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None
 
 
 def _confirmed_and_reconciled(connection: Connection) -> None:
-    """Addresses in normal form, confirmation, quotas and rotation of keys; payments tied to their transfers."""
+    """Add addresses in normal form, confirmation, quotas and rotation of keys; tie payments to their transfers."""
     binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
     for statement in (
         "ALTER TABLE keys ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
@@ -266,7 +266,7 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
 
 
 def _webhooks(connection: Connection) -> None:
-    """Subscriptions and the messages that wait for them."""
+    """Add subscriptions and the messages that wait for them."""
     METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES])
 
 

@@ -10,7 +10,7 @@ _LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
 
 
 def is_address(text: str) -> bool:
-    """Whether a text has the form of an address (RFC 5321 lengths; no quoted local parts, no address literals)."""
+    """Return whether a text has the form of an address (RFC 5321 lengths; no quoted parts, no literals)."""
     local, _, domain = text.rpartition("@")
     try:
         labels = domain.encode("idna").decode("ascii").split(".")
@@ -22,6 +22,6 @@ def is_address(text: str) -> bool:
 
 
 def identity(address: str) -> str:
-    """The address in the form in which addresses are compared: Unicode NFKC, lower case, without `+tag`."""
+    """Return the form in which addresses are compared: Unicode NFKC, lower case, without `+tag`."""
     local, _, domain = unicodedata.normalize("NFKC", address).lower().rpartition("@")
     return f"{local.partition('+')[0] or local}@{domain}"

@@ -51,7 +51,7 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)},
         "docs": gate.settings.base_url + "/docs",
     }
-    return _json(body if mail is None else {**body, "confirmed": False}, 201)
+    return private_json(body if mail is None else {**body, "confirmed": False}, 201)
 
 
 def _try_again(kind: str, detail: str, wait: int) -> Problem:
@@ -76,7 +76,7 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
             raise _too_many_keys(full) from None
         if email is None:
             raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
-        return entry.settle(_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
+        return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
 
 
 def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -91,7 +91,7 @@ def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Respon
             "resets_at": keys.resets_at(now),
         }
         headers = keys.rate_limit(usage.used, usage.limit, now)
-        return entry.settle(_json({"quota": quota, "created": usage.created}).with_headers(headers))
+        return entry.settle(private_json({"quota": quota, "created": usage.created}).with_headers(headers))
 
 
 def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -102,7 +102,7 @@ def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Respo
         if key is None:
             _own(gate, request, now)  # 401 where it was revoked meanwhile
             raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
-        return entry.settle(_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
+        return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
 
 
 def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -154,7 +154,8 @@ def _idempotency_key(request: Request) -> str:
     return token
 
 
-def _json(document: dict[str, Any], status: int = 200) -> Response:
+def private_json(document: dict[str, Any], status: int = 200) -> Response:
+    """Return an answer that nobody may store."""
     return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
 
 

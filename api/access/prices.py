@@ -27,7 +27,7 @@ class Price:
 
     @property
     def units(self) -> int:
-        """USDC's smallest units: 0.002 USD are 2000."""
+        """Return the price in USDC's smallest units: 0.002 USD are 2000."""
         return int(Decimal(self.usd).scaleb(USDC_DECIMALS))
 
 
@@ -36,18 +36,18 @@ PRICES: dict[str, Price] = {e.id: Price(e.id, e.path, e.price, e.offer) for e in
 
 
 def for_zones(key: str, zones: int) -> str:
-    """The key of a price that is paid once for each of some zones."""
+    """Return the key of a price that is paid once for each of some zones."""
     return f"{key}*{zones}"
 
 
 def price_key(key: str) -> str:
-    """The key in `PRICES`, without the number of zones."""
+    """Return the key in `PRICES`, without the number of zones."""
     return key.partition("*")[0]
 
 
 @lru_cache(maxsize=256)
 def price_of(key: str) -> Price:
-    """A price by its key, or by one of `for_zones`: 25 zones, which is all, cost 0.25 USD. Raises KeyError."""
+    """Return a price by its key, or by one of `for_zones`: 25 zones, which is all, cost 0.25 USD. Raises KeyError."""
     name, _, zones = key.partition("*")
     price = PRICES[name]
     return replace(price, usd=str(Decimal(price.usd) * int(zones))) if zones else price

@@ -25,7 +25,7 @@ _NOT_PUBLIC = tuple(
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is public; an IPv4 address mapped into IPv6 counts as itself."""
+    """Return whether an address is public; an IPv4 address mapped into IPv6 counts as itself."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped:
             return is_public(address.ipv4_mapped)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from api.access import webhooks
-from api.access.key_views import own_key
+from api.access.key_views import own_key, private_json
 from api.access.public_addresses import is_public
 from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
@@ -41,18 +41,18 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
             raise Problem(
                 "too-many-webhooks", f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
             ) from None
-        return entry.settle(_json({**_body(webhook), "secret": webhook.secret}, 201))
+        return entry.settle(private_json({**_body(webhook), "secret": webhook.secret}, 201))
 
 
 def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         found = webhooks.listed(service.gate.database, own_key(service.gate, request))
-        return entry.settle(_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
+        return entry.settle(private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
 def _show(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
     with service.enter(request) as entry:
-        return entry.settle(_json(_body(_own(service, request, webhook))))
+        return entry.settle(private_json(_body(_own(service, request, webhook))))
 
 
 def _delete(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
@@ -71,11 +71,11 @@ def _test(service: Service, request: Request, _query: dict[str, Any], webhook: s
         now = int(time.time())
         body = orjson.dumps({"type": "test", "timestamp": iso(now), "data": {"webhook": found.id}})
         message = webhooks.add(service.gate.database, found.id, body, now)
-        return entry.settle(_json({"id": found.id, "message": message}, 202))
+        return entry.settle(private_json({"id": found.id, "message": message}, 202))
 
 
 def _own(service: Service, request: Request, webhook: str) -> Webhook:
-    """The subscription, if it is the caller's. Raises Problem 401 and 404."""
+    """Return the subscription, if it is the caller's. Raises Problem 401 and 404."""
     key = own_key(service.gate, request)
     found = webhooks.get(service.gate.database, webhook[:60], key)
     if found is None:
@@ -103,7 +103,7 @@ def _body(webhook: Webhook) -> dict[str, Any]:
 
 
 def _subscription(request: Request, private: bool) -> Subscription:
-    """What the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
+    """Read what the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
     document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
         raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
@@ -143,7 +143,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _url_fault(url: Any, private: bool) -> str:
-    """What is wrong with an address; where its name leads is looked at with each delivery."""
+    """Return what is wrong with an address; each delivery checks where its name leads."""
     if not isinstance(url, str) or len(url) > _LONGEST_URL or not _URL.fullmatch(url):
         return f"an https address of at most {_LONGEST_URL} ASCII characters"
     try:
@@ -166,10 +166,6 @@ def _is_public_name(host: str) -> bool:
     except ValueError:
         local = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
         return "." in host and not host.rstrip(".").endswith(local)
-
-
-def _json(document: dict[str, Any], status: int = 200) -> Response:
-    return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
 
 
 VIEWS: dict[str, View] = {

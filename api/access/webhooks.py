@@ -146,7 +146,7 @@ def deliverable(database: Database) -> list[Webhook]:
 
 
 def any_due(database: Database, now: int) -> bool:
-    """Whether a message is due."""
+    """Return whether a message is due."""
     mine = WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id
     due = (WEBHOOKS.c.disabled == "", WEBHOOKS.c.next_at <= now, WEBHOOKS.c.claimed_until <= now)
     with database.connect() as connection:

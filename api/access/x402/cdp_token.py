@@ -16,7 +16,10 @@ _LIFE_S = 120
 
 
 def token(credentials: str, method: str, url: str, now: int) -> str:
-    """The JWT for `method url`. `credentials` are KEY_ID:SECRET, the secret 64 bytes in base64: seed and public key."""
+    """Return the JWT for `method url`.
+
+    `credentials` are KEY_ID:SECRET, the secret 64 bytes in base64: seed and public key.
+    """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
     )  # 20 MB that only this facilitator needs
