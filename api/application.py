@@ -25,7 +25,7 @@ from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
-from api.http import health, middleware, problem_responses
+from api.http import health, middleware, parameters, problem_responses
 from api.http.messages import Request, Response, View
 from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
@@ -131,7 +131,8 @@ def _answer(
     service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
 ) -> Response:
     try:
-        query = endpoint.read(request)
+        sent = parameters.query_without_blank_probes(request) if endpoint.price else request.args
+        query = parameters.values(endpoint.parameters, sent)
     except Problem:
         if endpoint.id in NOT_FOUND_FIRST:
             NOT_FOUND_FIRST[endpoint.id](service, **named)

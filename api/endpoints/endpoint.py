@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from werkzeug.datastructures import MultiDict
-
-from api.http import parameters
-from api.http.messages import Request
 from api.http.parameters import Parameter
-
-_CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +44,6 @@ class Endpoint:
     def paid(self) -> bool:
         return bool(self.price)
 
-    def read(self, request: Request) -> dict[str, Any]:
-        """The value of every parameter of a request, defaults included. Raises Problem 400 that names every fault."""
-        return parameters.values(self.parameters, query_without_blank_probes(request) if self.paid else request.args)
-
     @property
     def access(self) -> str:
         """Who may call it: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."""
@@ -71,19 +60,6 @@ class Endpoint:
             ((413, 415), self.body),
         )
         return frozenset(status for statuses, fits in kinds if fits for status in statuses) | {*self.more_statuses}
-
-
-def query_without_blank_probes(request: Request) -> MultiDict[str, str]:
-    """Return the query of a request to a paid path, without the empty parameters of a probe.
-
-    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer. From
-    everybody else an empty parameter is a mistake.
-    """
-    query = request.query
-    is_blank = query.endswith("=") or "=&" in query
-    if not is_blank or request.method != "GET" or request.sample or any(map(request.header, _CREDENTIALS)):
-        return request.args
-    return MultiDict((name, value) for name, value in request.args.items(multi=True) if value)
 
 
 def takes(*parameters: Parameter) -> dict[str, Parameter]:

@@ -20,7 +20,6 @@ from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
-from api.series.formats import accepted
 from api.service import Service
 from warehouse import clock, layout
 
@@ -79,7 +78,7 @@ def _format(layer: str, name: str | None, request: Request) -> str:
     if name in FORMATS[layer]:
         return name
     accept = request.header("HTTP_ACCEPT")
-    media = accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
+    media = responses.accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
     if name is not None or media is None:
         detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
         raise Problem("not-acceptable", detail, members={"acceptable": [*types]})

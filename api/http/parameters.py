@@ -10,6 +10,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
+from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
 from warehouse import clock
 from warehouse.change_log import CURSOR_PATTERN
@@ -28,6 +29,8 @@ _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _CHANGE_CURSOR = re.compile(f"{CURSOR_PATTERN}|now")
 _HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
+
+_CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,19 @@ def values(
     if faults:
         raise invalid(faults)
     return values_by_name
+
+
+def query_without_blank_probes(request: Request) -> MultiDict[str, str]:
+    """Return the query of a request to a paid path, without the empty parameters of a probe.
+
+    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer. From
+    everybody else an empty parameter is a mistake.
+    """
+    query = request.query
+    is_blank = query.endswith("=") or "=&" in query
+    if not is_blank or request.method != "GET" or request.sample or any(map(request.header, _CREDENTIALS)):
+        return request.args
+    return MultiDict((name, value) for name, value in request.args.items(multi=True) if value)
 
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:

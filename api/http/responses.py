@@ -14,6 +14,7 @@ from api.documents.cache import Document
 from api.http.compression import LEAST_BYTES, choose, pack
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
+from warehouse.caches import cache_short
 
 JSON = "application/json"
 _CACHE: dict[AccessMethod, str] = {
@@ -40,6 +41,31 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
     """Headers that say what the figures are."""
     headers = [("X-EMDS-Data", "simulated")] if simulated else []
     return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
+
+
+@cache_short(entries=1024)
+def accepted(accept: str, types: tuple[str, ...]) -> str | None:
+    """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
+    ranges: list[tuple[str, float]] = []
+    for member in accept.lower().split(","):
+        name, *rest = (part.strip() for part in member.split(";"))
+        weight = next((part[2:] for part in rest if part.startswith("q=")), "1")
+        try:
+            ranges.append((name, float(weight)))
+        except ValueError:
+            ranges.append((name, 0.0))
+    best: str | None = None
+    most = 0.0
+    for media in types:
+        matching = [(len(name.rstrip("*")), weight) for name, weight in ranges if _matches(name, media)]
+        liked = max(matching)[1] if matching else 0.0
+        if liked > most:
+            best, most = media, liked
+    return best
+
+
+def _matches(name: str, media: str) -> bool:
+    return name in ("*/*", "*", media) or (name.endswith("/*") and media.startswith(name[:-1]))
 
 
 def tag_of(body: bytes) -> str:

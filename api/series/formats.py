@@ -12,11 +12,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from api.http import responses
 from api.http.problems import Problem
 from api.series import rows
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
-from warehouse.caches import cache_short
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -40,38 +40,13 @@ COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
 
 
-@cache_short(entries=1024)
-def accepted(accept: str, types: tuple[str, ...]) -> str | None:
-    """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    ranges: list[tuple[str, float]] = []
-    for member in accept.lower().split(","):
-        name, *rest = (part.strip() for part in member.split(";"))
-        weight = next((part[2:] for part in rest if part.startswith("q=")), "1")
-        try:
-            ranges.append((name, float(weight)))
-        except ValueError:
-            ranges.append((name, 0.0))
-    best: str | None = None
-    most = 0.0
-    for media in types:
-        matching = [(len(name.rstrip("*")), weight) for name, weight in ranges if _matches(name, media)]
-        liked = max(matching)[1] if matching else 0.0
-        if liked > most:
-            best, most = media, liked
-    return best
-
-
-def _matches(name: str, media: str) -> bool:
-    return name in ("*/*", "*", media) or (name.endswith("/*") and media.startswith(name[:-1]))
-
-
 def negotiate(wanted: str | None, accept: str) -> str:
     """The format of an answer: `?format=`, then Accept, then JSON. Raises Problem 406 that lists the media types."""
     if wanted is not None:
         if wanted in MEDIA:
             return wanted
         raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
-    media = accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
+    media = responses.accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
     if media is None:
         raise Problem(
             "not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]}

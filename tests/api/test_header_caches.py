@@ -6,9 +6,8 @@ import tracemalloc
 
 import pytest
 
-from api.http import compression
+from api.http import compression, responses
 from api.mcp import endpoint
-from api.series import formats
 from api.settings import Settings
 
 TYPES = ("application/json", "text/csv")
@@ -25,7 +24,7 @@ def test_distinct_headers_fill_no_memory(length: int) -> None:
         for i in range(3000):
             text = f"{i:06};q=0.5,".ljust(length, "x")
             compression.choose(text)
-            formats.accepted(text, TYPES)
+            responses.accepted(text, TYPES)
             ADMITS(text, text)
             endpoint._http_fault(text, text)
         assert tracemalloc.get_traced_memory()[0] - before < MOST_BYTES
