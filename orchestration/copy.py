@@ -17,7 +17,7 @@ from warehouse.errors import StorageError
 from warehouse.storage import Storage
 
 _AT_ONCE = 8
-_FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS, layout.CHANGES_MISSED)
+_FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS)
 
 Say = Callable[[int, int], None]
 """Called with how many files are done, and of how many."""

@@ -14,10 +14,11 @@ from assets.ingest.refresh import refresh_all
 from orchestration import verify
 from orchestration.resources import open_context, opened
 from orchestration.verify import Fault
-from warehouse import damaged, layout, modes, monthfile
+from warehouse import damaged, layout, manifest, modes, monthfile, vintages
 from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, WrongMode
 from warehouse.storage import Storage
+from warehouse.vintages import Month
 
 
 def main() -> int:
@@ -29,7 +30,7 @@ def main() -> int:
     pipeline = open_context()
     faults = [fault for fault in verify.faults(storage) if fault.movable]
     with _not_logged({fault.key for fault in faults}):
-        set_aside(storage, faults)
+        set_aside(pipeline, faults)
     for fault in faults:
         print(f"{fault.key}: {fault.reason}: {_what_follows(fault.key)}")
     waiting = damaged.waiting(storage)
@@ -116,7 +117,7 @@ def restore_mode(storage: Storage) -> str:
 
 def _lies_whole(storage: Storage) -> bool:
     """Whether all months lie here that were counted: a copy that was stopped lacks some, or the count itself."""
-    return storage.stat(layout.published(layout.SPANS)) is not None and not damaged.missing(storage)
+    return storage.stat(layout.published(layout.MANIFEST)) is not None and not manifest.missing(storage)
 
 
 def _stated_modes(storage: Storage) -> set[str]:
@@ -130,9 +131,13 @@ def _stated_modes(storage: Storage) -> set[str]:
     return stated & set(modes.MODES)
 
 
-def set_aside(storage: Storage, faults: Iterable[Fault]) -> None:
+def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:
     """Moves what is damaged below `damaged/`."""
+    storage = pipeline.storage
     for fault in faults:
-        month = layout.is_month_file(fault.key)
-        with storage.locked([layout.series(*layout.of_series(fault.key)[:3]) if month else fault.key]):
+        served = layout.is_month_file(fault.key) and not layout.of_series(fault.key)[-1]
+        if served and not damaged.is_gone(storage, fault.key):
+            place = Month(*layout.of_series(fault.key)[:3])
+            vintages.set_aside(storage, place, pipeline.ranks, pipeline.mode, fault.reason)
+        else:
             damaged.set_aside(storage, fault.key, fault.reason)

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from assets import first_days
-from warehouse import artefact, attempts, change_log, damaged, layout, modes, monthfile, raw, release
+from warehouse import artefact, attempts, change_log, damaged, layout, manifest, modes, monthfile, raw, release
 from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.metrics import YEARLY
@@ -51,7 +51,7 @@ def faults(storage: Storage) -> Iterator[Fault]:
         yield from _of_files(storage, layout.RAW, _body)
     else:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
-    yield from (Fault(key, damaged.GONE, movable=True) for key in damaged.missing(storage))
+    yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     yield from _of_files(storage, layout.published(), _document)
     yield from _of_files(storage, layout.QUARANTINE, _quarantined)
     yield from _of_files(storage, layout.CHANGES, change_log.check)

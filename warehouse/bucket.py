@@ -1,10 +1,9 @@
 """Bytes by key in an object store, with the promises of `warehouse.storage.Folder`. Keys: see `warehouse.layout`.
 
-A put is whole or not at all, by the store's own promise. The version (ns) and a token of each put travel with an object
-as its metadata (`warehouse.bucket_requests`). What is read is looked at again after `fresh_s` seconds, by its ETag
-(`warehouse.bucket_seen`); bodies lie in a bounded folder of this machine (`warehouse.bucket_cache`). Under a lock
-(`warehouse.leases`) everything is looked at anew, and a write of what was read there holds only if nobody wrote since:
-a holder that was believed dead overwrites nothing.
+A put is whole or not at all, by the store's own promise. Its version (ns) and a token of its own travel with an object
+as its metadata (`warehouse.bucket_requests`). What was read counts as unchanged for `fresh_s` seconds, then its ETag is
+looked at; bodies lie in a bounded folder of this machine (`warehouse.bucket_cache`). `update` puts under the condition
+that the object is still the one that it read: there are no locks.
 """
 
 from __future__ import annotations
@@ -14,21 +13,28 @@ import random
 import secrets
 import time
 from collections.abc import Collection, Iterable
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from warehouse.bucket_cache import BodyCache
-from warehouse.bucket_requests import Requests, Tag, put_metadata
-from warehouse.bucket_seen import Seen, SeenKeys
-from warehouse.errors import StorageError
-from warehouse.leases import Leases
-from warehouse.object_store import REQUEST_S, RETRIES, RETRY_S, Conflict, StoreAddress, address
-from warehouse.storage import LOCK_WAIT_S, Change, Identity, Stored, checked_key
+from warehouse.bucket_requests import Requests, Tag
+from warehouse.caches import TtlCache
+from warehouse.errors import Conflict, StorageError
+from warehouse.object_store import REQUEST_S, RETRIES, RETRY_S, StoreAddress, address
+from warehouse.storage import WAIT_S, Change, Identity, Stored, checked_key
 
 FRESH_S = 1.0
-"""So long what was looked at counts as unchanged: as long as another writer's put may go unnoticed outside a lock."""
+"""So long what was looked at counts as unchanged: as long as a reader may miss another writer's put."""
 CACHE_BYTES = 1 << 30
+_MOST_SEEN = 100_000
+
+
+class _Seen(NamedTuple):
+    """What was last known of a key. `at`: monotonic seconds at which it was asked for; `tag` None: nothing there."""
+
+    at: float
+    tag: Tag | None
+    identity: Identity | None
 
 
 class Bucket:
@@ -46,7 +52,6 @@ class Bucket:
         request_s: float = REQUEST_S,
         retries: int = RETRIES,
         retry_s: float = RETRY_S,
-        lease_s: float = 15.0,
     ) -> None:
         self.place = address(place) if isinstance(place, str) else place
         self.local = Path(local).absolute()
@@ -54,8 +59,8 @@ class Bucket:
         self._requests = Requests(self.place, request_s, retries, retry_s)
         name = hashlib.sha256(str(self.place).encode()).hexdigest()[:16]
         self._bodies = BodyCache(self.local / "cache" / name, cache_bytes)
-        self._seen = SeenKeys(fresh_s)
-        self._leases = Leases(self._requests.put_if, self._read_lock, lease_s)
+        self._seen: dict[str, _Seen] = {}
+        self._listings = TtlCache(fresh_s)
 
     def __str__(self) -> str:
         return str(self.place)
@@ -73,13 +78,12 @@ class Bucket:
 
     def read(self, key: str) -> Stored | None:
         """The bytes and their identity, which belong together. Raises StorageError."""
-        seen = self._seen.fresh(checked_key(key))
+        seen = self._fresh(checked_key(key))
         if seen is not None:
-            body = self._bodies.get(key, seen.tag) if seen.tag else None
-            if body is not None or not seen.tag:
-                self._seen.note_read(key, seen.tag)
-                return None if body is None or seen.identity is None else Stored(body, seen.identity)
-        return self._fetch(key)
+            stored = self._copy(key, seen)
+            if stored is not None or not seen.tag:
+                return stored
+        return self._fetch(key)[1]
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
         """At most `length` bytes from an offset on, out of the copy that lies here; None where there is none of it.
@@ -93,63 +97,68 @@ class Bucket:
         return part
 
     def _copied(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        seen = self._seen.last(checked_key(key))
+        seen = self._seen.get(checked_key(key))
         if seen is None or not seen.tag or seen.identity != identity:
             return None
-        self._seen.note_read(key, seen.tag)
         return self._bodies.part(key, seen.tag, start, length)
 
-    def _fetch(self, key: str) -> Stored | None:
+    def _fresh(self, key: str) -> _Seen | None:
+        seen = self._seen.get(key)
+        return seen if seen is not None and time.monotonic() - seen.at < self.fresh_s else None
+
+    def _copy(self, key: str, seen: _Seen | None) -> Stored | None:
+        """What was seen, where its bytes lie here."""
+        if seen is None or not seen.tag or seen.identity is None:
+            return None
+        body = self._bodies.get(key, seen.tag)
+        return None if body is None else Stored(body, seen.identity)
+
+    def _fetch(self, key: str) -> tuple[_Seen, Stored | None]:
         """Asks for the bytes, or whether those that lie here are still right."""
         from obstore.exceptions import NotModifiedError
 
-        begun, (known, kept) = time.monotonic(), self._remembered(key)
+        begun, known = time.monotonic(), self._seen.get(key)
+        kept = self._copy(key, known)
         try:
-            found = self._requests.read(key, known.tag if known else None)
+            found = self._requests.read(key, known.tag if known and kept else None)
         except NotModifiedError:
-            if known is not None:
-                self._seen.learn(key, known._replace(at=begun))
-            return kept
+            return self._learn(key, _Seen(begun, *known[1:]) if known else _Seen(begun, None, None)), kept
         if found is None:
-            self._absent(key, begun)
-            return None
+            return self._learn(key, _Seen(begun, None, None)), None
         self._bodies.put(key, found.tag, found.body)
-        self._seen.learn(key, Seen(begun, found.tag, found.identity))
-        return Stored(found.body, found.identity)
+        return self._learn(key, _Seen(begun, found.tag, found.identity)), Stored(found.body, found.identity)
+
+    def _learn(self, key: str, seen: _Seen) -> _Seen:
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[key] = seen
+        return seen
 
     def stat(self, key: str) -> Identity | None:
         """Version, size and the put's own number of what a key holds, or None. Raises StorageError."""
-        seen = self._seen.fresh(checked_key(key))
-        if seen is not None:
-            self._seen.note_read(key, seen.tag)
-            return seen.identity
-        begun = time.monotonic()
-        found = self._requests.head(key)
-        if found is None:
-            self._absent(key, begun)
-            return None
-        self._seen.learn(key, Seen(begun, *found))
-        return found[1]
+        seen = self._fresh(checked_key(key))
+        if seen is None:
+            begun = time.monotonic()
+            seen = self._learn(key, _Seen(begun, *(self._requests.head(key) or (None, None))))
+        return seen.identity
 
-    def _absent(self, key: str, at: float) -> None:
-        self._requests.require_bucket(self.fresh_s)
-        self._seen.learn(key, Seen(at, None, None))
+    def listing(self, prefix: str) -> dict[str, str]:
+        """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
+
+        Raises StorageError.
+        """
+        return self._listings.get(prefix, lambda: self._requests.listing(checked_key(prefix)))
 
     def keys(self, prefix: str) -> list[str]:
         """Every key below a prefix that ends in `/`, sorted. Raises StorageError."""
-        begun = time.monotonic()
-        keys = self._seen.listing(prefix)
-        if keys is None:
-            keys = self._requests.keys(checked_key(prefix))
-            self._seen.learn_listing(prefix, begun, keys)
-        return keys
+        return [*self.listing(prefix)]
 
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
         """Every key below these folders of a prefix, sorted: one listing from the first of them on."""
         if not names:
             return []
         wanted, start = set(names), len(checked_key(prefix))
-        keys = self._requests.keys(prefix, f"{prefix}{min(wanted)}")
+        keys = self._requests.listing(prefix, f"{prefix}{min(wanted)}")
         return [key for key in keys if key[start:].partition("/")[0] in wanted]
 
     def folders(self, prefix: str) -> list[str]:
@@ -167,9 +176,9 @@ class Bucket:
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
         """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
 
-        They are kept when this returns. Raises StorageError; Conflict where another writer was first.
+        They are kept when this returns. Raises StorageError.
         """
-        self._write(key, body, time.time_ns() if version is None else version, secrets.token_hex(7))
+        self._write(checked_key(key), body, "overwrite", version)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
         """Puts what `change` makes of what a key holds, if it still holds that, else again; whether it differed.
@@ -177,108 +186,72 @@ class Bucket:
         What was last seen of the key is tried first: its put says whether that is still right. Only what was asked for
         anew decides that nothing is put. Raises StorageError, also where other writers were first for long.
         """
-        deadline, sure, pause = time.monotonic() + LOCK_WAIT_S, False, 0.02
-        seen, stored = self._remembered(checked_key(key))
+        deadline, pause = time.monotonic() + WAIT_S, 0.02
+        seen = self._seen.get(checked_key(key))
+        stored = self._copy(key, seen)
+        asked = stored is None
+        if seen is None or stored is None:
+            seen, stored = self._fetch(key)
         while True:
-            if seen is None:
-                seen, stored = self._looked_at(key)
-                sure = True
-            body = change(stored)
-            if body is None or (stored is not None and stored.body == body):
-                if sure:
-                    return False
-                last, (seen, stored) = seen, self._looked_at(key)
-                sure = True
-                if seen.tag == last.tag:
-                    return False
-                continue
-            token = secrets.token_hex(7)
-            stamp = time.time_ns() if version is None else version
-            begun = time.monotonic()
             try:
-                tag = self._requests.put_if(key, body, seen.tag or "create", put_metadata(stamp, token))
-            except Conflict:
-                self._seen.forget(key)
-                if time.monotonic() > deadline:
-                    raise StorageError(
-                        f"{key} was not written: other writers were first for {LOCK_WAIT_S:.0f} s"
-                    ) from None
-                time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
-                pause, seen = min(2 * pause, 0.5), None
+                body = change(stored)
+                if body is not None and (stored is None or stored.body != body):
+                    self._write(key, body, seen.tag or "create", version)
+                    return True
+                if asked:
+                    return False
+                asked, before = True, seen.tag
+                seen, stored = self._fetch(key)
+                if seen.tag == before:
+                    return False
                 continue
-            except StorageError:
-                self._seen.forget(key)
-                raise
-            self._remember(key, begun, tag, Identity(stamp, len(body), int(token, 16)), body)
-            return True
+            except Conflict:
+                if time.monotonic() > deadline:
+                    raise StorageError(f"{key} was not written: other writers were first for {WAIT_S:.0f} s") from None
+            time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
+            pause, asked = min(2 * pause, 0.5), True
+            seen, stored = self._fetch(key)
 
-    def _remembered(self, key: str) -> tuple[Seen | None, Stored | None]:
-        """What was last seen of a key, however long ago, where its bytes lie here too; else None twice."""
-        seen = self._seen.last(key)
-        if seen is None or seen.identity is None or not seen.tag:
-            return None, None
-        body = self._bodies.get(key, seen.tag)
-        return (None, None) if body is None else (seen, Stored(body, seen.identity))
-
-    def _looked_at(self, key: str) -> tuple[Seen, Stored | None]:
-        """What a key holds now."""
-        stored, seen = self._fetch(key), self._seen.last(key)
-        if seen is None:  # forgotten meanwhile: too many keys were seen, or another thread wrote it
-            return self._looked_at(key)
-        return seen, stored
-
-    def _remember(self, key: str, at: float, tag: Tag, identity: Identity, body: bytes) -> None:
-        self._bodies.put(key, tag, body)
-        self._seen.learn(key, Seen(at, tag, identity))
-        self._seen.forget_listings()
-
-    def _write(self, key: str, body: bytes, version: int, token: str) -> None:
-        section, begun = self._seen.section, time.monotonic()
-        mode: Any = "overwrite"
-        if section is not None:
-            for lease in section.leases:
-                lease.check(key)
-            if key in section.read:
-                known = section.read[key]
-                mode = "create" if known is None else known or mode
+    def _write(self, key: str, body: bytes, mode: Tag | str, version: int | None) -> None:
+        begun, token = time.monotonic(), secrets.token_hex(7)
+        stamp = time.time_ns() if version is None else version
         try:
-            tag = self._requests.put_if(checked_key(key), body, mode, put_metadata(version, token))
+            tag = self._requests.put_if(key, body, mode, stamp, token)
         except StorageError:
-            self._seen.forget(key)
+            self.refresh(key)
             raise
-        self._remember(key, begun, tag, Identity(version, len(body), int(token, 16)), body)
+        self._bodies.put(key, tag, body)
+        self._learn(key, _Seen(begun, tag, Identity(stamp, len(body), int(token, 16))))
+        self._listings.clear()
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: the next reading asks for it."""
-        self._seen.forget(key)
+        self._seen.pop(key, None)
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none. Raises StorageError.
-
-        Under a lock Conflict where another writer has taken it over: what lies there may be that one's.
-        """
-        self._require_locks(key)
+        """Removes a key; nothing happens where there is none. Raises StorageError."""
         begun = time.monotonic()
         self._requests.delete(checked_key(key))
-        self._seen.learn(key, Seen(begun, None, None))
+        self._learn(key, _Seen(begun, None, None))
         self._bodies.forget(key)
-        self._seen.forget_listings()
+        self._listings.clear()
 
-    def _require_locks(self, key: str) -> None:
-        section = self._seen.section
-        for lease in section.leases if section else ():
-            self._leases.require(lease, key)
+    def copy(self, key: str, target: str) -> bool:
+        """Puts what a key holds under another key too, without reading it; whether there was any.
+
+        Raises StorageError.
+        """
+        self.refresh(target)
+        self._listings.clear()
+        return self._requests.copy(checked_key(key), checked_key(target))
 
     def move(self, key: str, target: str) -> None:
         """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError.
 
         A kill in between leaves them under both.
         """
-        self._require_locks(key)
-        if self.stat(key) is None or not self._requests.copy(key, checked_key(target)):
-            return
-        self._seen.forget(target)
-        self.delete(key)
+        if self.copy(key, target):
+            self.delete(key)
 
     def sync(self, keys: Iterable[str]) -> None:
         """Nothing to wait for: what was put is kept."""
@@ -286,20 +259,3 @@ class Bucket:
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Brings this machine's copies within their bound; returns how many went."""
         return self._bodies.sweep()
-
-    # Locks
-
-    def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
-        """Holds the locks of these keys, taken in key order so that two writers never wait for each other.
-
-        A holder that was killed frees its locks: at once for its own machine, after `lease_s` seconds for others.
-        """
-        with ExitStack() as locks:
-            leases = [locks.enter_context(self._leases.held(checked_key(key), wait_s)) for key in sorted(set(keys))]
-            locks.enter_context(self._seen.section_under(leases))
-            return locks.pop_all()
-
-    def _read_lock(self, key: str) -> tuple[Tag, bytes] | None:
-        """A lock's object and its tag, asked for anew."""
-        found = self._requests.read(key)
-        return None if found is None else (found.tag, found.body)

@@ -1,7 +1,7 @@
-"""Requests for the objects below an address, each sent again while its outcome is open.
+"""Requests for the objects below an address.
 
-What may be asked twice is asked again where an answer broke off. A write is sent again only after a look at what lies
-there: it may have arrived, and its answer been lost.
+obstore sends again what may be asked twice. A conditional put is sent again only after a look at what lies there: it
+may have arrived, and its answer been lost.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import random
 import secrets
 import time
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from warehouse.errors import StorageError
-from warehouse.object_store import Conflict, StoreAddress, ask, open_store
+from warehouse.errors import Conflict, StorageError
+from warehouse.object_store import StoreAddress, ask, open_store
 from warehouse.storage import Identity
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-_PART = 8 << 20
-"""A larger object is read in ranges of so many bytes: a lost connection costs one of them."""
 _MULTIPART = 32 << 20
 _ATTEMPTS = 4
-"""So often a write is sent whose outcome is open; before each time it is asked whether it is there."""
-_VERSION, _TOKEN, _TRY = "emdsversion", "emdsput", "emdstry"
-"""Names of metadata; Azure takes only those that are identifiers."""
+"""So often a conditional put is sent whose outcome is open, and an answer asked for that broke off."""
+_BUCKET_S = 1.0
+"""A bucket that answered so many seconds ago counts as there."""
+_VERSION, _TOKEN = "emdsversion", "emdsput"
+"""Names of metadata: an object's version (ns), and a number of its put. Azure takes only identifiers."""
 
 Tag = dict[str, str]
 """What names one write of an object to its store: ETag, and generation where there are such."""
@@ -47,24 +47,12 @@ class Requests:
 
     def __init__(self, place: StoreAddress, request_s: float, retries: int, retry_s: float) -> None:
         self.place = place
-        self._open: Callable[[], ObjectStore] = partial(open_store, place, request_s, retries, retry_s)
-        self._bucket_seen_at = -math.inf
+        self._bounds = request_s, retries, retry_s
+        self._answered_at = -math.inf
 
     @cached_property
     def _store(self) -> ObjectStore:
-        return self._open()
-
-    def require_bucket(self, fresh_s: float) -> None:
-        """Raises StorageError where there is no such bucket: its absence must not look like an empty warehouse.
-
-        One that was there `fresh_s` seconds ago counts as there. The answer to a HEAD does not tell the two apart.
-        """
-        import obstore
-
-        begun = time.monotonic()
-        if begun - self._bucket_seen_at > fresh_s:
-            self._repeated(str(self.place), lambda: list(obstore.list(self._store, "nothing")), "listed")
-            self._bucket_seen_at = begun
+        return open_store(self.place, *self._bounds)
 
     def require_conditions(self) -> None:
         """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.
@@ -72,16 +60,15 @@ class Requests:
         Some servers answer a stale update or a second creation with success.
         """
         key = f"probes/{secrets.token_hex(8)}"
-        no = StorageError(f"{self.place} takes writes whose condition does not hold")
         try:
-            first = self.put_if(key, b"first", "create", {})
-            self.put_if(key, b"second", first, {})
+            first = self.put_if(key, b"first", "create", 0, secrets.token_hex(7))
+            self.put_if(key, b"second", first, 0, secrets.token_hex(7))
             for stale in ("create", first):
                 try:
-                    self.put_if(key, b"third", stale, {})
+                    self.put_if(key, b"third", stale, 0, secrets.token_hex(7))
                 except Conflict:
                     continue
-                raise no
+                raise StorageError(f"{self.place} takes writes whose condition does not hold")
         finally:
             self.delete(key)
 
@@ -96,77 +83,69 @@ class Requests:
 
         def whole() -> Found:
             answer = obstore.get(self._store, key, options=options)
-            size = answer.meta["size"]
-            body = bytes(answer.bytes()) if size <= _PART else self._in_ranges(key, size, answer.meta["e_tag"])
-            return Found(_tag(answer.meta), _identity(answer), body)
+            return Found(_tag(answer.meta), _identity(answer), bytes(answer.bytes()))
 
         found: Found | None = self._repeated(key, whole)
+        self._answered_at = time.monotonic()  # the answer that there is none tells a bucket that is missing too
         return found
-
-    def _in_ranges(self, key: str, size: int, etag: str | None) -> bytes:
-        import obstore
-
-        parts = []
-        for start in range(0, size, _PART):
-            options: Any = {"range": (start, min(start + _PART, size)), **({"if_match": etag} if etag else {})}
-            parts.append(bytes(obstore.get(self._store, key, options=options).bytes()))
-        return b"".join(parts)
 
     def head(self, key: str) -> tuple[Tag, Identity] | None:
         """What is known of an object without its bytes, or None where there is none. Raises StorageError."""
         answer = self._head(key)
-        return None if answer is None else (_tag(answer.meta), _identity(answer))
+        if answer is None:
+            self._require_bucket()
+            return None
+        return _tag(answer.meta), _identity(answer)
 
     def _head(self, key: str) -> Any:
         import obstore
 
         return self._repeated(key, lambda: obstore.get(self._store, key, options={"head": True}))
 
-    def keys(self, prefix: str, after: str | None = None) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted, from behind `after` on. Raises StorageError."""
-        import obstore
+    def _require_bucket(self) -> None:
+        """Raises StorageError where there is no such bucket: the answer to a HEAD does not tell."""
+        if time.monotonic() - self._answered_at > _BUCKET_S:
+            self.listing("nothing/")
 
-        def listed() -> list[str]:
-            stream = obstore.list(self._store, prefix.rstrip("/") or None, offset=after)
-            return sorted(entry["path"] for chunk in stream for entry in chunk)
+    def listing(self, prefix: str, after: str | None = None) -> dict[str, str]:
+        """Every key below a prefix that ends in `/`, sorted, from behind `after` on, with its ETag.
 
-        found: list[str] = self._repeated(prefix or str(self.place), listed, "listed")
-        return found
-
-    def put_if(self, key: str, body: bytes, mode: Any, metadata: dict[str, str]) -> Tag:
-        """One put, sent again while its outcome is open. Raises Conflict and StorageError.
-
-        `mode`: `overwrite`, or the condition `create` or the tag of what it replaces.
+        Raises StorageError.
         """
         import obstore
 
-        multipart = mode == "overwrite" and len(body) > _MULTIPART
-        # Of its own: a touched object keeps its put's number, and an equal one may be another writer's.
-        sent = {**metadata, _TRY: secrets.token_hex(8)}
+        def listed() -> dict[str, str]:
+            stream = obstore.list(self._store, prefix.rstrip("/") or None, offset=after)
+            found = {entry["path"]: str(entry["e_tag"]) for chunk in stream for entry in chunk}
+            return dict(sorted(found.items()))
 
-        def put() -> Any:
-            return obstore.put(self._store, key, body, attributes=sent, mode=mode, use_multipart=multipart)
+        found: dict[str, str] = self._repeated(prefix or str(self.place), listed, "listed")
+        self._answered_at = time.monotonic()
+        return found
 
-        attempt = 0
-        while True:
-            attempt += 1
+    def put_if(self, key: str, body: bytes, mode: Tag | str, version: int, token: str) -> Tag:
+        """One put; `mode`: `overwrite`, or the condition `create` or the tag of what it replaces.
+
+        `token`: 14 hexadecimal digits that no other put has. Raises Conflict and StorageError.
+        """
+        import obstore
+
+        sent: Any = {_VERSION: str(version), _TOKEN: token}
+        how: Any = {"mode": mode, "attributes": sent, "use_multipart": mode == "overwrite" and len(body) > _MULTIPART}
+        for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return _tag(ask(key, "written", put))
+                return _tag(ask(key, "written", lambda: obstore.put(self._store, key, body, **how)))
             except StorageError as error:
                 try:
-                    mine = self._mine(key, sent[_TRY])
+                    there = self._head(key)
                 except StorageError:  # the store is away: it was asked again and again by now
                     raise error from None
-                if mine is not None:
-                    return mine
+                if there is not None and there.attributes.get(_TOKEN) == token:
+                    return _tag(there.meta)  # it was written, and the answer lost
                 if isinstance(error, Conflict) or attempt == _ATTEMPTS or _hopeless(error):
                     raise
                 time.sleep(random.uniform(0.05, 0.2) * 2**attempt)  # noqa: S311
-
-    def _mine(self, key: str, sent: str) -> Tag | None:
-        """The tag of the object that lies there if it is the one that was sent: its answer was lost."""
-        there = self._head(key)
-        return _tag(there.meta) if there is not None and there.attributes.get(_TRY) == sent else None
+        raise AssertionError("the last attempt returns or raises")
 
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Raises StorageError."""
@@ -185,21 +164,14 @@ class Requests:
         return bool(self._repeated(target, copied, "copied"))
 
     def _repeated(self, key: str, call: Callable[[], Any], doing: str = "read") -> Any:
-        """What may be asked twice, once more where an answer broke off, or an object was replaced between ranges."""
+        """What may be asked twice, once more where an answer broke off."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return ask(key, doing, call)
-            except Conflict:
-                continue
             except StorageError as error:
                 if "no connection" not in str(error):
                     raise
         return ask(key, doing, call)
-
-
-def put_metadata(version: int, token: str) -> dict[str, str]:
-    """What travels with an object: its version (ns) and its put's own number in hexadecimal digits."""
-    return {_VERSION: str(version), _TOKEN: token}
 
 
 def _hopeless(error: StorageError) -> bool:
@@ -214,11 +186,10 @@ def _tag(meta: Any) -> Tag:
 
 def _identity(answer: Any) -> Identity:
     """Of an object that something else put there: by its own time and ETag."""
-    meta, stated = answer.meta, answer.attributes
-    version, token = stated.get(_VERSION, ""), stated.get(_TOKEN, "")
+    meta, metadata = answer.meta, answer.attributes
     try:
-        return Identity(int(version), int(meta["size"]), int(token, 16))
+        return Identity(int(metadata.get(_VERSION, "")), int(meta["size"]), int(metadata.get(_TOKEN, ""), 16))
     except ValueError:
-        written = meta["last_modified"]
         etag = hashlib.sha256(str(meta.get("e_tag")).encode()).digest()[:7]
-        return Identity(int(written.timestamp() * 1_000_000) * 1000, int(meta["size"]), int.from_bytes(etag, "big"))
+        written = int(meta["last_modified"].timestamp() * 1_000_000) * 1000
+        return Identity(written, int(meta["size"]), int.from_bytes(etag, "big"))

@@ -60,6 +60,10 @@ class TtlCache:
         """Forgets the value under `key`."""
         self._entries.pop(key, None)
 
+    def clear(self) -> None:
+        """Forgets all values."""
+        self._entries.clear()
+
 
 class AskedBefore:
     """Whether a key was asked for before, as far as the last few thousand go. Safe for many threads.

@@ -5,29 +5,25 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import pyarrow as pa
-
-from warehouse import artefact, damaged, layout, monthfile, series
-from warehouse.bookkeeping import logged
+from warehouse import artefact, layout, manifest
 from warehouse.clock import DAY
-from warehouse.errors import StorageError
+from warehouse.manifest import Place, Summary
 from warehouse.market import Feed, Source
 from warehouse.metrics import METRICS, Metric
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
 
-_LOG = logging.getLogger("emds.warehouse")
-
 SIMULATED_LICENCE = "none: simulated data"
 SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
 
 
-_COUNTED = 5
-"""Members of a counted file in `spans.json`: identity, rows, first and last ts, and the last ts of each neighbour."""
+_ASKED_AGAIN_DAYS = 10
+"""Holes of so many days are asked for again by schedule."""
+_YEARLY_DAYS = 2 * 366
+"""Yearly figures are asked for until the end of the year after."""
 SILENT_S = 14 * DAY
 """How long a border has been silent, while others of its zone report, when the catalogue names it."""
 
@@ -47,47 +43,8 @@ def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> 
     return {f.id: f.rank for s in sources.values() for f in s.feeds if f.id not in kept_out}
 
 
-def spans(storage: Storage, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Per served month file its identity, rows, first and last `ts`; files counted in `known` are not opened again.
-
-    A file that cannot be read has no rows here; whoever reads its series raises for it.
-    """
-    counted: dict[str, Any] = {}
-    for key in storage.keys(layout.series_prefix()):
-        if not layout.is_month_file(key):
-            continue
-        before = known.get(key)
-        try:
-            identity = storage.stat(key)
-            if identity is not None:
-                same = before and len(before) == _COUNTED and before[0] == list(identity)
-                counted[key] = before if same else [list(identity), *_count(storage, key)]
-        except StorageError as error:
-            _LOG.error("not in the catalogue: %s", error)
-    return counted
-
-
-def _count(storage: Storage, key: str) -> list[Any]:
-    """Rows, first and last ts of a month file's net rows, and the last ts of each neighbour's."""
-    table = monthfile.read(storage, key, ["ts", "counterparty", "link"])
-    if table is None:
-        return [0, None, None, {}]
-    ts = series.net(table).column("ts")
-    borders = series.borders(table)
-    last = {} if not len(borders) else _last_of_each(borders)
-    return [len(ts), ts[0].as_py(), ts[-1].as_py(), last] if len(ts) else [0, None, None, last]
-
-
-def _last_of_each(borders: pa.Table) -> dict[str, int]:
-    """Counterparty -> the newest ts of its rows."""
-    plain = pa.table({"ts": borders.column("ts"), "counterparty": borders.column("counterparty").cast(pa.string())})
-    rows = plain.group_by("counterparty").aggregate([("ts", "max")])
-    pairs = zip(rows.column("counterparty").to_pylist(), rows.column("ts_max").to_pylist(), strict=True)
-    return {name: ts for name, ts in pairs if name is not None}
-
-
 def describe(
-    storage: Storage,
+    summaries: Mapping[Place, Summary],
     sources: Mapping[str, Source],
     mode: str,
     rights: Collection[str],
@@ -101,25 +58,15 @@ def describe(
     rank order, source, license, attribution, redistributable, first, last, rows}.
     """
     kept_out = withheld(sources, rights, mode)
-    counted = spans(storage, _counted_before(storage))
-    extents, silent = _held(counted), _silent(counted)
+    extents = {place: (summary.rows, summary.first, summary.last) for place, summary in summaries.items()}
+    silent = _silent(summaries)
     return {
         "generated": generated,
         "mode": mode,
         "zones": {z: _zone(z, sources, mode, kept_out, extents, silent.get(z, [])) for z in ZONES},
         "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
         "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
-        "spans": counted,
     }
-
-
-def _counted_before(storage: Storage) -> dict[str, Any]:
-    """The counts of the last time; none where they cannot be read, since they are only there to save time."""
-    try:
-        return artefact.load(storage, layout.SPANS) or {}
-    except StorageError as error:
-        _LOG.warning("every month file is counted again: %s", error)
-        return {}
 
 
 def publish(
@@ -130,40 +77,31 @@ def publish(
     configured: Collection[str],
     generated: int,
 ) -> dict[str, Any]:
-    """Describes what is held and puts the catalogue in place; returns it.
-
-    Months whose files are gone are marked first: this catalogue knows nothing of them.
-    """
-    with logged("month files that are gone"):
-        damaged.mark_missing(storage)
+    """Brings the manifest up to date, describes what is held and puts the catalogue in place; returns it."""
     version = artefact.new_version()
-    document = describe(storage, sources, mode, rights, configured, generated)
-    artefact.put(storage, layout.SPANS, artefact.encode(document.pop("spans")), version)
+    feeds = [feed for source in sources.values() for feed in source.feeds]
+    summaries = manifest.publish(storage, generated, lambda place: _final_after_days(feeds, *place))
+    document = describe(summaries, sources, mode, rights, configured, generated)
     artefact.put(storage, layout.CATALOGUE, artefact.encode(document), version)
     return document
 
 
-def _held(counted: Mapping[str, Any]) -> dict[tuple[str, str], tuple[int, int | None, int | None]]:
-    """(metric, zone) -> rows, first ts, last ts over all months."""
-    extents: dict[tuple[str, str], tuple[int, int | None, int | None]] = {}
-    for key, (_, rows, first, last, _borders) in sorted(counted.items()):
-        metric, zone, _, _ = layout.of_series(key)
-        total, earliest, latest = extents.get((metric, zone), (0, None, None))
-        extents[metric, zone] = (
-            total + rows,
-            first if earliest is None else earliest,
-            latest if last is None else last,
-        )
-    return extents
+def _final_after_days(feeds: Collection[Feed], metric: str, zone: str) -> int:
+    """So many days after its end no schedule asks a publisher about a month any more."""
+    asked = [
+        _YEARLY_DAYS if feed.yearly else max(feed.revised_days, _ASKED_AGAIN_DAYS)
+        for feed in feeds
+        if zone in feed.zones and feed.carries(metric)
+    ]
+    return max(asked, default=_ASKED_AGAIN_DAYS) + 1
 
 
-def _silent(counted: Mapping[str, Any]) -> dict[str, list[str]]:
+def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
     """Zone -> the neighbours that have been silent for SILENT_S while other borders of the zone report."""
     last: dict[str, dict[str, int]] = {}
-    for key, (*_, borders) in counted.items():
-        _, zone, _, _ = layout.of_series(key)
+    for (_, zone), summary in summaries.items():
         known = last.setdefault(zone, {})
-        for name, ts in borders.items():
+        for name, ts in summary.borders.items():
             known[name] = max(ts, known.get(name, 0))
     return {
         zone: sorted(name for name, ts in known.items() if ts <= max(known.values()) - SILENT_S)

@@ -1,7 +1,9 @@
-"""The log of changes to what is served: numbered entries in segments, put by one writer at a time, read by any cursor.
+"""The log of changes to what is served: numbered entries in segments, read by any cursor.
 
 An entry's number is its place: segment and line follow by arithmetic, whatever was pruned. A reader goes on after the
-last number that it saw. Which changes are written, and that a kill loses none: `warehouse.untold`.
+last number that it saw. An entry is appended once its month file is in place, and says which file that is; a writer
+that is killed in between appends none. A publication compares the files with the entries and appends what is missing
+(`warehouse.manifest`).
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -18,9 +20,9 @@ import orjson
 
 from warehouse import artefact, layout
 from warehouse.changes import Change
-from warehouse.clock import DAY
+from warehouse.clock import DAY, month_of
 from warehouse.errors import CallerError, DamagedFile
-from warehouse.storage import Storage
+from warehouse.storage import Storage, Stored
 
 SEGMENT = 256
 """Entries of a segment, which is put anew with each entry."""
@@ -35,8 +37,8 @@ CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
 _LOG = logging.getLogger("emds.warehouse")
 _CURSOR = re.compile(r"([0-9a-f]{8})-([0-9]{1,12})")
 _MEMBERS = tuple(field.name for field in fields(Change))
-Stored = dict[str, Any]
-"""An entry, or a change, as JSON members."""
+Members = dict[str, Any]
+"""An entry, or a change, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,8 @@ class Entry:
     at: int
     """When the rows were in place: Unix seconds, true time; not before the entry ahead, unless that one's clock was
     wrong."""
-    token: str
-    """Of the one write that made the change."""
+    file: str
+    """The month file that the change made (`warehouse.monthfile.digest`); empty for one that is gone."""
     change: Change
 
 
@@ -61,7 +63,7 @@ class Head(NamedTuple):
     first: int
     """The oldest number kept."""
     tail: int
-    """A segment that is there: the newest, or the one before it."""
+    """A segment that is there: the newest, or one before it."""
 
 
 class UnknownCursor(CallerError):
@@ -81,45 +83,77 @@ class Page(NamedTuple):
     oldest: str
 
 
-def append(storage: Storage, change: Change, token: str, now: int, since: int | None = None) -> None:
-    """Puts a change at the end of the log, on the disk before this returns; `now` is true time.
+def append(storage: Storage, change: Change, file: str, now: int) -> None:
+    """Puts a change at the end of the log, on the disk before this returns; `now` is true time. Raises StorageError."""
+    begun = _head(storage)
+    head = begun or Head(secrets.token_hex(4), 1, 0)
+    segment, at, placed = head.tail, now, False
+    while not placed:
+        may_begin = begun is None or segment > head.tail
+        placed, last_at = _append_to(storage, head.name, segment, Entry(0, at, file, change), may_begin)
+        if not placed:
+            segment, at = segment + 1, _not_before(last_at, now)
+    if begun is None or segment != head.tail:
+        _set_tail(storage, head, segment, at)
 
-    With `since`, a segment: not where an entry of that token lies in it or behind it. Raises StorageError.
+
+def _append_to(storage: Storage, log: str, segment: int, entry: Entry, may_begin: bool) -> tuple[bool, int | None]:
+    """Whether a segment took an entry, and when the one before it came.
+
+    A full one takes none, nor one that is damaged or lost: no cursor into it may meet other entries.
     """
-    with storage.locked([layout.CHANGE_LOG]):
-        begun = _head(storage)
-        head = begun or Head(secrets.token_hex(4), 1, 0)
-        if since is not None and _holds(storage, head, since, token):
-            return
-        segment, entries, head = _end(storage, head) if begun else (0, [], head)
-        at = max(now, entries[-1]["at"]) if entries and entries[-1]["at"] <= now + CLOCK_S else now
-        if len(entries) == SEGMENT:
-            segment, entries = segment + 1, []
-        entry = Entry(segment * SEGMENT + len(entries) + 1, at, token, change)
-        _put_segment(storage, head, segment, [*entries, entry])
-        if segment != head.tail or begun is None:
-            _put_head(storage, head._replace(tail=segment), at)
+    placed, last_at = False, None
+
+    def add(stored: Stored | None) -> bytes | None:
+        nonlocal placed, last_at
+        placed, name = False, log
+        try:
+            name, entries = (log, []) if stored is None else _decoded(stored.body, layout.change_segment(segment))
+        except DamagedFile as error:
+            _LOG.error("the log goes on behind it: %s", error)
+            return None
+        last_at = entries[-1]["at"] if entries else None
+        if len(entries) == SEGMENT or (stored is None and not may_begin):
+            return None
+        placed, number = True, segment * SEGMENT + len(entries) + 1
+        own = replace(entry, number=number, at=_not_before(last_at, entry.at))
+        return artefact.sealed(orjson.dumps({"log": name, "entries": [*entries, own]}))
+
+    storage.update(layout.change_segment(segment), add)
+    return placed, last_at
 
 
-def break_off(storage: Storage, now: int) -> None:
-    """Sends every follower back to the beginning: a change is missing that nobody can name. Raises StorageError.
-
-    What is logged from now on stands in a new segment, which no older cursor reaches.
-    """
-    with storage.locked([layout.CHANGE_LOG]):
-        head = _head(storage) or Head(secrets.token_hex(4), 1, 0)
-        old = segments(storage)
-        segment = _newest_segment(storage, head) + 1
-        _put_segment(storage, head, segment, [])
-        _put_head(storage, head._replace(first=segment * SEGMENT + 1, tail=segment), now)
-        for key in old:
-            storage.delete(key)
+def _not_before(last_at: int | None, now: int) -> int:
+    """True time, but not before the entry ahead, unless that one's clock was wrong."""
+    return max(now, last_at) if last_at is not None and last_at <= now + CLOCK_S else now
 
 
-def tail(storage: Storage) -> int:
-    """A segment that is not behind the end of the log: entries to come lie in it or after it. Raises StorageError."""
+def newest_number(storage: Storage) -> int:
+    """The number of the newest entry; 0 where there is none yet. Raises StorageError."""
     head = _head(storage)
-    return 0 if head is None else head.tail
+    return 0 if head is None else _last(storage, head)
+
+
+def files_since(storage: Storage, number: int) -> dict[tuple[str, str, str], str]:
+    """Of each metric, zone and month with an entry after a number the file that its last entry names.
+
+    Entries that cannot be read count as none; of more than MOST_SEGMENTS the newest. Raises StorageError.
+    """
+    head = _head(storage)
+    named: dict[tuple[str, str, str], str] = {}
+    if head is None:
+        return named
+    newest = _newest_segment(storage, head)
+    for segment in range(max(number // SEGMENT, head.first // SEGMENT, newest - MOST_SEGMENTS), newest + 1):
+        try:
+            entries = _entries(storage, head, segment)
+        except UnknownCursor:
+            continue
+        for stored in entries:
+            if stored["number"] > number:
+                change = stored["change"]
+                named[change["metric"], change["zone"], month_of(change["first"])] = stored["file"]
+    return named
 
 
 def read(
@@ -199,7 +233,7 @@ def _cursor(head: Head, number: int) -> str:
     return f"{head.name}-{number}"
 
 
-def _from(storage: Storage, head: Head, segment: int) -> Iterator[tuple[int, list[Stored]]]:
+def _from(storage: Storage, head: Head, segment: int) -> Iterator[tuple[int, list[Members]]]:
     """Every segment from a number on. Raises UnknownCursor where one on the way is missing."""
     while segment <= head.tail or _exists(storage, segment):
         yield segment, _entries(storage, head, segment)
@@ -210,7 +244,7 @@ def _exists(storage: Storage, segment: int) -> bool:
     return storage.stat(layout.change_segment(segment)) is not None
 
 
-def _entries(storage: Storage, head: Head, segment: int) -> list[Stored]:
+def _entries(storage: Storage, head: Head, segment: int) -> list[Members]:
     """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it.
 
     As they are stored: of 256 a reader mostly wants the last few.
@@ -219,32 +253,32 @@ def _entries(storage: Storage, head: Head, segment: int) -> list[Stored]:
     try:
         stored = storage.get(key)
         if stored is not None:
-            entries: list[Stored] = orjson.loads(artefact.unsealed(stored, key))["entries"]
-            return entries
+            return _decoded(stored, key)[1]
     except DamagedFile as error:
         _LOG.error("followers are sent past it: %s", error)
     raise UnknownCursor(_cursor(head, (segment + 1) * SEGMENT))
 
 
-def _entry(stored: Stored) -> Entry:
-    return Entry(stored["number"], stored["at"], stored["token"], change_of(stored["change"]))
+def _decoded(stored: bytes, key: str) -> tuple[str, list[Members]]:
+    """Name of the log and entries of a segment. Raises DamagedFile."""
+    members = orjson.loads(artefact.unsealed(stored, key))
+    return members["log"], members["entries"]
 
 
-def change_of(stored: Stored) -> Change:
+def _entry(stored: Members) -> Entry:
+    return Entry(stored["number"], stored["at"], stored["file"], change_of(stored["change"]))
+
+
+def change_of(stored: Members) -> Change:
     """A change from its JSON members."""
     return Change(*[stored[name] for name in _MEMBERS])
 
 
-def _settled(entries: list[Stored], until: int | None) -> list[Stored]:
+def _settled(entries: list[Members], until: int | None) -> list[Members]:
     """The entries before the first young one: later than `until`, but not by so much that its clock was wrong."""
     if until is None:
         return entries
     return list(takewhile(lambda entry: not until < entry["at"] <= until + CLOCK_S, entries))
-
-
-def _put_segment(storage: Storage, head: Head, segment: int, entries: Sequence[Stored | Entry]) -> None:
-    stored = {"log": head.name, "entries": entries}
-    storage.put(layout.change_segment(segment), artefact.sealed(orjson.dumps(stored)))
 
 
 def _newest_segment(storage: Storage, head: Head) -> int:
@@ -264,30 +298,13 @@ def _last(storage: Storage, head: Head) -> int:
     return int(entries[-1]["number"]) if entries else segment * SEGMENT
 
 
-def _end(storage: Storage, head: Head) -> tuple[int, list[Stored], Head]:
-    """The newest segment and its entries; behind a damaged or lost one a new segment, which no older cursor reaches."""
-    segment = _newest_segment(storage, head)
-    try:
-        return segment, _entries(storage, head, segment), head
-    except UnknownCursor:
-        return segment + 1, [], head._replace(first=(segment + 1) * SEGMENT + 1)
-
-
-def _holds(storage: Storage, head: Head, segment: int, token: str) -> bool:
-    """Whether a token stands in a segment or behind it; what cannot be read holds none."""
-    while segment <= head.tail or _exists(storage, segment):
-        try:
-            if any(entry["token"] == token for entry in _entries(storage, head, segment)):
-                return True
-        except UnknownCursor:
-            pass
-        segment += 1
-    return False
-
-
 def _head(storage: Storage) -> Head | None:
     """What the log says of itself; None for one that was never begun. Raises StorageError."""
-    stored = storage.get(layout.CHANGE_LOG)
+    return _head_of(storage, storage.get(layout.CHANGE_LOG))
+
+
+def _head_of(storage: Storage, stored: bytes | None) -> Head | None:
+    """The same of the bytes of its file; made again from the segments where it is damaged or lost."""
     try:
         if stored is not None:
             said = orjson.loads(artefact.unsealed(stored, layout.CHANGE_LOG))
@@ -309,8 +326,21 @@ def _head_of_segments(storage: Storage) -> Head | None:
     return Head(secrets.token_hex(4), (numbers[-1] + 1) * SEGMENT + 1, numbers[-1] + 1) if numbers else None
 
 
-def _put_head(storage: Storage, head: Head, now: int) -> None:
-    """Notes the tail, and prunes what is older than KEPT_S: first out of reach of cursors, then for good."""
+def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
+    """Notes the newest segment, and prunes what is older than KEPT_S: first out of reach of cursors, then for good."""
+    old = _prunable(storage, head, now)
+
+    def advance(stored: Stored | None) -> bytes:
+        there = _head_of(storage, stored.body if stored else None) or head
+        first = max(there.first, (old[-1] + 1) * SEGMENT + 1 if old else 0)
+        return artefact.sealed(orjson.dumps({"log": there.name, "first": first, "tail": max(there.tail, tail)}))
+
+    storage.update(layout.CHANGE_LOG, advance)
+    for segment in old:
+        storage.delete(layout.change_segment(segment))
+
+
+def _prunable(storage: Storage, head: Head, now: int) -> list[int]:
     old = []
     for segment in range(head.first // SEGMENT, min(head.tail, head.first // SEGMENT + MOST_SEGMENTS)):
         try:
@@ -319,9 +349,4 @@ def _put_head(storage: Storage, head: Head, now: int) -> None:
         except UnknownCursor:
             pass
         old.append(segment)
-    if old:
-        head = head._replace(first=(old[-1] + 1) * SEGMENT + 1)
-    said = {"log": head.name, "first": head.first, "tail": head.tail}
-    storage.put(layout.CHANGE_LOG, artefact.sealed(orjson.dumps(said)))
-    for segment in old:
-        storage.delete(layout.change_segment(segment))
+    return old

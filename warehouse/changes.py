@@ -1,6 +1,6 @@
 """What a change to the served rows of one month is: the span that it touches, and how many rows came, changed or went.
 
-Where changes are kept: `warehouse.change_log`. How none is lost: `warehouse.untold`.
+Where changes are kept: `warehouse.change_log`. How none is lost: `warehouse.manifest`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Change:
     added: int
     changed: int
     withdrawn: int | None
-    """Rows; None where the file that held them could not be read: then the span is the whole month."""
+    """Rows; None where nobody knows which changed: then the span is the whole month."""
 
 
 def between(metric: str, zone: str, feed: str | None, before: Versions, after: Versions) -> Change | None:
@@ -51,8 +51,8 @@ def between(metric: str, zone: str, feed: str | None, before: Versions, after: V
     return Change(zone, metric, feed, int(touched.min()), int(touched.max()), len(came), int(other.sum()), len(went))
 
 
-def unreadable(metric: str, zone: str, month: str) -> Change:
-    """The change that a served file was set aside: whatever a reader holds of the month is served no more."""
+def whole_month(metric: str, zone: str, month: str) -> Change:
+    """The change of which nobody knows what it was: a reader of the month reads it again."""
     window = month_window(month)
     return Change(zone, metric, None, window.start, window.end - 1, 0, 0, None)
 

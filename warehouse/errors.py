@@ -103,6 +103,10 @@ class StorageError(MarketError):
     """The warehouse's own files refuse: a lock not had in time, a file that does not decode, a mixed mode."""
 
 
+class Conflict(StorageError):
+    """Another writer was first: the condition of a write did not hold."""
+
+
 class DamagedFile(StorageError):
     """A kept file cannot be read, or does not hold the bytes that were written: costs what lies in it, nothing else.
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 CATALOGUE = "catalogue.json"
-SPANS = "spans.json"
-"""Names of published documents: what is held, and the row counts that it was counted from."""
+MANIFEST = "manifest.json"
+"""Names of published documents: what is held, and which month files hold it (`manifest` names their parts)."""
 PUBLISHERS = "publishers.json"
 """Name of the document of measured publishers: lateness, revisions and holes of each feed, month by month."""
-BULK = "bulk.json"
-"""Name of the document of all month files that are served: bytes, SHA-256, rows and sources of each."""
 PUBLIC_MONTHS = "public_months.json"
 """Name of the document that says which month files lie at the public address, by SHA-256."""
 SNAPSHOT = "snapshot.json"
@@ -28,12 +26,9 @@ QUARANTINE = "quarantine/"
 DAMAGED = "damaged/"
 WAITING = "damaged/waiting/"
 CHANGES = "changes/"
-UNTOLD = "changes/untold/"
 """Prefixes: publishers' bytes, rows not believed, files set aside,
-marks of months to make again, changes to what is served, and those under way.
+marks of months to make again, and changes to what is served.
 """
-CHANGES_MISSED = "changes_missed"
-"""Key of the mark that the log of changes misses one: followers have to begin again."""
 CHANGE_LOG = "changes/log.json"
 """Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
 ACCOUNTS = "accounts.sqlite"
@@ -152,17 +147,6 @@ def of_change_segment(key: str) -> int:
     return int(key.removeprefix(change_segments()).removesuffix(".json"))
 
 
-def untold(metric: str, zone: str, month: str) -> str:
-    """A change of a month's served file that the log may not hold yet."""
-    return f"{UNTOLD}{metric}~{zone}~{month}.json"
-
-
-def of_untold(key: str) -> tuple[str, str, str]:
-    """Metric, zone and month of such a key. Raises ValueError for another key."""
-    metric, zone, name = key.removeprefix(UNTOLD).split("~")
-    return metric, zone, name.removesuffix(".json")
-
-
 def damaged(name: str, key: str) -> str:
     """A damaged file after it was set aside under a name."""
     return f"{DAMAGED}{name}/{key}"
@@ -181,6 +165,11 @@ def published(name: str = "") -> str:
 def checksum(key: str) -> str:
     """Where the checksum of a published document lies that has no room for one: CSV, GeoParquet, FlatGeobuf."""
     return f"{key}.sha256.json"
+
+
+def manifest(metric: str, zone: str) -> str:
+    """Name of the published document of the month files of a metric and zone."""
+    return f"manifest/{metric}/{zone}.json"
 
 
 def latest(zone: str) -> str:

@@ -158,8 +158,11 @@ def month(storage: Storage, key: str) -> tuple[Versions, Past] | None:
     Raises as `read` does.
     """
     body = storage.get(key)
-    if body is None:
-        return None
+    return None if body is None else decoded(storage, key, body)
+
+
+def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
+    """The same of a file's bytes."""
     table, footer = _decoded(storage, body, key, _COLUMNS)
     return of_table(table), _past(footer)
 
@@ -269,6 +272,12 @@ def whole(storage: Storage, key: str) -> bytes | None:
     if body is not None:
         modes.check_file(storage, _checked(body, key).get("mode"), key)
     return body
+
+
+def digest(body: bytes) -> str:
+    """What tells a month file from every other: the first 16 digits of its own checksum."""
+    at = body.rfind(_MARK) + len(_MARK)
+    return body[at : at + seal.SHORT_DIGITS].decode()
 
 
 def layout_of_net(body: bytes, key: str) -> NetLayout | None:

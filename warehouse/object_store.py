@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from warehouse.errors import StorageError
+from warehouse.errors import Conflict, StorageError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -161,10 +161,6 @@ def _own_process() -> None:
         raise StorageError("an object store cannot be used in a forked process: start a new one (spawn, forkserver)")
 
 
-class Conflict(StorageError):
-    """Someone else wrote an object first: the condition of a write did not hold."""
-
-
 def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> Any:
     """What a call of obstore gives; `absent` where there is no such object.
 
@@ -177,8 +173,10 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     try:
         return call()
     except FileNotFoundError as error:
-        if lacks_bucket(str(error)) or doing == "written":
+        if lacks_bucket(str(error)):
             raise StorageError(f"{key} cannot be {doing}: the object store has no such bucket") from None
+        if doing == "written":
+            raise Conflict(f"{key} cannot be {doing}: another writer has removed it") from None
         return absent
     except NotModifiedError:
         raise

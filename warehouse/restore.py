@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warehouse import layout, series, vintages
+from warehouse import resolve, series, vintages
 from warehouse.clock import month_window
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Floats, Ints, Versions, concat, empty
-from warehouse.vintages import Month
+from warehouse.vintages import Kept, Month
 
 _EVER = np.iinfo(np.int64).max
 """Stands for LIVE where instants are compared."""
@@ -35,9 +35,16 @@ def put(
 
     `known_since`: before it not every value is known. Raises WrongMode and StorageError.
     """
-    with storage.locked([layout.series(*place)]):
-        left, _ = vintages.read_or_set_aside(storage, place)
-        return vintages.store(storage, place, merge(left, stated), ranks, mode, known_since=known_since)
+    rows = 0
+
+    def put_back(kept: Kept) -> Versions:
+        nonlocal rows
+        merged = merge(kept.versions, stated)
+        rows = int(resolve.served(merged, ranks).sum())
+        return merged
+
+    vintages.update(storage, place, put_back, ranks, mode, known_since=known_since)
+    return rows
 
 
 def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: str) -> Versions:

@@ -19,7 +19,7 @@ from warehouse.errors import StorageError
 from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Flags, Ints, RowLabels, Versions, concat, empty
-from warehouse.vintages import Month
+from warehouse.vintages import Kept, Month
 
 _ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
 """Readings of one month: of each series the interval starts and the values."""
@@ -134,13 +134,17 @@ def _fold_month(
     known_at: int | None,
     mode: str,
 ) -> Folded:
-    with storage.locked([layout.series(*place)]):
-        old, lost = vintages.read_or_set_aside(storage, place)
+    folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
+
+    def merge(kept: Kept) -> Versions | None:
+        nonlocal folded
         at = clock.now() if known_at is None else known_at
-        merged, counts = _merge(old, as_versions(feed, readings, at), feed, spans, at)
-        if lost or any(counts[:3]):
-            vintages.store(storage, place, merged, ranks, mode, feed)
-    return Folded(place.zone, place.metric, place.month, *counts, damaged=lost)
+        merged, counts = _merge(kept.versions, as_versions(feed, readings, at), feed, spans, at)
+        folded = Folded(place.zone, place.metric, place.month, *counts, damaged=kept.lost)
+        return merged if folded.wrote else None
+
+    vintages.update(storage, place, merge, ranks, mode, feed)
+    return folded
 
 
 def _merge(
@@ -191,12 +195,8 @@ def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: M
 
     A damaged file of the month is set aside. Raises WrongMode and StorageError.
     """
-    key = layout.series(metric, zone, month)
-    with storage.locked([key]):
-        before = storage.stat(key)
-        place = Month(metric, zone, month)
-        vintages.store(storage, place, vintages.read_or_set_aside(storage, place)[0], ranks, modes.require(storage))
-        return storage.stat(key) != before
+    place = Month(metric, zone, month)
+    return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage))
 
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:

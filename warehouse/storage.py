@@ -14,13 +14,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from warehouse.errors import DamagedFile, StorageError
 
-LOCK_WAIT_S = 120.0
+WAIT_S = 120.0
+"""So long an update waits for other writers of its key."""
 
 _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
@@ -47,7 +48,10 @@ class Stored(NamedTuple):
 
 
 Change = Callable[[Stored | None], bytes | None]
-"""Computes the bytes to put from what a key holds (None: nothing); None leaves it as it is. May be called again."""
+"""Computes the bytes to put from what a key holds (None: nothing); None leaves it as it is.
+
+It is called again where another writer was first, also where it finds that out itself and raises Conflict.
+"""
 
 
 class Storage(Protocol):
@@ -65,14 +69,15 @@ class Storage(Protocol):
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool: ...
     def delete(self, key: str) -> None: ...
     def refresh(self, key: str) -> None: ...
+    def copy(self, key: str, target: str) -> bool: ...
     def move(self, key: str, target: str) -> None: ...
     def sync(self, keys: Iterable[str]) -> None: ...
     def keys(self, prefix: str) -> list[str]: ...
+    def listing(self, prefix: str) -> dict[str, str]: ...
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]: ...
     def folders(self, prefix: str) -> list[str]: ...
     def unreadable(self, prefix: str = "") -> list[str]: ...
     def sweep(self, older_than_s: float = 3600.0) -> int: ...
-    def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack: ...
 
 
 def _unreadable(key: str, error: OSError) -> StorageError:
@@ -212,8 +217,7 @@ class Folder:
             try:
                 stored = self.read(key)
             except DamagedFile:
-                identity = self.stat(key)
-                stored = None if identity is None else Stored(b"", identity)
+                stored = Stored(b"", Identity(0, 0, 0))
             body = change(stored)
             if body is None or (stored is not None and stored.body == body):
                 return False
@@ -231,6 +235,21 @@ class Folder:
             return
         except OSError as error:
             raise _unwritable(key, error) from None
+
+    def copy(self, key: str, target: str) -> bool:
+        """Puts what a key holds under another key too, without reading it; whether there was any. Raises StorageError.
+
+        What cannot be linked, as a folder in a file's place, is moved.
+        """
+        try:
+            self.path(target).parent.mkdir(parents=True, exist_ok=True)
+            self.path(target).hardlink_to(self.path(key))
+            _sync(self.path(target).parent)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            self.move(key, target)
+        return True
 
     def move(self, key: str, target: str) -> None:
         """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError."""
@@ -270,6 +289,22 @@ class Folder:
         root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(base, onerror=refuse) for name in names)
 
+    def listing(self, prefix: str) -> dict[str, str]:
+        """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
+
+        The stamp of a file that is out of reach is empty. Raises as `keys` does.
+        """
+        stamps = {}
+        for key in self.keys(prefix):
+            try:
+                status = os.stat(f"{self.root}/{key}")
+                stamps[key] = f"{status.st_mtime_ns:x}-{status.st_size:x}-{status.st_ino:x}"
+            except FileNotFoundError:
+                continue
+            except OSError:
+                stamps[key] = ""
+        return stamps
+
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
         """Every key below these folders of a prefix, sorted."""
         return [key for name in sorted(names) for key in self.keys(f"{prefix}{name}/")]
@@ -288,24 +323,17 @@ class Folder:
         there = [error for error in errors if error.errno not in _NOTHING_THERE]
         return [f"{error.filename}: {os.strerror(error.errno or 0)}" for error in there]
 
-    def locked(self, keys: Iterable[str], wait_s: float = LOCK_WAIT_S) -> ExitStack:
-        """Holds the locks of these keys, taken in key order so that two writers never wait for each other."""
-        with ExitStack() as locks:
-            for key in sorted(set(keys)):
-                locks.enter_context(self._locked(key, wait_s))
-            return locks.pop_all()
-
     @contextmanager
-    def _locked(self, key: str, wait_s: float = LOCK_WAIT_S) -> Iterator[None]:
+    def _locked(self, key: str) -> Iterator[None]:
         with self._lock_file(key) as stream:
-            deadline = time.monotonic() + wait_s
+            deadline = time.monotonic() + WAIT_S
             while True:
                 try:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     if time.monotonic() > deadline:
-                        raise StorageError(f"another writer has held {key} for {wait_s:.0f} s") from None
+                        raise StorageError(f"another writer has held {key} for {WAIT_S:.0f} s") from None
                     time.sleep(0.01)
             yield
 

@@ -1,24 +1,25 @@
 """Every version of a month of a zone's metric. One object is the truth of a month: the file that is served.
 
 It names its month's history, rows of lower rank and superseded values, which lies under a name of its own bytes and is
-never changed. A fold puts the new history first, then replaces the served file, then removes the former history. A kill
-leaves a history that nobody names, which is swept after a day. What changes for readers is noted before, and told after
-(`warehouse.untold`).
+never changed. `update` puts the new history first, then replaces the served file on condition that it is still the one
+that was read, then removes the former history and logs what changed for readers. A kill leaves a history that nobody
+names, which is swept after a day, or a change that the next publication logs (`warehouse.manifest`).
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from warehouse import changes, damaged, layout, monthfile, resolve, untold
+from warehouse import change_log, changes, damaged, layout, monthfile, resolve
 from warehouse.bookkeeping import logged
+from warehouse.changes import Change
 from warehouse.clock import DAY
-from warehouse.errors import DamagedFile
+from warehouse.errors import Conflict, DamagedFile
 from warehouse.monthfile import Past
-from warehouse.storage import Storage
+from warehouse.storage import Storage, Stored
 from warehouse.versions import Versions, concat, empty
 
 
@@ -53,29 +54,129 @@ def read(storage: Storage, place: Month) -> Versions:
             storage.refresh(last)
 
 
-def read_or_set_aside(storage: Storage, place: Month) -> tuple[Versions, bool]:
-    """As `read`, for the holder of the month's lock: a damaged file is set aside, and the last value says so.
+class Kept(NamedTuple):
+    """What is kept of a month."""
 
-    What a killed writer left untold is told first. Where the served file is lost, its history is found by its name.
+    served: Versions | None
+    """None where the served file is lost."""
+    versions: Versions
+    """Those served, and those of the history."""
+    past: Past
+    lost: bool = False
+    """Whether a file of the month was damaged or gone."""
+
+
+Merge = Callable[[Kept], Versions | None]
+"""Computes every version of a month from what is kept of it; None leaves it as it is. May be called again."""
+
+
+def update(
+    storage: Storage,
+    place: Month,
+    merge: Merge,
+    ranks: Mapping[str, int],
+    mode: str,
+    feed: str | None = None,
+    known_since: int | None = None,
+    spoilt: str = "",
+) -> bool:
+    """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
+
+    Damaged files are set aside. `feed`: whose answer brings the change, for the log of changes. `known_since`: before
+    it not all is known that was published; by default what the month says already. `spoilt`: why the served file counts
+    as damaged, whatever it holds. Raises StorageError.
     """
-    untold.tell(storage, *place)
-    found, lost = None, False
+    key = layout.series(*place)
+    former, change, file = None, None, ""
+    judged = storage.stat(key) if spoilt else None
+
+    def changed(stored: Stored | None) -> bytes | None:
+        nonlocal former, change, file
+        kept = _kept(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
+        merged = merge(kept)
+        if merged is None or (stored is None and not len(merged)):
+            return None
+        chosen = resolve.served(merged, ranks)
+        served, rest = merged.take(chosen), merged.take(~chosen)
+        past = Past(_put_history(storage, place, rest, mode, kept.past), _since(merged, kept.past, known_since))
+        body = monthfile.encode(served, key, mode, past)
+        former = kept.past.history if kept.past.history != past.history else None
+        change = _change(place, feed, stored, kept, served)
+        file = monthfile.digest(body)
+        return body
+
+    if not storage.update(key, changed):
+        return False
+    if change is not None:
+        with logged(layout.CHANGES):
+            change_log.append(storage, change, file, int(time.time()))
+    if former is not None:
+        with logged(former):
+            storage.delete(former)
+    return True
+
+
+def set_aside(storage: Storage, place: Month, ranks: Mapping[str, int], mode: str, reason: str = "") -> None:
+    """Sets a month's served file aside if it is damaged, and serves what its history still says. Raises StorageError.
+
+    `reason`: why the file that lies there now counts as damaged, though it may be read.
+    """
+    update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason)
+
+
+def _kept(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> Kept:
+    """What a served file and its history hold; a damaged one is set aside.
+
+    Where the served file is lost, its history is found by its name.
+    """
+    key, found = layout.series(*place), None
     try:
-        found = monthfile.month(storage, layout.series(*place))
+        if stored is not None and spoilt:
+            raise DamagedFile(key, spoilt)
+        if stored is not None:
+            found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:
-        damaged.set_aside(storage, error.key, error.reason)
-        lost = True
-    served, past = found or (empty(), Past(_newest_history(storage, place), None))
+        damaged.copy_aside(storage, key, error.reason)
+    served, past = found or (None, Past(_newest_history(storage, place), None))
+    lost = served is None and stored is not None
     if past.history is None:
-        return served, lost
-    if found is None and not lost:
-        damaged.set_aside(storage, layout.series(*place), damaged.GONE)
+        return Kept(served, served or empty(), past, lost)
+    if stored is None:
+        damaged.mark_gone(storage, key)
         lost = True
     try:
-        return concat([monthfile.history(storage, past.history), served]), lost
+        versions = concat([monthfile.history(storage, past.history), served or empty()])
+        return Kept(served, versions, past, lost)
     except DamagedFile as error:
+        storage.refresh(key)
+        if stored is not None and storage.stat(key) != stored.identity:
+            raise Conflict(f"{key} was replaced while its history was read") from None
         damaged.set_aside(storage, error.key, error.reason)
-        return served, True
+        return Kept(served, served or empty(), Past(None, past.known_since), True)
+
+
+def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past: Past) -> str | None:
+    """Puts the rows that are not served under the name of their bytes, unless they lie there; returns the name."""
+    if not len(rest):
+        return None
+    history, body = monthfile.encode_history(rest, *place, mode)
+    if history != past.history:
+        storage.put(history, body)
+    return history
+
+
+def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
+    if not len(merged):
+        return None
+    before = past.known_since if known_since is None else known_since
+    return max(int(merged.known_at.min()), before or 0)
+
+
+def _change(place: Month, feed: str | None, stored: Stored | None, kept: Kept, served: Versions) -> Change | None:
+    """What changes for readers; the whole month where nobody knows what was served before."""
+    if kept.served is None and stored is not None:
+        return changes.whole_month(*place)
+    return changes.between(place.metric, place.zone, feed, kept.served or empty(), served)
 
 
 def _newest_history(storage: Storage, place: Month) -> str | None:
@@ -91,55 +192,6 @@ def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str
         if layout.is_month_file(key) and (identity := storage.stat(key)) is not None:
             by_month[Month(*layout.of_series(key)[:3])].append((identity.version, key))
     return {place: sorted(found) for place, found in by_month.items()}
-
-
-def store(
-    storage: Storage,
-    place: Month,
-    merged: Versions,
-    ranks: Mapping[str, int],
-    mode: str,
-    feed: str | None = None,
-    known_since: int | None = None,
-) -> int:
-    """Puts a month whose versions are `merged`, nothing where its bytes would not change; how many rows are served.
-
-    `feed`: whose answer brings the change, for the log of changes. `known_since`: before it not all is known that was
-    published; by default what the month says already. The caller holds the month's lock.
-    """
-    chosen = resolve.served(merged, ranks)
-    served, rest = merged.take(chosen), merged.take(~chosen)
-    key, history = layout.series(*place), None
-    kept = storage.get(key)
-    former = None if kept is None else monthfile.past(storage, key)
-    if kept is None and not len(merged):
-        return 0
-    if len(rest):
-        history, body = monthfile.encode_history(rest, *place, mode)
-        if storage.stat(history) is None:
-            storage.put(history, body)
-    since = None
-    if len(merged):
-        before = former.known_since if former and known_since is None else known_since
-        since = max(int(merged.known_at.min()), before or 0)
-    body = monthfile.encode(served, key, mode, Past(history, since))
-    if body == kept:
-        return len(served)
-    noted = _noted(storage, place, served, feed)
-    storage.put(key, body)
-    if noted is not None:
-        untold.tell(storage, *place, noted)
-    if former is not None and former.history not in (None, history):
-        with logged(former.history):
-            storage.delete(former.history)
-    return len(served)
-
-
-def _noted(storage: Storage, place: Month, served: Versions, feed: str | None) -> bool | None:
-    """Notes what changes for readers; whether that could be noted, None where nothing changes."""
-    key = layout.series(*place)
-    change = changes.between(place.metric, place.zone, feed, monthfile.versions(storage, key), served)
-    return None if change is None else untold.note(storage, *place, change, storage.get(key))
 
 
 def sweep(storage: Storage, older_than_s: float = DAY) -> int:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ from api.service import Service
 from warehouse import clock, layout, monthfile
 from warehouse.caches import LruCache
 from warehouse.errors import MetricNotAvailable, Withheld
+from warehouse.manifest import Place, Summary, summaries_of
 from warehouse.metrics import YEARLY, Metric
 from warehouse.reader import MonthFile
 from warehouse.storage import Storage
@@ -44,7 +46,7 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 def _manifest(service: Service, request: Request, query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        document, catalogue = published.document(service.documents, layout.BULK), service.catalogue
+        document, catalogue = published.document(service.documents, layout.MANIFEST), service.catalogue
         whole = _manifest_of(service, document, catalogue)
         if query["zone"] is None and query["metric"] is None and entry.method != "sample":
             return entry.document(whole, catalogue.simulated)
@@ -58,7 +60,8 @@ def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> 
     key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
 
     def computed(_: Document) -> Document:
-        body = orjson.dumps(manifest(document, catalogue, settings.base_url, clock.now(), public))
+        files = month_files(service.documents, document, service.answers)
+        body = orjson.dumps(manifest(document, files, catalogue, settings.base_url, clock.now(), public))
         return Document(key, body, document.identity)
 
     whole: Document = catalogue.document.derive(key, computed)
@@ -193,14 +196,49 @@ class PublicPlace:
         return None if record is None else cls(url, frozenset(record.json["sha256"]))
 
 
+def month_files(documents: DocumentCache, document: Document, cache: LruCache) -> list[Mapping[str, Any]]:
+    """The entry of every month file with rows that the manifest counts, in the order of metric, zone and month."""
+    return [
+        entry
+        for place, summary in summaries_of(document.json).items()
+        for entry in cache.get(
+            ("manifest", place, summary.mark or document.identity), partial(_months_of, documents, place, summary)
+        )
+    ]
+
+
+def _months_of(documents: DocumentCache, place: Place, summary: Summary) -> tuple[list[Mapping[str, Any]], int]:
+    """The entries of one metric and zone, and their size in memory."""
+    part = documents.get(layout.manifest(*place))
+    if part is None:
+        return [], 100
+    metric, zone = place
+    entries: list[Mapping[str, Any]] = [
+        {
+            "zone": zone,
+            "metric": metric,
+            "month": month,
+            "final_at": clock.month_window(month).end + summary.final_after_days * clock.DAY,
+            **{name: entry[name] for name in ("rows", "first", "last", "bytes", "sha256", "sources")},
+        }
+        for month, entry in sorted(part.json["months"].items())
+        if entry["rows"]
+    ]
+    return entries, 1000 * len(entries) + 100
+
+
 def manifest(
-    document: Document, catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None = None
+    document: Document,
+    months: Iterable[Mapping[str, Any]],
+    catalogue: Catalogue,
+    base_url: str,
+    now: int,
+    public: PublicPlace | None = None,
 ) -> dict[str, Any]:
     """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
-    members = document.json
-    open_to_all = [e for e in members["files"] if not withheld(catalogue, e["sources"])]
+    open_to_all = [e for e in months if not withheld(catalogue, e["sources"])]
     files = [_entry(e, catalogue, base_url, now, public) for e in open_to_all]
-    return {"as_of": members["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
+    return {"as_of": document.json["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
 def _entry(

@@ -74,9 +74,11 @@ def _documents(service: Service) -> dict[str, Any]:
     if snapshot is not None:
         whole = published.sample_snapshot(snapshot.json)
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
-    listed = service.documents.get(layout.BULK)
+    listed = service.documents.get(layout.MANIFEST)
     if listed is not None:
-        whole = bulk.manifest(listed, service.catalogue, service.settings.base_url, service.catalogue.generated)
+        months = bulk.month_files(service.documents, listed, service.answers)
+        catalogue = service.catalogue
+        whole = bulk.manifest(listed, months, catalogue, service.settings.base_url, catalogue.generated)
         examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)

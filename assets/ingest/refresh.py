@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assets.documents import bulk, geo_layers, publishers
+from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
-from warehouse import catalogue, clock, layout, untold
+from warehouse import catalogue, clock, layout
 from warehouse.bookkeeping import logged
 
 
@@ -28,10 +28,7 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
 
     Before, month files are counted and damaged ones made again. Returns what could not be published, as `refresh`.
     """
-    failures = _catalogue(pipeline)
-    with logged("changes"):
-        untold.tell_all(pipeline.storage)
-    failures += _documents(pipeline, None)
+    failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
     with logged("geo layers") as attempt:
         geo_layers.ensure(pipeline.storage)
     return [*failures, *filter(None, [attempt.failure])]
@@ -63,9 +60,7 @@ def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
         catalogue.publish(
             pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
         )
-    with logged(layout.BULK) as counted:
-        bulk.publish(pipeline.storage, pipeline.sources, clock.now())
-    return [*filter(None, [attempt.failure, counted.failure])]
+    return [*filter(None, [attempt.failure])]
 
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:

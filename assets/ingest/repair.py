@@ -14,14 +14,13 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.gather import Gathered
 from assets.ingest.runs import judge_kept, kept_bodies
-from warehouse import artefact, clock, damaged, layout, monthfile, quality, raw, restore
+from warehouse import clock, damaged, layout, manifest, quality, raw, restore, vintages
 from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay, Window
-from warehouse.errors import DamagedFile, StorageError
+from warehouse.errors import StorageError
 from warehouse.market import Feed
 from warehouse.restore import Statement
 from warehouse.schema import Rows
-from warehouse.storage import Storage
 from warehouse.versions import Versions, concat, empty
 from warehouse.vintages import Month
 
@@ -33,28 +32,10 @@ def heal(pipeline: PipelineContext) -> set[str]:
 
     Costs a listing of the series where nothing is damaged. Call it after the catalogue was published.
     """
-    for key in _uncounted(pipeline.storage):
-        set_aside(pipeline.storage, key)
+    for key in manifest.uncounted(pipeline.storage):
+        with logged(key):
+            vintages.set_aside(pipeline.storage, Month(*layout.of_series(key)[:3]), pipeline.ranks, pipeline.mode)
     return rebuild_marked(pipeline)
-
-
-def _uncounted(storage: Storage) -> list[str]:
-    """The served month files of which the catalogue could not count the rows."""
-    counted = artefact.load(storage, layout.SPANS) or {}
-    return [key for key in storage.keys(layout.series_prefix()) if key not in counted and layout.is_month_file(key)]
-
-
-def set_aside(storage: Storage, key: str) -> bool:
-    """Set a month file aside if it is damaged now, under its lock; whether it was. Raises StorageError."""
-    with storage.locked([layout.series(*layout.of_series(key)[:3])]):
-        try:
-            monthfile.read(storage, key)
-        except DamagedFile as error:
-            damaged.set_aside(storage, key, error.reason)
-            return True
-        except StorageError as error:
-            _LOG.error("left where it is: %s", error)
-    return False
 
 
 def rebuild_marked(pipeline: PipelineContext) -> set[str]:

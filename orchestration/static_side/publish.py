@@ -105,10 +105,12 @@ def put_months(
     target: Target, storage: Storage, catalogue: Catalogue, settings: Settings
 ) -> tuple[tuple[Mapping[str, Any], ...], int]:
     """Put every month file that may be passed on; return their entries, each with `object`, and how many were new."""
-    document = DocumentCache(storage).get(layout.BULK)
+    documents = DocumentCache(storage)
+    document = documents.get(layout.MANIFEST)
     if document is None:
         return (), 0
-    listed = bulk.manifest(document, catalogue, settings.base_url, clock.now())
+    months = bulk.month_files(documents, document, LruCache(0))
+    listed = bulk.manifest(document, months, catalogue, settings.base_url, clock.now())
     entries, put = [], 0
     for entry in listed["files"]:
         key = f"{OBJECTS}{entry['sha256']}.parquet"

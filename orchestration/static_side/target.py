@@ -28,8 +28,8 @@ from orchestration.static_side.publication import (
     site_names,
 )
 from warehouse import object_store
-from warehouse.errors import StorageError
-from warehouse.object_store import Conflict, StoreAddress, ask, open_store
+from warehouse.errors import Conflict, StorageError
+from warehouse.object_store import StoreAddress, ask, open_store
 
 try:
     import obstore

@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 
 from api.application import create_app
 from api.settings import Settings
-from assets.documents import bulk, geo_layers, publishers
+from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
@@ -173,7 +173,6 @@ def fill_everywhere(rig: Rig) -> None:
     rig.publish()
     publish(rig.storage, NOW)
     publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
-    bulk.publish(rig.storage, rig.sources, NOW)
     geo_layers.publish(rig.storage)
 
 

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from api.documents.bulk import stored_month
-from assets.documents import bulk
 from tests.api.conftest import NOW, Rig, fill
-from warehouse import layout
+from warehouse import layout, monthfile
 from warehouse.clock import DAY, HOUR, instant
 
 PRICE = "/v1/bulk/price/GB/2026-03.parquet"
@@ -22,7 +21,6 @@ PRICE = "/v1/bulk/price/GB/2026-03.parquet"
 @pytest.fixture
 def files(market: Rig) -> Rig:
     """The market, its month files listed."""
-    bulk.publish(market.storage, market.sources, NOW)
     return market
 
 
@@ -61,7 +59,6 @@ def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
     berlin = instant("2025-12-31T23:00:00Z")
     rig.put("north.plants", "DE-LU", "capacity", [(berlin, 900.0)], "MW", "1y", fuel="wind")
     rig.publish()
-    bulk.publish(rig.storage, rig.sources, NOW)
     [file] = listed(rig, "?metric=capacity")
     assert (file["month"], file["first"]) == ("2026-01", berlin)
     assert file["url"].endswith("/v1/bulk/capacity/DE-LU/2026-01.parquet")
@@ -87,7 +84,8 @@ def test_a_month_is_final_once_nobody_asks_for_it_any_more(rig: Rig, monkeypatch
     end = instant("2026-04-01T00:00:00Z")
     north = rig.sources["north"]
     yearly = tuple(replace(feed, yearly=feed.resolution == "1y") for feed in north.feeds)
-    bulk.publish(rig.storage, {**rig.sources, "north": replace(north, feeds=yearly)}, NOW)
+    rig.sources["north"] = replace(north, feeds=yearly)
+    rig.publish()
     for at, final in ((end + 11 * DAY - 1, False), (end + 11 * DAY, True)):
         monkeypatch.setenv("EMDS_NOW", str(at))
         assert {f["final"] for f in listed(rig, "?metric=price")} == {final}
@@ -98,7 +96,6 @@ def test_withheld_rows_are_in_no_list_and_no_file_until_rights_are_declared(rig:
     fill(rig)
     rig.put("south.hourly", "GB", "demand", [(NOW - 40 * DAY, 1.0)], "MW", "1h")
     rig.publish(rights=("shut",))
-    bulk.publish(rig.storage, rig.sources, NOW)
     open_path = "/v1/bulk/demand/GB/2026-02.parquet"
     client = rig.client()
     key = rig.key(client)
@@ -187,24 +184,27 @@ def test_a_zone_is_found_in_any_spelling(files: Rig) -> None:
 
 def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_bytes(market: Rig) -> None:
     client = market.client()
+    market.storage.delete(layout.published(layout.MANIFEST))
     assert client.get("/v1/bulk").status_code == 503
     path = market.storage.path(layout.series("price", "GB", "2026-03"))
     body = bytearray(path.read_bytes())
     body[100] ^= 1
     path.write_bytes(body)
-    bulk.publish(market.storage, market.sources, NOW)
+    market.publish()
     assert "price" not in {f["metric"] for f in listed(market, "?zone=GB")}
     answer = client.get(PRICE, headers=market.key(client))
     assert (answer.status_code, answer.get_json()["month"]) == (503, "2026-03")
 
 
 def test_only_files_that_changed_are_read_again(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = bulk.publish(market.storage, market.sources, NOW)
+    market.publish()
+    first = listed(market)
     market.put("north.price", "GB", "price", [(NOW + HOUR, 7.0)], "GBP/MWh", "30m")
     read: list[str] = []
-    whole = bulk.monthfile.whole
-    monkeypatch.setattr(bulk.monthfile, "whole", lambda storage, key: read.append(key) or whole(storage, key))
-    second = bulk.publish(market.storage, market.sources, NOW)
+    whole = monthfile.whole
+    monkeypatch.setattr(monthfile, "whole", lambda storage, key: read.append(key) or whole(storage, key))
+    market.publish()
     assert read == [layout.series("price", "GB", "2026-03")]
-    changed = [b["metric"] for a, b in zip(first["files"], second["files"], strict=True) if a["sha256"] != b["sha256"]]
+    monkeypatch.undo()
+    changed = [b["metric"] for a, b in zip(first, listed(market), strict=True) if a["sha256"] != b["sha256"]]
     assert changed == ["price"]

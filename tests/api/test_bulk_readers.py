@@ -15,12 +15,11 @@ import polars
 import pytest
 import requests
 
-from assets.documents import bulk
 from orchestration import copy
 from orchestration.static_side import publish
 from orchestration.static_side.publish import publish_to
 from orchestration.static_side.target import open_target
-from tests.api.conftest import NOW, Rig
+from tests.api.conftest import Rig
 from tests.stand_ins.buckets import make_bucket
 from tests.stand_ins.places import BucketPlace
 from warehouse.clock import instant
@@ -40,7 +39,6 @@ def year(rig: Rig) -> Rig:
     rows = [*rig.every(START, 1800, ROWS), (END + 1800, 7.0)]
     rig.put("north.price", "GB", "price", rows, "GBP/MWh", "30m")
     rig.publish()
-    bulk.publish(rig.storage, rig.sources, NOW)
     return rig
 
 

@@ -14,10 +14,11 @@ from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.faults import files
-from warehouse import clock, damaged, layout, raw, series
+from warehouse import clock, damaged, layout, manifest, raw, series, vintages
 from warehouse.clock import Window
 from warehouse.market import Request
 from warehouse.storage import Folder
+from warehouse.vintages import Month
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 YESTERDAY, BEFORE = DAY - timedelta(days=1), DAY - timedelta(days=2)
@@ -53,6 +54,10 @@ def known(of: PipelineContext, at: int) -> dict[int, float]:
     return dict(zip(table.column("ts").to_pylist(), table.column("value").to_pylist(), strict=True))
 
 
+def set_aside(of: PipelineContext) -> None:
+    vintages.set_aside(of.storage, Month(*layout.of_series(MONTH)[:3]), of.ranks, of.mode)
+
+
 def lose(of: PipelineContext, *keys: str) -> None:
     for key in keys:
         of.storage.delete(key)
@@ -70,7 +75,8 @@ def test_a_month_made_again_answers_what_was_known_at_every_instant(of: Pipeline
     if lost == "history":
         damaged.set_aside(of.storage, histories[0], "is gone")
     elif lost == "series":
-        assert damaged.mark_missing(of.storage) == [MONTH]
+        assert manifest.missing(of.storage) == [MONTH]
+        damaged.mark_gone(of.storage, MONTH)
     else:
         damaged.set_aside(of.storage, MONTH, "is gone")
     assert repair.rebuild_marked(of) == {"GB"}
@@ -94,15 +100,17 @@ def test_a_run_between_the_loss_and_the_repair_costs_nothing(of: PipelineContext
 def test_a_month_that_cannot_be_written_now_keeps_its_mark(of: PipelineContext) -> None:
     assert isinstance(of.storage, Folder)
     before = stored(of)
-    assert not repair.set_aside(of.storage, MONTH)
+    set_aside(of)
+    assert damaged.waiting(of.storage) == []
     files.cut(of.storage.path(MONTH), CHANCE)
-    assert repair.set_aside(of.storage, MONTH)
+    set_aside(of)
     folder = of.storage.path(MONTH).parent
-    folder.rmdir()
+    folder.rename(of.storage.path("elsewhere"))
     folder.write_bytes(b"a file where the folder should be")
     repair.rebuild_marked(of)
     assert damaged.waiting(of.storage) == [MONTH]
     folder.unlink()
+    of.storage.path("elsewhere").rename(folder)
     repair.rebuild_marked(of)
     assert damaged.waiting(of.storage) == []
     assert stored(of) == before
@@ -113,7 +121,7 @@ def test_a_body_lost_too_costs_its_own_days_until_they_are_asked_for_again(of: P
     [body] = of.storage.keys(layout.raw_prefix(FEED.id, str(YESTERDAY)))
     files.flip(of.storage.path(body), CHANCE)
     files.cut(of.storage.path(MONTH), CHANCE)
-    repair.set_aside(of.storage, MONTH)
+    set_aside(of)
     repair.rebuild_marked(of)
     assert sorted(stored(of)) == [-50, -49, *range(32)]
     run(of, YESTERDAY)
@@ -133,13 +141,21 @@ def test_what_was_pruned_makes_the_month_say_since_when_it_is_known(of: Pipeline
     assert reader.known_since(file) == NOON + 3000
 
 
-def test_a_file_that_is_gone_is_found_by_the_count_or_by_its_history_and_marked_once(of: PipelineContext) -> None:
-    assert damaged.missing(of.storage) == []
-    lose(of, MONTH)
-    assert damaged.missing(of.storage) == [MONTH]
-    assert damaged.mark_missing(of.storage) == [MONTH]
-    assert damaged.missing(of.storage) == damaged.mark_missing(of.storage) == []
+@pytest.mark.parametrize("by", ["count", "history"])
+def test_a_file_that_is_gone_is_found_by_the_count_or_by_its_history(of: PipelineContext, by: str) -> None:
+    if by == "count":
+        manifest.publish(of.storage, NOON, lambda place: 10)
+    assert manifest.missing(of.storage) == []
+    lose(of, MONTH, *(of.storage.keys(layout.history_prefix()) if by == "count" else ()))
+    assert manifest.missing(of.storage) == [MONTH]
     assert isinstance(of.storage, Folder)
-    damaged.settle(of.storage, MONTH)
     of.storage.path(MONTH).mkdir()
-    assert damaged.missing(of.storage) == [], "what lies in a file's place is not gone"
+    assert manifest.missing(of.storage) == [], "what lies in a file's place is not gone"
+
+
+def test_a_publication_marks_what_is_gone_before_it_forgets_it(of: PipelineContext) -> None:
+    manifest.publish(of.storage, NOON, lambda place: 10)
+    lose(of, MONTH)
+    manifest.publish(of.storage, NOON, lambda place: 10)
+    assert damaged.waiting(of.storage) == [MONTH]
+    assert manifest.missing(of.storage) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.documents import bulk, geo_layers
+from assets.documents import geo_layers
 from assets.documents.publish import publish
 from tests.bench.servers import ROOT
 from tests.bench.warehouse import NOW, source
@@ -48,7 +48,6 @@ def warehouse(years: int) -> Path:
         catalogue.publish(storage, sources, "live", (), ("bench",), NOW)
         publish(storage, NOW)
         geo_layers.publish(storage)
-        bulk.publish(storage, sources, NOW)
         (home / "done").touch()
     return home
 

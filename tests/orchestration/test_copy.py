@@ -120,14 +120,6 @@ def test_a_copy_into_a_warehouse_or_of_none_is_refused(small, bucket_place, tmp_
         copy.copy(Folder(tmp_path / "none"), Folder(tmp_path / "other"))
 
 
-def test_a_copy_knows_that_its_log_of_changes_misses_one(small, tmp_path):
-    """Cursors of the source open the copy's log too: who follows there has to begin again as well."""
-    source, target = Folder(small), Folder(tmp_path / "copy")
-    source.put(layout.CHANGES_MISSED, b"")
-    copy.copy(source, target)
-    assert target.stat(layout.CHANGES_MISSED) is not None
-
-
 def _copy(small: Path, target: Storage) -> None:
     copy.copy(Folder(small), target)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.orchestration.webhook_receivers import Post
-from tests.warehouse.change_followers import Follower, rows_of
+from tests.warehouse.change_followers import Follower, publication, rows_of
 from tests.warehouse.series_model import BASE, fold
-from warehouse import untold
 from warehouse.changes import Change
 from warehouse.clock import Window
 
@@ -36,11 +35,11 @@ def test_three_followers_hold_the_same_rows_through_kills(
         if killed_at(work, chance.randrange(1, 40)) and chance.random() < 0.7:
             work()
         if hour % 4 == 3:
-            untold.tell_all(post.storage)
+            publication(post.storage)
             follower.follow(post.storage)
             post.due_now()
             post.round()
-    untold.tell_all(post.storage)
+    publication(post.storage)
     follower.follow(post.storage)
     for _ in range(9):
         post.due_now()

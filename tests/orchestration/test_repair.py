@@ -165,7 +165,7 @@ def test_a_copy_that_was_stopped_is_refused_and_made_no_half_warehouse(
     assert main(["repair"]) == 1
     assert "`emds copy` goes on with a copy that was stopped" in capsys.readouterr().err
     assert storage.stat(layout.MODE) is None
-    storage.delete(layout.published(layout.SPANS))
+    storage.delete(layout.published(layout.MANIFEST))
     assert main(["repair"]) == 1
     assert storage.stat(layout.MODE) is None
 

@@ -29,7 +29,7 @@ from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
 from tests.stand_ins.receiver import Receiver
 from tests.warehouse.series_model import BASE
-from warehouse import bucket, bucket_seen, caches, catalogue, layout, series, untold
+from warehouse import bucket, caches, catalogue, layout, series, vintages
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage
 
@@ -37,7 +37,7 @@ from warehouse.storage import Storage
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (bucket, bucket_seen, caches, cache, changes, untold):
+    for module in (bucket, caches, cache, changes, vintages):
         monkeypatch.setattr(module, "time", made)
     return made
 

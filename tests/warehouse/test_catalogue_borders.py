@@ -46,7 +46,7 @@ def described(home: Path, silent_days: int) -> list[str]:
         key = SeriesKey("GB", "interchange", "MW", "1h", counterparty=area)
         rows.extend(key, list(stamps), [1.0] * len(stamps))
         fold(storage, FEED.id, rows, {}, {FEED.id: 1}, NOW, mode="live")
-    document = catalogue.describe(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
+    document = catalogue.publish(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
     assert document["zones"]["DE-LU"]["metrics"]["interchange"]["silent_borders"] == []
     assert "silent_borders" not in document["zones"]["GB"]["metrics"]["price"]
     named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["silent_borders"]

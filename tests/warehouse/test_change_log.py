@@ -48,7 +48,7 @@ def test_concurrent_writers_share_one_log(tmp_path):
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 3
     entries = change_log.read(folder, None, 1000).entries
     assert [entry.number for entry in entries] == list(range(1, 26))
-    assert len({entry.token for entry in entries}) == 25
+    assert len({entry.file for entry in entries}) == 25
     for zone in ("FR", "NL", "BE"):
         assert [e.change.added + e.change.changed for e in entries if e.change.zone == zone] == [1] * 8
 
@@ -65,7 +65,7 @@ def long(tmp_path_factory):
     """Two and a half segments, an entry a minute."""
     folder = Folder(tmp_path_factory.mktemp("long"))
     for n in range(1, END + 1):
-        change_log.append(folder, change(n), f"t{n}", n * 60)
+        change_log.append(folder, change(n), "", n * 60)
     return folder
 
 
@@ -98,10 +98,10 @@ def test_entries_of_the_last_moment_wait(long):
 
 def test_an_entry_of_a_clock_far_ahead_neither_waits_nor_holds_up_those_behind_it(tmp_path):
     folder, now = Folder(tmp_path), 1_000_000
-    change_log.append(folder, change(1), "t1", now)
-    change_log.append(folder, change(2), "t2", now + 10 * 365 * DAY)
-    change_log.append(folder, change(3), "t3", now + 5)
-    change_log.append(folder, change(4), "t4", now + 60)
+    change_log.append(folder, change(1), "", now)
+    change_log.append(folder, change(2), "", now + 10 * 365 * DAY)
+    change_log.append(folder, change(3), "", now + 5)
+    change_log.append(folder, change(4), "", now + 60)
     entries = change_log.read(folder, None, 10).entries
     assert [entry.at - now for entry in entries] == [0, 10 * 365 * DAY, 5, 60]
     page = change_log.read(folder, None, 10, until=now + 20)
@@ -125,17 +125,17 @@ def test_a_log_that_nothing_was_written_to(tmp_path):
     assert change_log.newest(folder) == "0"
     with pytest.raises(UnknownCursor):
         change_log.read(folder, "0123abcd-1", 10)
-    change_log.append(folder, change(1), "t", 1)
+    change_log.append(folder, change(1), "", 1)
     assert [e.number for e in change_log.read(folder, "0", 10).entries] == [1]
 
 
 def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
     folder = Folder(tmp_path)
     for n in range(1, SEGMENT + 1):
-        change_log.append(folder, change(n), f"t{n}", n)
+        change_log.append(folder, change(n), "", n)
     cursor = change_log.read(folder, None, 3).next
     for n in range(SEGMENT + 1, 2 * SEGMENT + 2):
-        change_log.append(folder, change(n), f"t{n}", n + 31 * DAY)
+        change_log.append(folder, change(n), "", n + 31 * DAY)
     assert [layout.of_change_segment(key) for key in change_log.segments(folder)] == [1, 2]
     with pytest.raises(UnknownCursor) as refused:
         change_log.read(folder, cursor, 3)
@@ -150,11 +150,11 @@ def test_a_log_file_that_is_damaged_or_lost_sends_followers_past_it(tmp_path, ha
     """Never silently past an entry: who has not read it yet gets 410 and reads all rows again."""
     folder = Folder(tmp_path)
     for n in range(1, SEGMENT + 6):
-        change_log.append(folder, change(n), f"t{n}", n)
+        change_log.append(folder, change(n), "", n)
     behind, end = change_log.read(folder, None, 3).next, change_log.newest(folder)
     key = layout.CHANGE_LOG if which == "head" else layout.change_segment(which)
     folder.put(key, b"spoilt") if harm == "spoilt" else folder.delete(key)
-    change_log.append(folder, change(1000), "late", 1000)
+    change_log.append(folder, change(1000), "", 1000)
     if which == "head":
         seen = change_log.read(folder, behind, 1000).entries
         assert [e.number for e in seen] == list(range(4, SEGMENT + 7))

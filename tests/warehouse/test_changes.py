@@ -9,9 +9,9 @@ from copy import deepcopy
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, rows_of, steps
+from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, publication, rows_of, steps
 from tests.warehouse.series_model import BASE, fold
-from warehouse import artefact, change_log, damaged, layout, untold
+from warehouse import change_log, changes, layout
 from warehouse.change_log import UnknownCursor
 from warehouse.changes import Change
 from warehouse.clock import HOUR, Window
@@ -44,13 +44,9 @@ def test_an_entry_counts_what_readers_see(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "heals", "first"),
-    [
-        *((case, "publication", 1 + number % 2) for number, case in enumerate(CASES) if case != "new"),
-        ("corrected", "rerun", 1),
-    ],
+    ("case", "first"), [(case, 1 + number % 2) for number, case in enumerate(CASES) if case != "new"]
 )
-def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at, case, heals, first):
+def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at, case, first):
     """At every second operation, the odd ones and the even ones of the cases in turn."""
     made, followed = Folder(tmp_path / "made"), Follower()
     fold(made, "three.back", BASE, [11, 12])
@@ -62,119 +58,107 @@ def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at
         step += 2
         folder, follower = Folder(shutil.copytree(made.root, tmp_path / str(step))), deepcopy(followed)
         killed = killed_at(lambda folder=folder: CASES[case](folder), step)
-        # Never an entry ahead of its rows.
-        assert number(folder) == told or rows_of(folder) != before
-        if heals == "publication":
-            untold.tell_all(folder)
-            follower.follow(folder)
-            assert follower.rows == rows_of(folder)
-            assert number(folder) - told == (rows_of(folder) != before)
+        assert number(folder) == told or rows_of(folder) != before, "never an entry ahead of its rows"
         CASES[case](folder)
+        publication(folder)
         follower.follow(folder)
         assert follower.rows == rows_of(folder)
         assert number(folder) - told == (case != "nothing"), "once, however often it was tried"
-        assert not folder.keys(layout.UNTOLD)
     assert step > 3
 
 
-def test_a_kill_while_a_damaged_month_is_set_aside_is_told(tmp_path, killed_at):
+@pytest.mark.slow
+def test_a_kill_of_a_publication_loses_no_entry(tmp_path, killed_at):
+    """After a fold whose entry is missing: the next publication appends it once."""
     made, followed = Folder(tmp_path / "made"), Follower()
     fold(made, "one.fast", BASE, [1, 2, 3])
+    publication(made)
     followed.follow(made)
-    made.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
+    told = number(made)
+    with unlogged():
+        fold(made, "one.fast", BASE, [1, 7, 3], known_at=5)
     step, killed = 0, True
     while killed:
         step += 1
         folder, follower = Folder(shutil.copytree(made.root, tmp_path / str(step))), deepcopy(followed)
-        killed = killed_at(lambda folder=folder: fold(folder, "one.fast", BASE + HOUR, [8], known_at=5), step)
-        fold(folder, "one.fast", BASE + HOUR, [8], known_at=6)
+        killed = killed_at(lambda folder=folder: publication(folder), step)
+        publication(folder)
+        publication(folder)
         follower.follow(folder)
         assert follower.rows == rows_of(folder)
-        assert [value for value, *_ in follower.rows.values()] == [8]
-    assert step > 5
+        assert follower.entries[-1] == changes.whole_month("demand", "GB", "2026-10")
+        assert number(folder) - told == 1
+    assert step > 3
+
+
+def test_a_damaged_month_that_is_set_aside_is_told_as_a_whole(tmp_path):
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    follower.follow(folder)
+    folder.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
+    fold(folder, "one.fast", BASE + HOUR, [8], known_at=5)
+    follower.follow(folder)
+    assert follower.entries[-1] == changes.whole_month("demand", "GB", "2026-10")
+    assert follower.rows == rows_of(folder)
+    assert [value for value, *_ in follower.rows.values()] == [8]
+
+
+def test_a_month_that_is_gone_is_told(tmp_path):
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    publication(folder)
+    folder.delete(layout.series("demand", "GB", "2026-10"))
+    publication(folder)
+    publication(folder)
+    follower.follow(folder)
+    assert follower.rows == {}
+    assert len(follower.entries) == 2
 
 
 @contextmanager
-def failing(verb, error):
-    """A folder whose log of changes cannot be used."""
-    works = getattr(Folder, verb)
-
-    def fails(folder, key, *rest, **named):
-        if key.startswith(layout.CHANGES):
-            raise error
-        return works(folder, key, *rest, **named)
-
+def unlogged(error=StorageError("the disk is broken")):  # noqa: B008  raised, not changed
+    """No entry can be appended."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Folder, verb, fails)
+        patch.setattr(change_log, "append", raising(error))
         yield
 
 
 @pytest.mark.parametrize("error", [StorageError("the disk is broken"), PermissionError(13, "denied"), KeyError("at")])
-@pytest.mark.parametrize("verb", ["get", "put", "delete", "stat"])
-@pytest.mark.parametrize("spoilt", [False, True])
-def test_a_log_that_cannot_be_used_holds_up_no_rows_and_sends_followers_back(tmp_path, verb, error, spoilt):
+def test_a_log_that_cannot_be_used_holds_up_no_rows_and_is_completed_later(tmp_path, error):
     folder, follower = Folder(tmp_path), Follower()
     fold(folder, "one.fast", BASE, [1, 2, 3])
     follower.follow(folder)
-    if spoilt:
-        folder.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
-    with failing(verb, error):
+    with unlogged(error):
         fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+        publication(folder)
         assert [value for value, *_ in rows_of(folder).values()] == [1, 7, 3]
-    untold.tell_all(folder)
-    if verb != "delete" or spoilt:  # two changes, and the note of the first one stays in the way
-        with pytest.raises(UnknownCursor) as refused:
+        fold(folder, "one.fast", BASE, [1, 7, 9], known_at=6)
+    publication(folder)
+    follower.follow(folder)
+    assert len(follower.entries) == 2
+    assert follower.rows == rows_of(folder)
+
+
+@pytest.mark.parametrize("harm", ["manifest", "part", "both", "log"])
+def test_what_is_lost_of_the_log_or_the_manifest_costs_no_follower_rows(tmp_path, harm):
+    folder, follower = Folder(tmp_path), Follower()
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    publication(folder)
+    follower.follow(folder)
+    for key in folder.keys("changes/") if harm == "log" else folder.keys(layout.published()):
+        is_part = key.startswith(layout.published("manifest/"))
+        if harm in ("both", "log") or is_part == (harm == "part"):
+            folder.put(key, b"spoilt")
+    publication(folder)
+    with unlogged():
+        fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    publication(folder)
+    if harm == "log":
+        with pytest.raises(UnknownCursor):
             follower.follow(folder)
-        follower.cursor, follower.rows = refused.value.oldest, rows_of(folder)
-    fold(folder, "one.fast", BASE, [1, 7, 4, 9], known_at=6)
+        return
     follower.follow(folder)
     assert follower.rows == rows_of(folder)
-    assert folder.keys(layout.UNTOLD) == []
-    assert folder.stat(layout.CHANGES_MISSED) is None
-
-
-@pytest.mark.parametrize("spoilt", [False, True])
-def test_followers_sent_back_before_the_rows_were_in_place_are_sent_back_again(tmp_path, monkeypatch, spoilt):
-    """A publication finds the mark of a change that could not be noted, while its writer has yet to put the file."""
-    folder, follower = Folder(tmp_path), Follower()
-    fold(folder, "one.fast", BASE, [1, 2, 3])
-    follower.follow(folder)
-    key, verb, noted = layout.series("demand", "GB", "2026-10"), "move" if spoilt else "put", change_log.tail
-    works = getattr(Folder, verb)
-
-    def publication_first(folder, at, *rest):
-        if at == key:
-            monkeypatch.setattr(change_log, "tail", noted)
-            monkeypatch.setattr(Folder, verb, works)
-            untold.tell_all(folder)
-            with pytest.raises(UnknownCursor) as refused:
-                follower.follow(folder)
-            follower.cursor, follower.rows = refused.value.oldest, {} if spoilt else rows_of(folder)
-        return works(folder, at, *rest)
-
-    monkeypatch.setattr(change_log, "tail", raising(StorageError("the disk is broken")))
-    monkeypatch.setattr(Folder, verb, publication_first)
-    if spoilt:
-        damaged.set_aside(folder, key, "spoilt")
-    else:
-        fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
-    untold.tell_all(folder)
-    with pytest.raises(UnknownCursor):
-        follower.follow(folder)
-
-
-def test_a_change_that_two_writers_could_not_tell_is_missed_by_nobody(tmp_path):
-    """The second one's note would take the place of the first one's."""
-    folder, follower = Folder(tmp_path), Follower()
-    fold(folder, "one.fast", BASE, [1, 2, 3])
-    follower.follow(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(change_log, "append", raising(StorageError("the disk is broken")))
-        fold(folder, "one.fast", BASE, [7, 2, 3], known_at=5)
-        fold(folder, "one.fast", BASE, [7, 2, 8], known_at=6)
-    untold.tell_all(folder)
-    with pytest.raises(UnknownCursor):
-        follower.follow(folder)
 
 
 def raising(error):
@@ -182,14 +166,3 @@ def raising(error):
         raise error
 
     return fails
-
-
-@pytest.mark.parametrize("stored", [b"", b"nonsense", artefact.sealed(b"[]"), artefact.sealed(b'{"change": {}}')])
-def test_a_note_that_nobody_understands_is_told_as_the_whole_month(tmp_path, stored):
-    folder, follower = Folder(tmp_path), Follower()
-    fold(folder, "one.fast", BASE, [1, 2, 3])
-    folder.put(layout.untold("demand", "GB", "2026-10"), stored)
-    fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
-    follower.follow(folder)
-    assert [change.withdrawn for change in follower.entries] == [0, None, 0]
-    assert follower.rows == rows_of(folder)

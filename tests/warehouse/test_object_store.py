@@ -12,8 +12,8 @@ import obstore
 import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS
-from warehouse.errors import StorageError
-from warehouse.object_store import Conflict, StoreAddress, address, ask, is_address, open_store
+from warehouse.errors import Conflict, StorageError
+from warehouse.object_store import StoreAddress, address, ask, is_address, open_store
 
 
 @pytest.fixture

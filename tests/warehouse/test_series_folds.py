@@ -113,7 +113,7 @@ def test_a_correction_writes_each_file_once(folder, monkeypatch):
     put = []
     real = Folder.put
     monkeypatch.setattr(
-        Folder, "put", lambda self, key, body, version=None: put.append(key) or real(self, key, body, version)
+        Folder, "put", lambda self, key, *rest, **named: put.append(key) or real(self, key, *rest, **named)
     )
     for now in (2, 3, 4):
         put.clear()

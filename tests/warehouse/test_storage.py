@@ -38,9 +38,8 @@ def _put(storage, key="k", body=b"new"):
     storage.put(key, body)
 
 
-def _hold_and_put(storage):
-    with storage.locked(["k"]):
-        storage.put("x", b"")
+def _add(storage):
+    storage.update("k", lambda stored: b"%d" % (int(stored.body) + 1))
 
 
 def test_nothing_is_there_before_it_is_put(storage):
@@ -123,65 +122,80 @@ def test_sweep_removes_only_what_a_kill_left_long_ago(folder, killed_at):
     assert folder.keys("scratch/") == []
 
 
-def test_a_lock_serialises(storage):
-    inside, most = 0, 0
-
-    def work():
-        nonlocal inside, most
-        for _ in range(20):
-            with storage.locked(["b", "a", "a"]):
-                inside += 1
-                most = max(most, inside)
-                time.sleep(0.001)
-                inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
+def test_updates_at_once_lose_nothing(storage):
+    storage.put("k", b"0")
+    threads = [threading.Thread(target=lambda: [_add(storage) for _ in range(20)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == 1
+    assert storage.get("k") == b"80"
 
 
-def test_locks_of_several_keys_are_taken_in_key_order(storage):
-    """Two writers that name the same keys in another order never wait for each other."""
-    done = []
-
-    def work(keys):
-        for _ in range(30):
-            with storage.locked(keys, wait_s=20):
-                time.sleep(0.0005)
-        done.append(keys)
-
-    threads = [threading.Thread(target=work, args=(keys,)) for keys in (["a", "b", "c"], ["c", "b", "a"], ["b", "c"])]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert len(done) == 3
-
-
-def test_a_lock_not_had_in_time_is_an_error_and_frees_the_others(storage):
-    with storage.locked(["b"]):
-        with pytest.raises(StorageError, match="another writer has held b"):
-            storage.locked(["a", "b"], wait_s=0.05)
-        with storage.locked(["a"], wait_s=0.05):
-            pass
-
-
-def test_a_killed_holder_frees_its_lock(place):
+def test_a_killed_update_leaves_the_old_or_the_new_and_holds_up_nobody(place):
     storage, step = place.open(), 1
-    while place.killed_at(_hold_and_put, step):
-        with storage.locked(["k"], wait_s=5):
-            step += 1
-    assert step > 4
+    storage.put("k", b"0")
+    before, killed = 0, True
+    while killed:
+        killed = place.killed_at(_add, step)
+        number = int(storage.get("k"))
+        assert number in (before, before + 1)
+        _add(storage)
+        before, step = number + 1, step + 1
+    assert step > 3
 
 
-def test_an_error_inside_frees_the_lock(storage):
-    with pytest.raises(ValueError, match="inside"), storage.locked(["k"]):
-        raise ValueError("inside")
-    with storage.locked(["k"], wait_s=0.05):
-        pass
+def test_an_error_inside_changes_nothing_and_holds_up_nobody(storage):
+    storage.put("k", b"0")
+    with pytest.raises(ZeroDivisionError):
+        storage.update("k", lambda stored: b"%d" % (1 // int(stored.body)))
+    _add(storage)
+    assert storage.get("k") == b"1"
+
+
+def test_an_update_that_is_not_let_in_is_an_error(folder, monkeypatch):
+    monkeypatch.setattr("warehouse.storage.WAIT_S", 0.05)
+    with folder._locked("k"), pytest.raises(StorageError, match="another writer has held k"):
+        folder.update("k", lambda stored: b"new")
+
+
+def test_an_update_replaces_what_cannot_be_read(folder):
+    folder.put("k", b"old")
+    folder.path("k").unlink()
+    folder.path("k").symlink_to("k")
+    assert folder.update("k", lambda stored: b"new")
+    folder.path("k").unlink()
+    folder.path("k").mkdir()
+
+    def move_and_put(stored):
+        assert stored.body == b""
+        folder.copy("k", "aside/k")
+        return b"new"
+
+    assert folder.update("k", move_and_put)
+    assert folder.get("k") == b"new"
+    assert folder.path("aside/k").is_dir()
+
+
+def test_a_copy_keeps_both(storage):
+    storage.put("k", b"one", version=10)
+    assert storage.copy("k", "a/k")
+    storage.put("k", b"two")
+    assert (storage.get("k"), storage.get("a/k")) == (b"two", b"one")
+    assert not storage.copy("none", "a/none")
+    assert storage.get("a/none") is None
+
+
+def test_a_listing_tells_another_put_by_its_stamp(storage):
+    storage.put("a/one", b"1", version=10)
+    storage.put("a/two", b"2", version=10)
+    before = storage.listing("a/")
+    assert [*before] == storage.keys("a/") == ["a/one", "a/two"]
+    assert storage.listing("a/") == before
+    storage.put("a/two", b"3", version=10)
+    after = storage.listing("a/")
+    assert after["a/one"] == before["a/one"]
+    assert after["a/two"] != before["a/two"]
 
 
 def test_a_file_that_the_system_refuses_to_read_is_named(folder):
