@@ -17,7 +17,7 @@ from warehouse.errors import DamagedFile
 
 GROUP, INTACT = "geo", "intact"
 LAYERS = {
-    "zones": "Footprints of the 25 zones at two levels of detail; neighbours share their borders vertex for vertex.",
+    "zones": "Footprints of the zones at two levels of detail; neighbours share their borders vertex for vertex.",
     "interconnectors": "Ties between zones, or to an area outside; a tie's id is the `link` of its flow rows.",
     "plants": "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
 }

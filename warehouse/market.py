@@ -59,6 +59,8 @@ class Zone:
     """What `price` is here, in words: the hub or region, and the market."""
     peak_mw: float
     """The highest demand ever published, roughly: bounds and tolerances are shares of it."""
+    place: tuple[float, float]
+    """Latitude and longitude of a point in its middle."""
     price_limits: Mapping[str, Limits]
     """By currency: the market's floor and cap, with room."""
     day_ahead: str = ""

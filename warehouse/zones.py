@@ -1,4 +1,4 @@
-"""The 25 zones of the specification: ids, names, clocks, currencies, sizes, and the metrics that each publishes."""
+"""The zones: ids, names, clocks, currencies, sizes, and the metrics that each publishes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def _us(
     market_tz: str,
     hub: str,
     peak_mw: float,
+    place: tuple[float, float],
     step: str = "5-minute",
     extra: frozenset[Metric] = frozenset(),
 ) -> Zone:
@@ -38,6 +39,7 @@ def _us(
         _ALL | extra,
         f"real-time {step} LMP at {hub}",
         peak_mw,
+        place,
         _USD,
         f"day-ahead hourly LMP at {hub}",
         Metric.PRICE_DAY_AHEAD,
@@ -49,6 +51,7 @@ def _eu(
     name: str,
     tz: str,
     peak_mw: float,
+    place: tuple[float, float],
     extra: frozenset[Metric] = _CAPACITY,
     auction: str = "day-ahead auction (SDAC)",
     former_limits: dict[str, Limits] | None = None,
@@ -62,13 +65,22 @@ def _eu(
         _ALL | extra,
         auction,
         peak_mw,
+        place,
         _EUR | (former_limits or {}),
         auction,
         Metric.PRICE,
     )
 
 
-def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, least_demand: float = 0.01) -> Zone:
+def _nem(
+    zone: str,
+    name: str,
+    tz: str,
+    region: str,
+    peak_mw: float,
+    place: tuple[float, float],
+    least_demand: float = 0.01,
+) -> Zone:
     return Zone(
         zone,
         name,
@@ -78,6 +90,7 @@ def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, least_deman
         _ALL,
         f"5-minute dispatch price of region {region}",
         peak_mw,
+        place,
         _AUD,
         least_demand=least_demand,
     )
@@ -93,6 +106,7 @@ ZONES: dict[str, Zone] = {
             "America/Los_Angeles",
             "hub TH_SP15_GEN-APND",
             52_100,
+            (36.5, -119.5),
             extra=frozenset({Metric.GENERATION}),
         ),
         _us(
@@ -102,6 +116,7 @@ ZONES: dict[str, Zone] = {
             "America/Chicago",
             "hub average HB_HUBAVG",
             85_500,
+            (31.0, -98.0),
             "15-minute",
         ),
         _us(
@@ -111,10 +126,23 @@ ZONES: dict[str, Zone] = {
             "America/New_York",
             "PJM-RTO",
             165_600,
+            (40.0, -78.0),
         ),
-        _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB", 127_100),
-        _us("US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C.", 34_000),
-        _us("US-ISONE", "New England (ISO-NE)", "America/New_York", "America/New_York", "internal hub 4000", 28_200),
+        _us(
+            "US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB", 127_100, (42.0, -90.0)
+        ),
+        _us(
+            "US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C.", 34_000, (42.5, -75.0)
+        ),
+        _us(
+            "US-ISONE",
+            "New England (ISO-NE)",
+            "America/New_York",
+            "America/New_York",
+            "internal hub 4000",
+            28_200,
+            (42.7, -71.8),
+        ),
         _us(
             "US-SPP",
             "Southwest Power Pool, eastern balancing area (SPP)",
@@ -122,6 +150,7 @@ ZONES: dict[str, Zone] = {
             "America/Chicago",
             "hub SPPSOUTH_HUB",
             56_200,
+            (38.0, -97.0),
         ),
         Zone(
             "GB",
@@ -132,31 +161,33 @@ ZONES: dict[str, Zone] = {
             _ALL | _GB,
             "half-hourly market index price (MID, APXMIDP)",
             62_000,
+            (53.0, -1.5),
             {"GBP": Limits(-1_000, 10_000)},
             generation_unit="%",
         ),
-        _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800),
-        _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200),
-        _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1", 10_600),
+        _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800, (-33.0, 149.5)),
+        _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200, (-25.0, 150.0)),
+        _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1", 10_600, (-37.5, 145.0)),
         # Rooftop solar has driven its demand below zero since 2023.
-        _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, least_demand=-0.3),
-        _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900),
-        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000),
-        _eu("FR", "France", "Europe/Paris", 102_100),
-        _eu("ES", "Spain", "Europe/Madrid", 45_500),
-        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, frozenset()),
-        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500),
-        _eu("BE", "Belgium", "Europe/Brussels", 14_500),
-        _eu("PL", "Poland", "Europe/Warsaw", 29_000, former_limits=_PLN),
-        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, frozenset()),
-        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500),
-        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500),
-        _eu("AT", "Austria", "Europe/Vienna", 13_000),
+        _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, (-34.5, 138.6), least_demand=-0.3),
+        _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900, (-42.0, 146.8)),
+        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
+        _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+        _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
+        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8), frozenset()),
+        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3)),
+        _eu("BE", "Belgium", "Europe/Brussels", 14_500, (50.7, 4.6)),
+        _eu("PL", "Poland", "Europe/Warsaw", 29_000, (52.0, 19.2), former_limits=_PLN),
+        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, (59.5, 15.5), frozenset()),
+        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5)),
+        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2)),
+        _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
         _eu(
             "CH",
             "Switzerland",
             "Europe/Zurich",
             13_000,
+            (46.8, 8.2),
             auction="day-ahead auction (EPEX SPOT, not coupled)",
         ),
     )

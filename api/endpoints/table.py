@@ -35,7 +35,7 @@ _GEOJSON, _TEXT, _HTML = (geo.MEDIA["geojson"],), ("text/plain",), ("text/html",
 # fmt: off
 _PRESENT = (
     Endpoint("zones", "/v1/zones", "Free", "Zones", "Zones",
-             "The 25 zones with their clocks, currency, licence and attribution."),
+             f"The {len(ZONES)} zones with their clocks, currency, licence and attribution."),
     Endpoint("status", "/v1/status", "Free", "Status", "Ingestion freshness",
              "When each source last gave figures for each zone, what went wrong, and its state against its own "
              "schedule."),
@@ -52,7 +52,7 @@ _PRESENT = (
              more_statuses=(410,)),
     Endpoint("snapshot", "/v1/map/snapshot", "Now", "Snapshot", "Snapshot", "The latest values of every zone.",
              takes(query.SNAPSHOT_METRIC, query.SNAPSHOT_ZONES),
-             price="0.002", offer="Latest electricity market values of all 25 zones"),
+             price="0.002", offer=f"Latest electricity market values of all {len(ZONES)} zones"),
     Endpoint("brief", "/v1/brief/{zone}", "Now", "Brief", "Brief",
              "Current values ranked against the zone's own trailing 30 days, a 24-hour trend and a plain-language "
              "summary.", {}, _ALL,
@@ -148,7 +148,7 @@ _OPERATION = (
 )
 _LAYERS = {
     "zones": ("Zone boundaries",
-              "Boundaries of the 25 zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: "
+              "Boundaries of the zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: "
               "vector tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges."),
     "interconnectors": ("Interconnectors", "Lines between zones, each with the zone ids at its ends."),
     "plants": ("Power plants of 250 MW and above", "Points with capacity, fuel and zone."),

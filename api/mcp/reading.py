@@ -35,8 +35,8 @@ def _entry(name: str, title: str, description: str, media: str = _JSON, **addres
 
 # fmt: off
 RESOURCES = (
-    _entry("zones", "Grid zones", "The 25 zones with name, clocks, currency, licence, attribution and metrics.",
-           uri=_ZONES),
+    _entry("zones", "Grid zones",
+           f"The {len(ZONES)} zones with name, clocks, currency, licence, attribution and metrics.", uri=_ZONES),
     _entry("catalogue", "Catalogue",
            "Every zone's metrics in short: unit, resolution, sources, first and last interval held, rows.",
            uri=_CATALOGUE),

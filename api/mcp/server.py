@@ -35,6 +35,7 @@ from api.openapi import document
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
+from warehouse.zones import ZONES
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}
@@ -45,15 +46,15 @@ _BEFORE_ERRORS_AS_RESULTS = (OLDEST, "2025-06-18")
 _LONGEST = 200
 """Characters of an address or of a prompt's argument."""
 _ABOUT = (
-    "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of 25 grid zones, "
-    "now and past."
+    "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of "
+    f"{len(ZONES)} grid zones, now and past."
 )
 _INSTRUCTIONS = (
-    "Electricity market data of 25 grid zones in the US, Great Britain, Australia and continental Europe. Begin with "
-    "list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for rows of the "
-    "past and of published auctions, get_statistics for long windows, find_window for the cheapest hours ahead; "
-    "get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO 8601; ts is the start of an interval; "
-    "a missing interval has no row. Prices are in local currency per MWh. "
+    f"Electricity market data of {len(ZONES)} grid zones in the US, Great Britain, Australia and continental Europe. "
+    "Begin with list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for "
+    "rows of the past and of published auctions, get_statistics for long windows, find_window for the cheapest hours "
+    "ahead; get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO 8601; ts is the start of an "
+    "interval; a missing interval has no row. Prices are in local currency per MWh. "
     "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
     "address gives a free key."
 )

@@ -141,7 +141,7 @@ _MIX_WORDS = ", ".join(f"{name} in {ZONES[name].generation_unit}" for name in zo
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
     Tool(
         "list_zones", "List grid zones",
-        "Lists the 25 electricity grid zones (7 US, Great Britain, 5 Australian, 12 continental European) with id, "
+        f"Lists the {len(ZONES)} electricity grid zones (US, Great Britain, Australia, continental Europe) with id, "
         "name, time zone, currency, source, licence, attribution and the metrics that each publishes. The ids are what "
         "the other tools take as zone. Free, needs no key.",
         (takes.API_KEY,), _whole("Zones"), answers.list_zones),

@@ -22,8 +22,9 @@ from warehouse.zones import ZONES
 VERSION = "1.0.0"
 Json = dict[str, Any]
 
-_DESCRIPTION = """\
-Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and Europe.
+_DESCRIPTION = f"""\
+Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia
+and Europe.
 
 **Access.** The zone list, freshness and geography are free. Everything else takes one of three: a free API key (`POST
 /v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`), a payment per call (x402, USDC on Base), or

@@ -35,9 +35,9 @@ from warehouse.zones import ZONES
 
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (
-    "Real-time and historical electricity market data for 25 grid zones in the US, Great Britain, Australia and "
-    "continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, and a "
-    "brief that ranks the present against each zone's last 30 days."
+    f"Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia "
+    "and continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, "
+    "and a brief that ranks the present against each zone's last 30 days."
 )
 _LLMS = """\
 # {title}

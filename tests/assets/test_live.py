@@ -12,6 +12,7 @@ import pytest
 from assets.documents import live_history
 from assets.documents.figures import figures
 from assets.documents.publish import Published, _publish_live, publish
+from geo_data import records
 from warehouse import artefact, catalogue, layout
 from warehouse.clock import DAY, HOUR, Window
 from warehouse.market import Feed, Metric, Publication, Source
@@ -87,7 +88,7 @@ def test_every_zone_has_the_same_properties_and_rounded_figures(storage: Folder)
     collection = document(storage, layout.LIVE)
     assert (collection["rounded"], collection["simulated"], collection["generated"]) == (True, False, NOW)
     zones = {feature["id"]: feature["properties"] for feature in collection["features"]}
-    assert list(zones) == list(ZONES)
+    assert list(zones) == [record.id for record in records.zones()]
     assert len({tuple(own) for own in zones.values()}) == 1
     snapshot = document(storage, layout.SNAPSHOT)["zones"]["GB"]["metrics"]
     gb = zones["GB"]

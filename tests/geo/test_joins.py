@@ -9,7 +9,6 @@ from assets.sources.aemo import rows as aemo
 from assets.sources.entsoe.areas import BORDERS
 from geo_data import records
 from warehouse.market import Fuel
-from warehouse.zones import ZONES
 
 LINES = {line.id: line for line in records.interconnectors()}
 TIES = {
@@ -55,4 +54,4 @@ def test_pairs_join_flows_that_are_published_by_border() -> None:
 def test_plants_speak_the_fuels_of_generation_and_capacity() -> None:
     used = {fuel for plant in records.plants() for fuel, _ in plant.shares()}
     assert used <= {str(fuel) for fuel in Fuel} - {"imports"}
-    assert {plant.zone for plant in records.plants()} == set(ZONES)
+    assert {plant.zone for plant in records.plants()} == {zone.id for zone in records.zones()}

@@ -35,8 +35,9 @@ def test_the_kept_tables_pass_every_check() -> None:
 
 
 def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
-    assert [z.id for z in records.zones()] == list(ZONES)
-    assert list(records.geometries("low")) == list(records.geometries("high")) == list(ZONES)
+    drawn = [record.id for record in records.zones()]
+    assert drawn == list(ZONES), "a zone that is not drawn on purpose: take it out here, and say so in docs/map.md"
+    assert list(records.geometries("low")) == list(records.geometries("high")) == drawn
 
 
 @pytest.mark.slow

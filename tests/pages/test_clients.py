@@ -18,12 +18,11 @@ import geopandas
 import pytest
 
 from geo_data import records
-from warehouse.zones import ZONES
 
 pytestmark = pytest.mark.slow
 NODE = Path(__file__).resolve().parents[1] / "node"
 IDS = {
-    "zones": list(ZONES),
+    "zones": [zone.id for zone in records.zones()],
     "interconnectors": [line.id for line in records.interconnectors()],
     "plants": [plant.id for plant in records.plants()],
 }

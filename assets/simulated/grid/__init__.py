@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
-from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, SITES, Site
+from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, site_of
 from assets.simulated.grid.sky import season, sun, week_hour
 from assets.simulated.grid.ties import TIES, Tie
 from warehouse.clock import DAY, HOUR
@@ -46,7 +46,7 @@ def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> F
     """Price in the zone's currency per MWh, `real_time` or `day_ahead` (the expectation of the same interval)."""
     if market not in ("day_ahead", "real_time"):
         raise ValueError(f"no market {market!r}")
-    site = SITES[zone]
+    site = site_of(zone)
     expected = _mean(lambda at: _expected(zone, at), ts, step)
     came = expected if market == "day_ahead" else expected + _mean(lambda at: _surprise(zone, at), ts, step)
     result: Floats = np.clip(came, site.floor, site.cap)
@@ -143,8 +143,8 @@ def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
 
 
 def _demand(zone: str, ts: Ints) -> Floats:
-    site, tz = SITES[zone], ZONES[zone].tz
-    summer_day, winter_day = (205, 15) if site.latitude > 0 else (20, 200)
+    site, place, tz = site_of(zone), ZONES[zone].place, ZONES[zone].tz
+    summer_day, winter_day = (205, 15) if place[0] > 0 else (20, 200)
     rhythm = np.interp(week_hour(ts, tz), _WEEK, _rhythm(site.weekend, site.swing))
     weather = 1.0 + site.winter * season(ts, winter_day) + site.summer * season(ts, summer_day)
     weather += (site.winter + site.summer) * mixed(f"weather/{zone}", ts, (0.25, 4 * DAY), (0.10, DAY))
@@ -169,9 +169,8 @@ def _rhythm(weekend: float, swing: float) -> Floats:
 
 def _sunshine(zone: str, ts: Ints) -> Floats:
     """The share of its installed power that solar gives."""
-    site = SITES[zone]
     clouds = np.clip(0.70 + mixed(f"clouds/{zone}", ts, (0.28, DAY), (0.10, 2 * HOUR)), 0.12, 1.0)
-    share: Floats = sun(ts, site.latitude, site.longitude) ** 1.15 * clouds
+    share: Floats = sun(ts, *ZONES[zone].place) ** 1.15 * clouds
     return share
 
 
@@ -184,7 +183,7 @@ def _breeze(zone: str, ts: Ints) -> Floats:
 
 def _tightness(zone: str, ts: Ints) -> Floats:
     """What wind and sun leave to other plants, 1 in the mean. Of a glut, neighbours take a part."""
-    site = SITES[zone]
+    site = site_of(zone)
     green = site.wind * _breeze(zone, ts) + site.solar * _sunshine(zone, ts)
     ratio: Floats = (_demand(zone, ts) - site.taken(green)) / site.residual
     return ratio
@@ -192,7 +191,7 @@ def _tightness(zone: str, ts: Ints) -> Floats:
 
 def _expected(zone: str, ts: Ints) -> Floats:
     """A merit order: flat while cheap plants run, steep for the last ones, negative in a glut."""
-    site, tight = SITES[zone], _tightness(zone, ts)
+    site, tight = site_of(zone), _tightness(zone, ts)
     order = 0.08 + 0.84 * np.maximum(tight, 0.12 * tight) + 0.06 * np.exp(np.minimum(4.5 * (tight - 1.2), 3.5))
     glut = 0.6 * np.tanh(2.2 * np.maximum(0.0, 0.5 - tight))
     fuel = 1.0 + mixed(f"fuel price/{zone}", ts, (0.20, 60 * DAY), (0.08, 6 * DAY))
@@ -202,7 +201,7 @@ def _expected(zone: str, ts: Ints) -> Floats:
 
 def _surprise(zone: str, ts: Ints) -> Floats:
     """How far real time comes out from what was expected: small swings, and now and then a spike or a glut."""
-    site = SITES[zone]
+    site = site_of(zone)
     swings = mixed(f"real time/{zone}", ts, (0.14, 2 * HOUR), (0.10, 20 * MINUTE), (0.04, 8 * MINUTE))
     rare = smooth(f"spikes/{zone}", ts, 50 * MINUTE) * (0.6 + 0.4 * smooth(f"nervous/{zone}", ts, 2 * DAY))
     spike = 40.0 * site.spikes * np.maximum(0.0, rare - 0.88) - 14.0 * np.maximum(0.0, -rare - 0.85)
@@ -211,10 +210,9 @@ def _surprise(zone: str, ts: Ints) -> Floats:
 
 
 def _flow(tie: Tie, ts: Ints) -> Floats:
-    site: Site = SITES[tie.a]
     push = 1.6 * tie.bias + mixed(f"flow/{tie.id}", ts, (0.75, 2 * DAY), (0.55, 7 * HOUR), (0.12, 40 * MINUTE))
     if tie.sunny:
-        push += 2.5 * tie.sunny * (sun(ts, site.latitude, site.longitude) - 0.3)
+        push += 2.5 * tie.sunny * (sun(ts, *ZONES[tie.a].place) - 0.3)
     share = np.tanh(push)
     megawatts: Floats = np.where(share > 0, share * tie.forward, share * tie.backward)
     return np.where(ts >= tie.since, megawatts, 0.0) if tie.since else megawatts
@@ -233,7 +231,7 @@ def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
         "other": np.full(ts.shape, 350.0),
         "hydro": 450.0 + 300.0 * smooth("hydro/GB", ts, 2 * DAY),
         "solar": 9_000.0 * _sunshine("GB", ts),
-        "wind": SITES["GB"].wind * _breeze("GB", ts),
+        "wind": site_of("GB").wind * _breeze("GB", ts),
     }
     rest = needed - sum(mix[name] for name in ("biomass", "imports", "nuclear", "other", "hydro", "solar"))
     mix["wind"] = np.minimum(mix["wind"], np.maximum(0.0, rest - 1_000.0))
@@ -244,8 +242,8 @@ def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
 
 def _mix_of_california(ts: Ints) -> dict[str, Floats]:
     """MW by fuel. Gas follows; where even its least is too much, solar is held back, and then batteries charge."""
-    site = SITES["US-CAISO"]
-    height = sun(ts, site.latitude, site.longitude)
+    site = site_of("US-CAISO")
+    height = sun(ts, *ZONES["US-CAISO"].place)
     evening = np.interp(
         week_hour(ts, ZONES["US-CAISO"].tz) % 24.0, [0, 5, 8, 16, 19, 21, 24], [0.1, 0.15, 0.1, 0.0, 1.0, 0.8, 0.1]
     )
@@ -271,4 +269,4 @@ def _mix_of_california(ts: Ints) -> dict[str, Floats]:
 
 
 _TIE_BY_ID = {tie.id: tie for tie in TIES}
-_TIES_OF = {zone: tuple(tie for tie in TIES if zone in (tie.a, tie.b)) for zone in SITES}
+_TIES_OF = {zone: tuple(tie for tie in TIES if zone in (tie.a, tie.b)) for zone in ZONES}
