@@ -137,13 +137,9 @@ class Gate:
         return Grant("sample", lambda _: Receipt((("X-Sample", "true"),)), _nothing_reserved)
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
-        refusal: Refusal | None = None
-        key = keys.key_of(call)
-        if key is not None:
-            outcome = keys.admit(key, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
-            if isinstance(outcome, Grant):
-                return outcome
-            refusal = outcome
+        refusal = keys.admit(call, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
+        if isinstance(refusal, Grant):
+            return refusal
         limit = self.settings.free_calls_per_minute
         if wait := self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now):
             return too_many_calls("unpaid", limit, _MINUTE, wait)

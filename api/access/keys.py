@@ -64,11 +64,15 @@ def key_of(call: Call) -> str | None:
     return _user_name(credentials) if scheme.lower() == "basic" else ""
 
 
-def admit(key: str, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal:
+def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal | None:
     """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
 
-    Only calls of keys that open something take a place in the table of limits: made-up keys would push others out.
+    None for a call without a key. Only calls of keys that open something take a place in the table of limits: made-up
+    keys would push others out.
     """
+    key = key_of(call)
+    if key is None:
+        return None
     if not is_well_formed(key):
         return invalid(key)
     digest = digest_of(key)
