@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from warehouse.clock import month_window
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.metrics import YEARLY
 from warehouse.storage import Storage
-from warehouse.versions import Versions
+from warehouse.versions import Versions, empty
 
 
 class Fault(NamedTuple):
@@ -26,6 +25,13 @@ class Fault(NamedTuple):
     key: str
     reason: str
     movable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.reason}"
+
+
+class LostHistory(DamagedFile):
+    """A month file is whole, and the history that it names is gone. `key`: that of the history."""
 
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
@@ -37,42 +43,28 @@ Check = Callable[[Storage, str], object]
 
 def broken(storage: Storage) -> list[str]:
     """One line a fault."""
-    return [f"{fault.key}: {fault.reason}" for fault in faults(storage)]
+    return [str(fault) for fault in faults(storage)]
 
 
 def faults(storage: Storage) -> Iterator[Fault]:
     """Every fault of a warehouse: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
-    for key in (layout.SCHEMA, layout.MODE, layout.PRUNED):
-        yield from _of_file(storage, key, _small)
-    if _mode_known(storage):
-        for prefix in (layout.series_prefix(), layout.history_prefix()):
-            yield from _of_files(storage, prefix, _month)
-        yield from _lost_histories(storage)
-        yield from _of_files(storage, layout.RAW, _body)
-    else:
+    known = _mode_known(storage)
+    if not known:
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
+    for key in SINGLE:
+        yield from of_file(storage, key)
+    for prefix in CHECKS:
+        if known or prefix not in (layout.series_prefix(), layout.history_prefix(), layout.RAW):
+            yield from _of_files(storage, prefix)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
-    yield from _of_files(storage, layout.published(), _document)
-    yield from _of_files(storage, layout.QUARANTINE, _quarantined)
-    yield from _of_files(storage, layout.CHANGES, change_log.check)
-    yield from _of_file(storage, layout.FIRST_DAYS, _first_days)
-    yield from _of_files(storage, layout.ATTEMPTS, _attempts)
-    yield from _of_file(storage, layout.ACCOUNTS, _accounts)
-    for key in damaged.waiting(storage):
-        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
+    yield from waiting(storage)
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 
-def _lost_histories(storage: Storage) -> Iterator[Fault]:
-    """What cannot be listed or read here is named by itself."""
-    keys: list[str] = []
-    with suppress(StorageError):
-        keys = [key for key in storage.keys(layout.series_prefix()) if layout.is_month_file(key)]
-    for key in keys:
-        with suppress(StorageError):
-            past = monthfile.past(storage, key)
-            if past is not None and past.history is not None and storage.stat(past.history) is None:
-                yield Fault(past.history, f"is gone, though {key} names it", movable=True)
+def waiting(storage: Storage) -> Iterator[Fault]:
+    """The months that have to be made again."""
+    for key in damaged.waiting(storage):
+        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
 
 
 def _mode_known(storage: Storage) -> bool:
@@ -83,22 +75,29 @@ def _mode_known(storage: Storage) -> bool:
     return True
 
 
-def _of_files(storage: Storage, prefix: str, check: Check) -> Iterator[Fault]:
+def _of_files(storage: Storage, prefix: str) -> Iterator[Fault]:
     try:
         keys = storage.keys(prefix)
     except StorageError as error:
         yield Fault(prefix, str(error))
         return
     for key in keys:
-        yield from _of_file(storage, key, check)
+        yield from of_file(storage, key)
     for folder in storage.folders(prefix):
         if "." in folder.rsplit("/", 1)[1]:
             yield Fault(folder, "is a folder where a file was", movable=True)
 
 
-def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
+def of_file(storage: Storage, key: str) -> Iterator[Fault]:
+    """What is wrong with one file; nothing with one that is gone, or that no check is known for."""
+    check = SINGLE.get(key)
+    if check is None and not damaged.is_gone(storage, key):
+        check = next((check for prefix, check in CHECKS.items() if key.startswith(prefix)), None)
     try:
-        check(storage, key)
+        if check is not None:
+            check(storage, key)
+    except LostHistory as error:
+        yield Fault(error.key, error.reason, movable=True)
     except DamagedFile as error:
         yield Fault(key, error.reason, movable=True)
     except StorageError as error:
@@ -120,7 +119,10 @@ def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
         raise StorageError("no month file")
     metric, _, month, is_history = layout.of_series(key)
-    versions = monthfile.versions(storage, key)
+    if is_history:
+        versions, past = monthfile.versions(storage, key), monthfile.Past(None, None)
+    else:
+        versions, past = monthfile.month(storage, key) or (empty(), monthfile.Past(None, None))
     window = month_window(month)
     if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
         raise DamagedFile(key, "rows outside its month")
@@ -128,6 +130,8 @@ def _month(storage: Storage, key: str) -> None:
         raise DamagedFile(key, "rows out of order")
     if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
         raise StorageError(f"{count} rows overlap the one before")
+    if past.history is not None and storage.stat(past.history) is None:
+        raise LostHistory(past.history, f"is gone, though {key} names it")
 
 
 def _overlaps(versions: Versions) -> int:
@@ -190,3 +194,22 @@ def _accounts(storage: Storage, key: str) -> None:
         lines = [str(error)]
     if lines != ["ok"]:
         raise StorageError(f"is damaged, restore it from a backup: {'; '.join(lines)[:200]}")
+
+
+SINGLE: Mapping[str, Check] = {
+    layout.SCHEMA: _small,
+    layout.MODE: _small,
+    layout.PRUNED: _small,
+    layout.FIRST_DAYS: _first_days,
+    layout.ACCOUNTS: _accounts,
+}
+CHECKS: Mapping[str, Check] = {
+    layout.series_prefix(): _month,
+    layout.history_prefix(): _month,
+    layout.RAW: _body,
+    layout.published(): _document,
+    layout.QUARANTINE: _quarantined,
+    layout.CHANGES: change_log.check,
+    layout.ATTEMPTS: _attempts,
+}
+"""By prefix how a file is checked."""
