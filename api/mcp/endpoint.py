@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -60,7 +59,20 @@ _PREFLIGHT = (
 
 def view(service: Service) -> View:
     """Return the view of one worker. It takes every method: which one is allowed is said after Origin and Host."""
-    return Endpoint(Server.of_service(service), service.settings, _origin_policy(service.settings)).answer
+    mcp, settings = Server.of_service(service), service.settings
+    admits = _origin_policy(settings)
+
+    def answer(request: Request) -> Response:
+        origin = request.header("HTTP_ORIGIN")
+        if not admits(request.header("HTTP_HOST"), origin):
+            return _refused(
+                403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
+            )
+        if request.method == "OPTIONS":
+            return _for_origin(_sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT), origin)
+        return _for_origin(_post(mcp, settings, request), origin)
+
+    return answer
 
 
 def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
@@ -104,50 +116,31 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The view."""
+def _post(mcp: Server, settings: Settings, request: Request) -> Response:
+    """Answer a request of an admitted origin."""
+    if request.method != "POST":
+        message = "Send JSON-RPC messages by POST; this server has no streams and no sessions"
+        return _refused(405, message, ("Allow", "POST"))
+    if fault := _http_fault(request.header("CONTENT_TYPE"), request.header("HTTP_ACCEPT")):
+        return _refused(*fault)
+    try:
+        body = read_body(request.environ, MOST_BYTES)
+    except Problem as problem:
+        return _refused(problem.kind.status, problem.detail, *problem.headers)
+    environ, caller = request.environ, _caller(request, settings)
+    counts: list[Headers] = []
 
-    server: Server
-    settings: Settings
-    admits: Callable[[str, str], bool]
+    def perform(rpc: CheckedRequest) -> bytes:
+        # For the access log, the counts, and `unforeseen`.
+        environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{server.label(rpc)}"
+        result, count = mcp.perform(rpc, caller)
+        if rpc.method == "tools/call":
+            counts.append(count)
+        return result
 
-    def answer(self, request: Request) -> Response:
-        """Answer a request, whatever its method."""
-        host, origin = request.header("HTTP_HOST"), request.header("HTTP_ORIGIN")
-        if not self.admits(host, origin):
-            return _refused(
-                403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
-            )
-        if request.method == "OPTIONS":
-            return _for_origin(_sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT), origin)
-        return _for_origin(self._post(request), origin)
-
-    def _post(self, request: Request) -> Response:
-        if request.method != "POST":
-            return _refused(
-                405, "Send JSON-RPC messages by POST; this server has no streams and no sessions", ("Allow", "POST")
-            )
-        if fault := _http_fault(request.header("CONTENT_TYPE"), request.header("HTTP_ACCEPT")):
-            return _refused(*fault)
-        try:
-            body = read_body(request.environ, MOST_BYTES)
-        except Problem as problem:
-            return _refused(problem.kind.status, problem.detail, *problem.headers)
-        environ, caller = request.environ, _caller(request, self.settings)
-        counts: list[Headers] = []
-
-        def perform(rpc: CheckedRequest) -> bytes:
-            # For the access log, the counts, and `unforeseen`.
-            environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{server.label(rpc)}"
-            result, count = self.server.perform(rpc, caller)
-            if rpc.method == "tools/call":
-                counts.append(count)
-            return result
-
-        names = ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")
-        reply = exchange(body, ProtocolHeaders(*(_header(request, name) for name in names)), perform)
-        return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
+    names = ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")
+    reply = exchange(body, ProtocolHeaders(*(_header(request, name) for name in names)), perform)
+    return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
 
 
 def _caller(request: Request, settings: Settings) -> Caller:

@@ -19,7 +19,7 @@ from api.access.gate import Entry, Gate
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import Limits, X402ResourceServer
 from api.endpoints.table import ENDPOINTS
-from api.http import problem_responses
+from api.http import parameters, problem_responses
 from api.http.messages import Request, Response, View
 from api.service import Service
 from api.settings import Settings
@@ -59,7 +59,8 @@ def _request() -> Request:
 
 
 def _of_keys(service: Service, name: str, view: View) -> Callable[[], Response]:
-    return lambda: view(service, _request(), ENDPOINTS[name].read(_request()))
+    own = ENDPOINTS[name].parameters
+    return lambda: view(service, _request(), parameters.values(own, _request().args))
 
 
 def _gated(gate: Gate, price: str, zone: str) -> Response:
