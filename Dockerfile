@@ -26,7 +26,7 @@ COPY --from=build /opt/emds /opt/emds
 COPY --from=build /srv/emds /srv/emds
 WORKDIR /srv/emds
 ENV PATH=/opt/emds/bin:$PATH EMDS_HOME=/data HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-# As `emds serve` sets them, with reasons (orchestration/serve.py).
+# As `emds serve` sets them, with reasons (orchestration/servers/serve.py).
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=524288 MALLOC_TRIM_THRESHOLD_=4194304 \
     ARROW_DEFAULT_MEMORY_POOL=system OMP_NUM_THREADS=1 ARROW_IO_THREADS=1 OPENBLAS_NUM_THREADS=1
 USER 10001:10001

@@ -24,14 +24,14 @@ from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
-from orchestration.alerts import alerts
-from orchestration.resource import Warehouse
-from orchestration.resources import kept_mode
-from orchestration.retention import retention, retention_schedule
-from orchestration.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
-from orchestration.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
-from orchestration.settings import PipelineSettings
-from orchestration.webhook_sensor import JOB, webhook_sensor
+from orchestration.jobs.alerts import alerts
+from orchestration.jobs.resource import Warehouse
+from orchestration.jobs.retention import retention, retention_schedule
+from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
+from orchestration.jobs.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
+from orchestration.webhooks.sensor import JOB, webhook_sensor
+from orchestration.work.resources import kept_mode
+from orchestration.work.settings import PipelineSettings
 from warehouse import clock
 from warehouse import settings as warehouse_settings
 

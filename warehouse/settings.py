@@ -1,7 +1,7 @@
 """Every setting that emds reads from the environment: name, default, meaning, and whether it is a secret.
 
 The only list of them. `emds doctor` prints it, docs/operating.md holds it as a table, and both readers
-(`orchestration.settings`, `api.settings`) take their defaults from it.
+(`orchestration.work.settings`, `api.settings`) take their defaults from it.
 """
 
 from __future__ import annotations

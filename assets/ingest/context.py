@@ -20,7 +20,7 @@ class Fetcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """Everything a run needs from outside, bound once by `orchestration.resources`."""
+    """Everything a run needs from outside, bound once by `orchestration.work.resources`."""
 
     storage: Storage
     mode: str

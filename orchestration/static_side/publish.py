@@ -18,7 +18,6 @@ from api.documents import bulk
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.settings import Settings
-from orchestration.resources import opened
 from orchestration.static_side import documents
 from orchestration.static_side.publication import (
     KEPT_S,
@@ -29,6 +28,7 @@ from orchestration.static_side.publication import (
     read_json,
 )
 from orchestration.static_side.target import Target, open_target
+from orchestration.work.resources import opened
 from warehouse import artefact, clock, layout, modes
 from warehouse import settings as warehouse_settings
 from warehouse.caches import LruCache

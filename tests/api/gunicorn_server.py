@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration import serve as verb
+from orchestration.servers import serve as verb
 from tests.stand_ins.ports import free_port
 
 if TYPE_CHECKING:

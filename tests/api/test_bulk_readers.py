@@ -15,10 +15,10 @@ import polars
 import pytest
 import requests
 
-from orchestration import copy
 from orchestration.static_side import publish
 from orchestration.static_side.publish import publish_to
 from orchestration.static_side.target import open_target
+from orchestration.work import copy
 from tests.api.conftest import Rig
 from tests.stand_ins.buckets import make_bucket
 from tests.stand_ins.places import BucketPlace

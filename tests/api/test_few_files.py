@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from orchestration import serve as verb
+from orchestration.servers import serve as verb
 from tests.stand_ins.receiver import patient
 
 pytestmark = pytest.mark.slow

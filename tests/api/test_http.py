@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from api.http import middleware
 from api.http.compression import choose, pack, pack_well
-from orchestration import serve
+from orchestration.servers import serve
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {

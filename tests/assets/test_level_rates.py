@@ -14,7 +14,7 @@ import pytest
 
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
-from orchestration.resources import open_context
+from orchestration.work.resources import open_context
 from warehouse import levels, series
 from warehouse.clock import DAY, MarketDay, Window, instant, local_date
 from warehouse.levels import Hourly

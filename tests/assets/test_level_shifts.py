@@ -13,7 +13,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
-from orchestration.resources import open_context
+from orchestration.work.resources import open_context
 from warehouse import series
 from warehouse.clock import MarketDay, Window, instant
 from warehouse.market import Feed, Request

@@ -13,7 +13,7 @@ from assets import publishers as publishers_asset
 from assets.documents import publishers
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source, sources
-from orchestration.resources import open_context
+from orchestration.work.resources import open_context
 from warehouse import attempts, feed_stats, modes, series
 from warehouse.clock import HOUR, MarketDay, Window, instant, iso
 from warehouse.market import Publication

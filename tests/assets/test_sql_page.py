@@ -12,7 +12,7 @@ import pytest
 from assets import analyst
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds
-from orchestration.resources import open_context
+from orchestration.work.resources import open_context
 from warehouse import layout, series
 from warehouse.clock import Window, instant, market_days
 from warehouse.schema import Rows, SeriesKey

@@ -18,10 +18,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from assets.sources import sources
-from orchestration import backfill, commands, definitions, recording
-from orchestration.live import LIVE, TICK
-from orchestration.schedules import RANGE, look_back_keys, schedule_groups
-from orchestration.settings import PipelineSettings
+from orchestration import definitions
+from orchestration.jobs import recording
+from orchestration.jobs.live import LIVE, TICK
+from orchestration.jobs.schedules import RANGE, look_back_keys, schedule_groups
+from orchestration.work import backfill, commands
+from orchestration.work.settings import PipelineSettings
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FIRST = date(2026, 11, 18)

@@ -20,8 +20,8 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import Fetcher, PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feed as feed_of
-from orchestration import backfill
-from orchestration.resources import open_context
+from orchestration.work import backfill
+from orchestration.work.resources import open_context
 from warehouse.market import Feed, Request
 
 FEEDS = ("elexon.demand", "nyiso.load", "eia.interchange", "aemo.dispatch")

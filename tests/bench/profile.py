@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from api.http.compression import CODINGS
-from orchestration import serve
+from orchestration.servers import serve
 from tests.bench import mcp
 from tests.bench.decade import warehouse
 from tests.bench.random_questions import WARM, YEARS, every_series, of_all_zones, questions

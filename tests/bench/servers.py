@@ -18,7 +18,7 @@ from api.access import sign_up as sign_ups
 from api.access.database import Database
 from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
-from orchestration import serve
+from orchestration.servers import serve
 from tests.bench.warehouse import NOW
 from warehouse.clock import iso
 

@@ -135,8 +135,8 @@ def _bare(feed: Feed, documents: Shelf, folder: Path) -> None:
 def refresh() -> tuple[float, float]:
     """CPU seconds of one refresh of every source in a filled simulated warehouse, publishing included; and MB added."""
     from assets.ingest.refresh import refresh_all
-    from orchestration import backfill as verbs
-    from orchestration.resources import open_context
+    from orchestration.work import backfill as verbs
+    from orchestration.work.resources import open_context
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"EMDS_HOME": folder, "EMDS_NOW": str(NOW)}

@@ -16,7 +16,7 @@ import pytest
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
-from orchestration import resources
+from orchestration.work import resources
 from warehouse import catalogue
 from warehouse.clock import DAY, RESOLUTIONS, instant, market_days
 from warehouse.errors import NotPublished

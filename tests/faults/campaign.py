@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestration import repair
+from orchestration.work import repair
 from tests.faults import bucket_kinds, folder_kinds
 from tests.faults.kinds import Harm, quiet
 from tests.faults.places import Copy, FolderPlace, Place, bucket_place

@@ -13,7 +13,7 @@ from typing import Protocol
 from unittest import mock
 
 from assets.ingest.context import PipelineContext
-from orchestration import copy as copying
+from orchestration.work import copy as copying
 from tests.faults.objects import Objects
 from tests.faults.warehouse import LATER, opened
 from tests.stand_ins.buckets import CREDENTIALS, object_store

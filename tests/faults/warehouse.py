@@ -14,7 +14,7 @@ from assets.ingest.refresh import refresh_all
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
-from orchestration.resources import open_context
+from orchestration.work.resources import open_context
 from warehouse import artefact, catalogue, layout, series
 from warehouse.clock import DAY, HOUR, MarketDay, Window, instant, local_date
 from warehouse.errors import MarketError

@@ -14,10 +14,10 @@ from assets.fetch.live import Live
 from assets.fetch.session import Session
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
-from orchestration import probe
 from orchestration.cli import main
-from orchestration.resources import open_scratch
-from orchestration.settings import PipelineSettings
+from orchestration.work import probe
+from orchestration.work.resources import open_scratch
+from orchestration.work.settings import PipelineSettings
 from tests.orchestration.webhook_receivers import Post
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES

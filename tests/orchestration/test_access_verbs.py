@@ -19,8 +19,8 @@ from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
 from api.settings import Facilitator, Settings
 from orchestration.cli import main
-from orchestration.doctor import access_faults
-from orchestration.service_assets import PAYMENTS, service_assets
+from orchestration.cli.doctor import access_faults
+from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
 from warehouse.clock import DAY
 

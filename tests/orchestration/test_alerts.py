@@ -11,8 +11,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration import alerts
-from orchestration.resources import open_context
+from orchestration.jobs import alerts
+from orchestration.work.resources import open_context
 from warehouse import clock, health
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.health import Health

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from assets.ingest.reports import DayReport, RunReport
 from assets.sources import feeds, sources
-from orchestration import backfill, gaps
-from orchestration.backfill import Task
 from orchestration.cli import main
-from orchestration.commands import end_report
-from orchestration.resources import open_context
+from orchestration.work import backfill, gaps
+from orchestration.work.backfill import Task
+from orchestration.work.commands import end_report
+from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse import clock, layout
 from warehouse.errors import StorageError
@@ -206,7 +206,7 @@ def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.Mo
 
 _HOLDER = """
 import os, time
-from orchestration.backfill import _worker
+from orchestration.work.backfill import _worker
 if __name__ == "__main__":
     with _worker() as pool:
         print(pool.submit(os.getpid).result(), flush=True)

@@ -13,10 +13,11 @@ import pytest
 from assets.documents.publish import publish
 from assets.ingest.context import PipelineContext
 from assets.sources import feed
-from orchestration import backfill, commands, recording, retention
-from orchestration.backfill import Task
 from orchestration.cli import main
-from orchestration.resources import open_context
+from orchestration.jobs import recording, retention
+from orchestration.work import backfill, commands
+from orchestration.work.backfill import Task
+from orchestration.work.resources import open_context
 from warehouse import artefact, layout
 from warehouse.clock import instant, local_date
 

@@ -14,8 +14,10 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import commands, dagster_home, recording, serve
 from orchestration.cli import main
+from orchestration.jobs import recording
+from orchestration.servers import dagster_home, serve
+from orchestration.work import commands
 from tests.orchestration.conftest import in_simulated
 from warehouse import catalogue, clock, health, layout, series
 from warehouse.clock import Window
@@ -219,7 +221,7 @@ def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypa
     ("code", "absent"),
     [
         ("import orchestration.cli", {"dagster", "api", "assets", "pyarrow"}),
-        ("import orchestration.cli, orchestration.serve", {"dagster"}),
+        ("import orchestration.cli, orchestration.servers.serve", {"dagster"}),
         ("from orchestration.cli import main; assert main(['ingest', '--feed', 'neso.generation']) == 0", {"api"}),
     ],
 )

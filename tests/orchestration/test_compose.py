@@ -15,7 +15,7 @@ import yaml
 from api.endpoints.table import ENDPOINTS
 from api.settings import Settings
 from orchestration import cli
-from orchestration.settings import PipelineSettings
+from orchestration.work.settings import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
 from warehouse import settings

@@ -15,8 +15,9 @@ from api.application import create_app
 from api.settings import Settings
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
-from orchestration import cli, copy
-from orchestration.resources import open_context
+from orchestration import cli
+from orchestration.work import copy
+from orchestration.work.resources import open_context
 from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse import layout, modes, release, vintages

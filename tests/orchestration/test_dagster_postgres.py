@@ -16,8 +16,10 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import backfill, commands, dagster_home, partition_status, recording, retention
-from orchestration.resources import open_context
+from orchestration.jobs import partition_status, recording, retention
+from orchestration.servers import dagster_home
+from orchestration.work import backfill, commands
+from orchestration.work.resources import open_context
 from tests.stand_ins.postgres import Postgres, programs
 from warehouse.errors import StorageError
 

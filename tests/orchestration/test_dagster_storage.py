@@ -13,7 +13,7 @@ from tests.orchestration.conftest import in_simulated
 _OPENER = """
 import sys
 from pathlib import Path
-from orchestration import recording
+from orchestration.jobs import recording
 sys.stdin.readline()
 instance = recording.instance(Path(sys.argv[1]))
 print(instance is not None and instance.get_runs_count(), flush=True)

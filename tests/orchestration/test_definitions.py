@@ -18,9 +18,11 @@ import yaml
 
 from assets.partitions import asset_key, first_partition, last_day, partitions_of
 from assets.sources import feeds, sources
-from orchestration import dagster_home, definitions, live, recording
-from orchestration.schedules import PRIORITY, cron, look_back_keys, schedule_groups, schedules_and_jobs
-from orchestration.settings import PipelineSettings
+from orchestration import definitions
+from orchestration.jobs import live, recording
+from orchestration.jobs.schedules import PRIORITY, cron, look_back_keys, schedule_groups, schedules_and_jobs
+from orchestration.servers import dagster_home
+from orchestration.work.settings import PipelineSettings
 from tests.test_architecture import FILES
 from warehouse import clock, health
 from warehouse.clock import instant

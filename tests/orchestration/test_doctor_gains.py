@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import doctor
+from orchestration.cli import doctor
 
 CREDENTIALS = ("ENTSOE_API_TOKEN", "ENTSOE_USERNAME", "ENTSOE_PASSWORD", "EIA_API_KEY", "PJM_API_KEY")
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import machine
-from orchestration.cli import main
+from orchestration.cli import machine, main
 from tests.orchestration.conftest import in_simulated
 from warehouse.home import at
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration import end_runs
+from orchestration.jobs import end_runs
 
 
 @dg.op

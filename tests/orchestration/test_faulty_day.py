@@ -13,8 +13,8 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
-from orchestration import backfill, gaps, verify
-from orchestration.resources import open_context
+from orchestration.work import backfill, gaps, verify
+from orchestration.work.resources import open_context
 from warehouse import clock, health
 from warehouse.clock import HOUR, iso
 

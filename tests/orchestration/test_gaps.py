@@ -9,8 +9,8 @@ import pytest
 
 from assets.ingest.context import PipelineContext
 from assets.sources import feeds, sources
-from orchestration import gaps
-from orchestration.backfill import Task
+from orchestration.work import gaps
+from orchestration.work.backfill import Task
 from warehouse import clock, series
 from warehouse.clock import MarketDay
 from warehouse.schema import Rows, SeriesKey

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestration import serve
+from orchestration.servers import serve
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,10 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 import pytest
 
-from orchestration import backfill, commands, definitions, recording
-from orchestration.resources import open_context
+from orchestration import definitions
+from orchestration.jobs import recording
+from orchestration.work import backfill, commands
+from orchestration.work.resources import open_context
 from tests.campaigns import lights
 from tests.orchestration.dagster_servers import Ui, serving
 

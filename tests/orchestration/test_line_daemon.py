@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import serve
+from orchestration.servers import serve
 from tests.orchestration.dagster_servers import SELECTOR, Ui, serving
 from tests.stand_ins.followers import Follower, Reader, Told, served
 from tests.stand_ins.line import Api, ReceiverProcess

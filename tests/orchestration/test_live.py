@@ -15,9 +15,9 @@ import pytest
 
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
-from orchestration import live
-from orchestration.backfill import Task
-from orchestration.recording import QUIET
+from orchestration.jobs import live
+from orchestration.jobs.recording import QUIET
+from orchestration.work.backfill import Task
 from tests.assets.demand_feed import DAY, FEED, NOON, SOURCE, whole
 from warehouse import clock, series
 from warehouse.clock import Window

@@ -19,7 +19,9 @@ from assets.fetch.live import Live, TransferLimits
 from assets.fetch.session import Session
 from assets.fetch.turns import Turns
 from assets.sources import sources
-from orchestration import backfill, cli, recording, resources
+from orchestration import cli
+from orchestration.jobs import recording
+from orchestration.work import backfill, resources
 from tests.stand_ins.publishers import KEYCLOAK, Clock
 from warehouse import health
 from warehouse.clock import now

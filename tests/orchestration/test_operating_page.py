@@ -10,7 +10,7 @@ import pytest
 from api.settings import Settings
 from assets.sources import sources
 from orchestration import cli
-from orchestration.settings import PipelineSettings
+from orchestration.work.settings import PipelineSettings
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]

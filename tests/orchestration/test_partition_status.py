@@ -9,9 +9,10 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration import backfill, commands, partition_status, recording
 from orchestration.cli import main
-from orchestration.resources import open_context
+from orchestration.jobs import partition_status, recording
+from orchestration.work import backfill, commands
+from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")

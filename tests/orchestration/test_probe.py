@@ -14,7 +14,8 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
-from orchestration import cli, probe
+from orchestration import cli
+from orchestration.work import probe
 from tests.stand_ins import publishers as stand_ins
 from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
 from warehouse.clock import MarketDay, instant

@@ -17,10 +17,10 @@ import pytest
 
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
-from orchestration import rebuild
-from orchestration.backfill import days_of, monthly_tasks
 from orchestration.cli import main
-from orchestration.resources import open_context
+from orchestration.work import rebuild
+from orchestration.work.backfill import days_of, monthly_tasks
+from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse import artefact, clock, series, vintages
 from warehouse.clock import Window, month_window

@@ -14,8 +14,9 @@ from assets.fetch.recorded import recorded_requests
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, sources
 from assets.sources.__main__ import main as parse_command
-from orchestration import cli, probe, record
-from orchestration.resources import open_context
+from orchestration import cli
+from orchestration.work import probe, record
+from orchestration.work.resources import open_context
 from tests.stand_ins.publishers import KEYS, Publishers, answers
 from warehouse import clock
 from warehouse.errors import StorageError

@@ -15,8 +15,9 @@ import pytest
 
 from assets import first_days
 from assets.sources import feeds
-from orchestration import repair, serve, verify
 from orchestration.cli import main
+from orchestration.servers import serve
+from orchestration.work import repair, verify
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
 from warehouse import artefact, clock, damaged, layout, modes, series, vintages
@@ -256,7 +257,7 @@ def test_a_repair_that_could_not_publish_or_open_dagster_says_so(
         assert main(["repair"]) == 1
     (tmp_path / "dagster").mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr("orchestration.recording.instance", lambda _: None)
+        patch.setattr("orchestration.jobs.recording.instance", lambda _: None)
         assert main(["repair"]) == 1
     assert "Dagster's partitions could not be brought in line" in capsys.readouterr().out
 

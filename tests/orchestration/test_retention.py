@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from assets.events import CODE_VERSION
-from orchestration import retention
-from orchestration.resources import open_context
+from orchestration.jobs import retention
+from orchestration.work.resources import open_context
 from warehouse import raw
 from warehouse.clock import DAY
 from warehouse.market import Request

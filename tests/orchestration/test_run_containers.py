@@ -16,7 +16,9 @@ import pytest
 import yaml
 
 from assets.sources import feeds
-from orchestration import backfill, cli, dagster_home, make_bucket
+from orchestration import cli
+from orchestration.servers import dagster_home
+from orchestration.work import backfill, make_bucket
 from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Dagster
 from tests.stand_ins.buckets import CREDENTIALS, moto

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from orchestration import serve
+from orchestration.servers import serve
 from warehouse.errors import StorageError
 
 

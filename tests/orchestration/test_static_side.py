@@ -18,8 +18,7 @@ import orjson
 import pytest
 import zstandard
 
-from orchestration import commands
-from orchestration.service_assets import STATIC_SIDE, service_assets
+from orchestration.jobs.service_assets import STATIC_SIDE, service_assets
 from orchestration.static_side import publish
 from orchestration.static_side.publication import (
     KEPT_S,
@@ -36,6 +35,7 @@ from orchestration.static_side.publication import (
 )
 from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.target import Target, open_target
+from orchestration.work import commands
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
 from warehouse import layout

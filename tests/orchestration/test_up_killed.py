@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import up
+from orchestration.servers import up
 from tests.orchestration.test_up_stops import PROGRAM, until_up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration import servers, up
+from orchestration.servers import processes, up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.receiver import patient
 
@@ -35,7 +35,8 @@ server.serve_forever()
 """A server with a child of its own, as gunicorn and Dagster have."""
 PROGRAM = """
 import sys
-from orchestration import cli, serve, up
+from orchestration import cli
+from orchestration.servers import serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 up._fill = lambda days, recordings: None
 serve.command = lambda port, host: [sys.executable, "-c", server, str(port), f"{folder}/api"]
@@ -154,8 +155,8 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
 
 
 def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "MOST_LOG_BYTES", 100)
-    supervised = servers.Servers(tmp_path, tmp_path / "logs")
+    monkeypatch.setattr(processes, "MOST_LOG_BYTES", 100)
+    supervised = processes.Servers(tmp_path, tmp_path / "logs")
     server = supervised.start("api", [sys.executable, "-c", "import time; time.sleep(600)"])
     assert server.log
     with server.log.open("ab", buffering=0) as stream:

@@ -23,8 +23,9 @@ from api.documents import cache, changes
 from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
-from orchestration import cli, webhook_events, webhooks
-from orchestration.webhook_events import Documents
+from orchestration import cli
+from orchestration.webhooks import events, rounds
+from orchestration.webhooks.events import Documents
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
 from tests.stand_ins.receiver import Receiver
@@ -82,8 +83,8 @@ def test_a_row_read_after_its_entry_is_never_older(
 
     def told() -> int:
         """How many entries a message would hold."""
-        documents = Documents(follower, webhooks._lag_s(settings))
-        bodies = webhook_events.news_for(documents, webhook, BASE, BASE).bodies
+        documents = Documents(follower, rounds._lag_s(settings))
+        bodies = events.news_for(documents, webhook, BASE, BASE).bodies
         return len(orjson.loads(bodies[0])["data"]["entries"]) if bodies else 0
 
     def listed() -> int:

@@ -15,7 +15,7 @@ from api.access import webhooks
 from api.access.keys import digest_of
 from api.access.sign_up import SignUp
 from api.access.webhooks import Message, Webhook
-from orchestration import webhook_delivery, webhook_post
+from orchestration.webhooks import delivery, transport
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.receiver import Receiver, patient
@@ -132,7 +132,7 @@ def _killed_at_statement(post: Post, step: int) -> bool:
 
         event.listen(accounts.database.open(), "before_cursor_execute", before)
         try:
-            webhook_delivery.run_round(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+            delivery.run_round(post.storage, accounts.database, delivery.sender(True), NOW, 0.0)
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -151,7 +151,7 @@ def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
         if pid == 0:
             try:
                 accounts = post.open()
-                webhook_delivery.run_round(post.storage, accounts.database, webhook_delivery.sender(True), NOW, 0.0)
+                delivery.run_round(post.storage, accounts.database, delivery.sender(True), NOW, 0.0)
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -174,14 +174,14 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     before: list[int] = []
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
-        headers = webhook_post.signed(webhook.secret, message.id, message.body, now)
+        headers = transport.signed(webhook.secret, message.id, message.body, now)
         if webhook.subscription.url == prompt.url:
             before.append(len(slow.tries))
-        webhook_post.post(webhook.subscription.url, headers, message.body, True, 0.5)
+        transport.post(webhook.subscription.url, headers, message.body, True, 0.5)
 
-    counts = webhook_delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    counts = delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
     assert firsts(prompt) == [1]
-    assert before[0] <= 3 * webhook_delivery.KEY_THREADS, "at most one turn of each other key went first"
+    assert before[0] <= 3 * delivery.KEY_THREADS, "at most one turn of each other key went first"
     assert (counts.delivered, counts.failed) == (1, 30)
     states = [each for each in webhooks.listed(post.accounts.database) if each.subscription.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
@@ -194,17 +194,17 @@ def test_the_next_round_goes_on_where_one_ended(post: Post, monkeypatch: pytest.
     for number in range(1, 7):
         post.subscribe("https://hook.example/", key=number)
     clock = Clock()
-    monkeypatch.setattr(webhook_delivery, "time", clock)
-    monkeypatch.setattr(webhook_delivery, "THREADS", 1)
+    monkeypatch.setattr(delivery, "time", clock)
+    monkeypatch.setattr(delivery, "THREADS", 1)
     served: list[int] = []
 
     def send(webhook: Webhook, _: Message, __: int) -> None:
         served.append(webhook.key)
-        clock.now += webhook_delivery.ROUND_S
+        clock.now += delivery.ROUND_S
 
     for at in range(1, 13):
         post.change(at=at)
-        webhook_delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+        delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
     assert sorted(served[:6]) == sorted(served[6:]) == [1, 2, 3, 4, 5, 6]
 
 

@@ -11,7 +11,7 @@ import pytest
 from api.access.key_listing import revoke_by_number
 from api.documents import changes
 from orchestration import cli
-from orchestration.webhook_sensor import JOB, webhook_sensor
+from orchestration.webhooks.sensor import JOB, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
 from tests.stand_ins.clock import Clock
 from warehouse import artefact, change_log, layout

@@ -12,14 +12,14 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from api.access.public_addresses import is_public
-from orchestration import webhook_events, webhook_post
-from orchestration.webhook_post import NotDelivered
+from orchestration.webhooks import events, transport
+from orchestration.webhooks.transport import NotDelivered
 from tests.orchestration.webhook_receivers import NOW
 
 
 def test_the_official_verifier_accepts_what_is_signed() -> None:
     secret, body = "whsec_" + "A" * 43 + "=", b'{"type":"test"}'
-    headers = webhook_post.signed(secret, "msg_1", body, int(time.time()))
+    headers = transport.signed(secret, "msg_1", body, int(time.time()))
     assert Verifier(secret).verify(body, headers) == {"type": "test"}
     with pytest.raises(Exception, match="No matching signature"):
         Verifier(secret).verify(body + b" ", headers)
@@ -65,7 +65,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     _named(monkeypatch, addresses)
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
     with pytest.raises(NotDelivered, match=r"not public|no address"):
-        webhook_post.post("https://hook.example/", {}, b"{}", private=False)
+        transport.post("https://hook.example/", {}, b"{}", private=False)
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest
 
     monkeypatch.setattr(socket, "create_connection", connect)
     with pytest.raises(NotDelivered, match="ConnectionRefusedError"):
-        webhook_post.post("https://hook.example:8443/", {}, b"{}", private=False)
+        transport.post("https://hook.example:8443/", {}, b"{}", private=False)
     assert gone == [("93.184.216.34", 8443)]
     assert asked == ["hook.example"]
 
@@ -88,9 +88,9 @@ def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest
 def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
     with pytest.raises(NotDelivered, match="not an https address"):
-        webhook_post.post(url, {}, b"{}", private=False)
+        transport.post(url, {}, b"{}", private=False)
 
 
 def test_a_message_is_json_of_the_recommended_form() -> None:
-    body = orjson.loads(webhook_events.message("changes", NOW, {"a": 1}))
+    body = orjson.loads(events.message("changes", NOW, {"a": 1}))
     assert body == {"type": "changes", "timestamp": "2027-01-15T08:00:00Z", "data": {"a": 1}}

@@ -14,7 +14,7 @@ from api.access.database import Database
 from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
 from api.access.webhooks import Subscription, Webhook
-from orchestration import webhook_delivery
+from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
 from warehouse import change_log
 from warehouse.changes import Change
@@ -57,9 +57,9 @@ class Post:
         change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)
         change_log.append(self.storage, change, f"{zone}{at}", at)
 
-    def round(self, **given: Any) -> webhook_delivery.RoundCounts:
-        return webhook_delivery.run_round(
-            self.storage, self.accounts.database, webhook_delivery.sender(private=True), NOW, 0.0, **given
+    def round(self, **given: Any) -> delivery.RoundCounts:
+        return delivery.run_round(
+            self.storage, self.accounts.database, delivery.sender(private=True), NOW, 0.0, **given
         )
 
     def state(self, webhook: Webhook) -> Webhook:

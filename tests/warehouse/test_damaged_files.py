@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from orchestration import verify
+from orchestration.work import verify
 from tests.faults import files
 from warehouse import artefact, damaged, layout, modes, monthfile, raw, series
 from warehouse.clock import Window

@@ -1,0 +1,143 @@
+"""`emds doctor`: print settings, credentials, freshness and disk. A secret is never printed, only whether it is set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+from api.access.gate import LIVE_MODES
+from api.settings import Settings, is_loopback
+from assets.ingest.context import PipelineContext
+from orchestration.cli import machine
+from orchestration.work.resources import open_unclaimed
+from warehouse import clock, health, home
+from warehouse.bucket import Bucket
+from warehouse.clock import iso
+from warehouse.market import Source
+from warehouse.settings import SETTINGS
+
+
+def doctor() -> int:
+    """Print the report; return 1 when a source that should work is late or down, or something else surely is wrong."""
+    pipeline = open_unclaimed()
+    if isinstance(pipeline.storage, Bucket):
+        pipeline.storage.require_conditions()
+    own_home = home.of(os.environ)
+    own_home.make_local()
+    free = shutil.disk_usage(pipeline.storage.local).free / 1e9
+    place, disk = pipeline.storage, pipeline.storage.local
+    print(f"warehouse {place}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
+    for setting in SETTINGS:
+        if value := os.environ.get(setting.name):
+            print(f"  {setting.name} = {'(set)' if setting.secret else value}")
+    bad = _access(pipeline.mode)
+    for warning in machine.warnings(own_home):
+        print(f"WARNING: {warning}")
+    if fault := machine.publish_fault():
+        print(f"WARNING: {fault}")
+        bad = True
+    for source in pipeline.sources.values():
+        if source.code not in pipeline.configured:
+            missing = [name for name in source.required_env if not os.environ.get(name)]
+            print(f"{source.code:15} not configured: set {', '.join(missing)}")
+            for gain in _gains(pipeline, source):
+                print(f"  {gain}")
+            continue
+        kept_out = (
+            " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in pipeline.rights else ""
+        )
+        print(f"{source.code:15} configured{kept_out if pipeline.mode == 'live' else ''}")
+        for report, grave in _feeds(pipeline, source.code):
+            bad |= grave
+            print(f"  {report}")
+    unequal = list(_partitions(pipeline))
+    for line in unequal:
+        print(line)
+    return 1 if bad or unequal else 0
+
+
+def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
+    """Yield what a source's credentials would add to those sources that are configured, by metric and zone."""
+    covered = {
+        (zone, metric)
+        for other in pipeline.sources.values()
+        for feed in other.feeds
+        for zone in feed.zones
+        for metric in feed.metrics
+        if other.code in pipeline.configured and feed.id in pipeline.ranks
+    }
+    offered = {(z, m) for feed in source.feeds if feed.id in pipeline.ranks for z in feed.zones for m in feed.metrics}
+    for word, gained in (("the only way", offered - covered), ("a second way", offered & covered)):
+        for metric in sorted({metric for _, metric in gained}):
+            zones = (zone for zone, other in gained if other == metric)
+            yield f"would be {word} to {metric.replace('_', ' ')} of {', '.join(sorted(zones))}"
+
+
+def _partitions(pipeline: PipelineContext) -> Iterator[str]:
+    """Yield where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
+    if not (pipeline.storage.local / "dagster").is_dir():
+        return
+    from orchestration.jobs import partition_status, recording
+
+    instance = recording.instance(pipeline.storage.local)
+    if instance is None:
+        yield "Dagster's storage cannot be opened"
+        return
+    with instance:
+        lines = [str(found) for found in partition_status.unmarked(instance, pipeline)]
+    yield from lines
+    if lines:
+        yield "`emds repair` brings Dagster's partitions in line with what is held"
+
+
+def _access(mode: str) -> bool:
+    """Print what is wrong with payments and client addresses; return whether something surely is."""
+    settings = Settings.from_environ(os.environ)
+    faults = access_faults(settings, mode)
+    for fault, _ in faults:
+        print(f"WARNING: {fault}")
+    return any(grave for _, grave in faults)
+
+
+def access_faults(settings: Settings, mode: str) -> list[tuple[str, bool]]:
+    """Return what is wrong with payments and client addresses, a sentence or two each, and whether it surely is."""
+    faults: list[tuple[str, bool]] = []
+    if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
+        text = (
+            "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
+            "whose settlement was not answered was charged."
+        )
+        faults.append((text, True))
+    if settings.pay_to and mode in LIVE_MODES and not settings.facilitators:
+        faults.append(("EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True))
+    is_public = settings.base_url.startswith("https:") and not is_loopback(settings.base_url)
+    if not settings.trusted_proxies and is_public:
+        text = (
+            "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or "
+            "all clients count as one."
+        )
+        faults.append((text, False))
+    return faults
+
+
+def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
+    """Yield a line a feed, of its worst zone's state, and whether that is a fault."""
+    known = {(h.feed, h.zone): h for h in health.load(pipeline.storage, code)}
+    now = clock.now()
+    for feed in pipeline.sources[code].feeds:
+        states = {
+            z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now)
+            for z in feed.zones
+        }
+        worst = health.worst(states.values())
+        zones = ", ".join(z for z, s in states.items() if s == worst)
+        of_feed = [
+            known[feed.id, z] for z in sorted(feed.zones, key=lambda z: states[z] != worst) if (feed.id, z) in known
+        ]
+        error = next((h.last_error for h in of_feed if h.last_error), "")
+        until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
+        line = (
+            f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
+        )
+        yield line, worst in ("late", "down") or any(h.unknown_member for h in of_feed)

@@ -1,0 +1,376 @@
+"""The command line: `emds VERB`, each verb with its options and what it runs.
+
+Exit code 0: all done; 1: something failed and is listed; 2: wrong use. A verb imports what it needs when it runs:
+`emds --help` loads neither Dagster nor the API, and `emds serve` starts without Dagster.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from orchestration.cli.keys import keys
+from orchestration.cli.webhooks import webhooks
+from warehouse.errors import MarketError, StorageError
+
+if TYPE_CHECKING:
+    from warehouse.market import Feed
+
+PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
+PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
+LOOPBACK = "127.0.0.1"
+Verb = TypeVar("Verb", bound=Callable[..., int])
+
+
+def day(text: str) -> date:
+    """Parse a market day."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text[:40]!r} is no day such as 2026-01-31") from None
+
+
+def _which(verb: Verb) -> Verb:
+    """Add the options that choose feeds."""
+    by_feed = click.option("--feed", help="Only this feed, such as aemo.dispatch.")
+    return click.option("--source", help="Only this source.")(by_feed(verb))
+
+
+def _between(verb: Verb) -> Verb:
+    """Add the options that choose a span of market days."""
+    by_end = click.option("--end", type=day, metavar="D", help="Last market day.")
+    return click.option("--start", type=day, metavar="D", help="First market day.")(by_end(verb))
+
+
+def _trial(verb: Verb) -> Verb:
+    """Add the options of `probe` and `record`."""
+    by_requests = click.option(
+        "--requests",
+        type=click.IntRange(0, 20_000),
+        metavar="N",
+        default=12,
+        show_default=True,
+        help="Send at most N requests a feed and day; 0: all of them.",
+    )
+    by_day = click.option("--day", type=day, metavar="D", help="The past market day (default: the newest whole one).")
+    return _which(by_day(by_requests(verb)))
+
+
+def _listens(verb: Verb) -> Verb:
+    """Add the options that say where the API listens."""
+    by_host = click.option(
+        "--host", default=LOOPBACK, show_default=True, help="Where the API listens; a proxy belongs in front."
+    )
+    return click.option("--port", type=PORT, default=8000, show_default=True, help="The API's port.")(by_host(verb))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.pass_context
+def emds(context: click.Context) -> None:
+    """Electricity Market Data Service."""
+    context.call_on_close(sys.stdout.flush)  # click ends with 1 where nobody reads the output to its end
+
+
+@emds.command()
+@_listens
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history for an empty warehouse.")
+@click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Dagster's port.")
+@click.option("--home", help="The warehouse: a folder or a bucket's address (default: EMDS_HOME, else ./data).")
+@click.option("--feeds", type=click.Choice(("simulated", "live")), help="The mode of an empty warehouse (EMDS_FEEDS).")
+@click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
+def up(
+    port: int, host: str, days: int, ui_port: int, home: str | None, feeds: str | None, recordings: Path | None
+) -> int:
+    """Run the API and Dagster until Ctrl-C; fill an empty warehouse first."""
+    os.environ.update({name: value for name, value in (("EMDS_HOME", home), ("EMDS_FEEDS", feeds)) if value})
+    from orchestration.servers import up
+
+    return up.up(port, host, ui_port, days, recordings)
+
+
+@emds.command()
+@_which
+def ingest(source: str | None, feed: str | None) -> int:
+    """Ask feeds for every day that they may still revise.
+
+    Today's is among them, and tomorrow's of feeds that publish ahead.
+    """
+    from orchestration.work import backfill, commands
+
+    return commands.run(backfill.plan(_feeds(source, feed), None, None))
+
+
+@emds.command()
+@_which
+@click.option("--days", type=COUNT, help="The last N days, today, and what is published for tomorrow.")
+@_between
+@click.option("--missing", is_flag=True, help="Leave out days of which all is held, as after a backfill was stopped.")
+@click.option("--dry-run", is_flag=True, help="Only print requests and expected time.")
+def backfill(
+    source: str | None,
+    feed: str | None,
+    days: int | None,
+    start: date | None,
+    end: date | None,
+    missing: bool,
+    dry_run: bool,
+) -> int:
+    """Ask for past market days. Asked again, they change nothing that is held already."""
+    if bool(days) == bool(start) or (days and end):
+        raise click.UsageError("give --days N, or --start D (and --end D)")
+    _require_order(start, end)
+    from orchestration.work import backfill, commands, gaps
+    from orchestration.work.resources import open_context, open_unclaimed
+
+    feeds = _feeds(source, feed)
+    for line in backfill.too_early(feeds, start, end) if start else ():
+        print(line)
+    tasks = backfill.plan(feeds, start, end, days)
+    if not tasks:
+        raise click.UsageError(
+            "nothing to ask for: these days lie before each feed's first, or after its last published"
+        )
+    if missing:
+        tasks = gaps.without_whole_days(open_unclaimed() if dry_run else open_context(), tasks)
+    if not dry_run:
+        return commands.run(tasks, history=True)
+    for name, e in backfill.estimate(tasks).items():
+        print(f"{name:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
+    return 0
+
+
+@emds.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def replay(folder: Path) -> int:
+    """Ingest every recorded answer of a folder with a MANIFEST.json."""
+    if not (folder / "MANIFEST.json").is_file():
+        raise click.UsageError(f"no MANIFEST.json in {folder}")
+    from orchestration.work import commands
+
+    return commands.replayed(folder)
+
+
+@emds.command()
+@_which
+@_between
+def rebuild(source: str | None, feed: str | None, start: date | None, end: date | None) -> int:
+    """Parse the kept bytes again, without the network.
+
+    Ranks and rights of every month are resolved again too.
+    """
+    _require_order(start, end)
+    from orchestration.work import commands, rebuild
+    from orchestration.work.resources import open_context
+
+    pipeline, feeds = open_context(), _feeds(source, feed)
+    tasks = rebuild.plan(pipeline, feeds, start, end)
+    absent = rebuild.rebuild_absent(pipeline, tasks)
+    changed, unreadable = rebuild.resolve(pipeline, feeds, start, end)
+    code = commands.run(tasks, again=True, history=True)
+    print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
+    return _list_unreadable(unreadable) or code
+
+
+@emds.command()
+@click.option("--to", metavar="URL", help="A folder or a bucket, s3://... (default: EMDS_PUBLISH_TO).")
+def publish(to: str | None) -> int:
+    """Publish every document again.
+
+    With --to also as files that any web server serves.
+    """
+    from orchestration.static_side import target
+    from orchestration.work import commands
+
+    if to is not None:
+        try:
+            target.parse(to)
+        except StorageError as error:
+            raise click.BadParameter(str(error), param_hint="--to") from None
+    return commands.published(to)
+
+
+@emds.command()
+@_trial
+def probe(source: str | None, feed: str | None, day: date | None, requests: int) -> int:
+    """Ask each feed for a past day and today; write nothing."""
+    from orchestration.work import probe
+
+    return probe.probe(_feeds(source, feed), day, requests)
+
+
+@emds.command()
+@_trial
+@click.argument("folder", type=click.Path(path_type=Path))
+def record(source: str | None, feed: str | None, day: date | None, requests: int, folder: Path) -> int:
+    """Probe, and keep the answers in a folder that `replay` takes."""
+    from orchestration.work import record
+    from warehouse import layout
+
+    if (folder / "MANIFEST.json").exists():
+        raise click.UsageError(f"{folder} already holds recordings: name a new folder")
+    if any((folder / name).exists() for name in (layout.MODE, layout.SCHEMA)):
+        raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
+    return record.record(folder, _feeds(source, feed), day, requests)
+
+
+@emds.command()
+@_which
+@click.option("--days", type=COUNT, default=35, show_default=True, help="How far back.")
+@click.option("--fill", is_flag=True, help="Ask for the days that have gaps.")
+def gaps(source: str | None, feed: str | None, days: int, fill: bool) -> int:
+    """List the intervals that are due and missing."""
+    from orchestration.work import commands, gaps
+    from orchestration.work.resources import open_context, open_unclaimed
+
+    feeds = _feeds(source, feed)
+    pipeline = open_context() if fill else open_unclaimed()
+    holes, unreadable = gaps.find(pipeline, feeds, days)
+    for line in gaps.describe(holes):
+        print(line)
+    code = 0
+    if fill:
+        code = commands.run(gaps.tasks(holes)) if holes else 0
+        holes, unreadable = gaps.find(pipeline, feeds, days)
+    return _list_unreadable(unreadable) or code or (1 if holes else 0)
+
+
+@emds.command()
+@_listens
+@click.option("--server", type=click.Choice(("gunicorn", "granian")), default="gunicorn", show_default=True)
+def serve(port: int, host: str, server: str) -> int:
+    """Run the API alone."""
+    from orchestration.servers import serve
+
+    return serve.serve(port, host, server)
+
+
+@emds.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("program", type=click.Choice(PROGRAMS))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def dagster(program: str, options: Sequence[str]) -> int:
+    """Run a program of Dagster's over this warehouse."""
+    from orchestration.servers import dagster_home
+    from orchestration.work.settings import PipelineSettings
+
+    home = PipelineSettings.from_environ(os.environ).home
+    home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
+    home.make_local()
+    dagster_home.dagster_home(home.local)
+    os.chdir(dagster_home.ROOT)
+    path = Path(sys.executable).with_name(program)
+    return os.execv(path, [str(path), *options])  # noqa: S606
+
+
+@emds.command()
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history.")
+def fill(days: int) -> int:
+    """Fill an empty warehouse as `up` does, and end."""
+    from orchestration.work import fill
+
+    fill.run(days, None)
+    return 0  # what a publisher refused keeps no server from starting, which in compose waits for this
+
+
+@emds.command()
+def bucket() -> int:
+    """Make the bucket of EMDS_HOME where its S3 server has none."""
+    from orchestration.work import make_bucket
+
+    return make_bucket.main()
+
+
+@emds.command()
+def doctor() -> int:
+    """Print what is configured, what is missing and what is stale."""
+    from orchestration.cli import doctor
+
+    return doctor.doctor()
+
+
+@emds.command()
+def verify() -> int:
+    """Read every file of the warehouse and list what is broken."""
+    from orchestration.work import verify
+    from orchestration.work.resources import opened
+
+    broken = verify.broken(opened(os.environ))
+    for line in broken:
+        print(line)
+    print(f"{len(broken)} broken")
+    return 1 if broken else 0
+
+
+@emds.command()
+def repair() -> int:
+    """Make damaged files again from the kept bytes."""
+    from orchestration.work import repair
+
+    return repair.main()
+
+
+@emds.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def copy(source: str, target: str) -> int:
+    """Copy a warehouse to an empty folder or bucket.
+
+    FROM and TO are folders or buckets' addresses. A copy that was killed continues when it is run again.
+    """
+    from orchestration.work import copy
+    from warehouse import settings
+
+    return copy.main(source, target, settings.text(os.environ, "EMDS_LOCAL"))
+
+
+@emds.command()
+def reconcile() -> int:
+    """Compare every transfer to EMDS_PAY_TO with the payments ledger."""
+    from orchestration.work import reconcile
+
+    return reconcile.reconcile()
+
+
+emds.add_command(keys)
+emds.add_command(webhooks)
+
+
+def _feeds(source: str | None, feed: str | None) -> list[Feed]:
+    """Return the feeds that the options name. Raises click.UsageError where there are none."""
+    from orchestration.work import backfill
+
+    try:
+        return backfill.chosen(source, feed)
+    except KeyError as error:
+        raise click.UsageError(f"no source or feed {error.args[0]}") from None
+
+
+def _require_order(start: date | None, end: date | None) -> None:
+    if start and end and end < start:
+        raise click.UsageError("--end lies before --start")
+
+
+def _list_unreadable(failures: Sequence[str]) -> int:
+    """Print the files that could not be read; return 1 where there are any."""
+    for line in failures:
+        sys.stderr.write(f"emds: {line}\n")
+    return 1 if failures else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit code. Results go to stdout, progress and failures to stderr."""
+    try:
+        return int(emds.main(argv, prog_name="emds", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        sys.stderr.write("emds: stopped\n")
+    except MarketError as error:
+        sys.stderr.write(f"emds: {error}\n")
+    return 1

@@ -1,0 +1,1 @@
+"""What Dagster runs by itself: jobs, schedules, sensors, and what it records."""

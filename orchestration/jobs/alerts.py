@@ -1,0 +1,147 @@
+"""The sensor `alerts`: one message to EMDS_ALERT_WEBHOOK when an outage begins, one when it ends. None holds a secret.
+
+A feed is out while it is late or down by its own timetable. A job is out from a failed run to its next successful one.
+No `from __future__ import annotations`: Dagster reads the annotations.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+import requests
+
+from assets.ingest.context import PipelineContext
+from orchestration.jobs.recording import COMMAND_LINE
+from orchestration.work.settings import PipelineSettings
+from warehouse import clock, health
+from warehouse.clock import iso
+
+ASSET_JOB = "__ASSET_JOB"
+"""The job of every run that is launched from an asset's page."""
+POST_S = 10
+_ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
+
+
+@dataclass(slots=True)
+class Outages:
+    """What the webhook knows, kept as the sensor's cursor."""
+
+    seen_until: float
+    """Runs that ended later (Unix seconds) have not been looked at."""
+    began: dict[str, int]
+    """The outages under way: feed or job -> when it began (Unix seconds)."""
+
+
+@dg.sensor(
+    name="alerts",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=60,
+    description="Tells EMDS_ALERT_WEBHOOK when an outage of a feed or a job begins, and when it ends.",
+)
+def alerts(context: dg.SensorEvaluationContext, warehouse: dg.ResourceParam[PipelineContext]) -> dg.SkipReason:
+    """Look at the feeds' health, and at the runs that ended since the last look."""
+    webhook = PipelineSettings.from_environ(os.environ).alert_webhook
+    if not webhook:
+        return dg.SkipReason("EMDS_ALERT_WEBHOOK is not set")
+    outages = Outages(**json.loads(context.cursor)) if context.cursor else Outages(time.time() - 60, {})
+    try:
+        outcome = f"{look(context.instance, warehouse, webhook, outages)} messages sent"
+    except requests.RequestException as error:  # the address may hold a token, which the error's text would repeat
+        outcome = f"EMDS_ALERT_WEBHOOK did not take a message ({type(error).__name__}); the next look sends it again"
+    context.update_cursor(json.dumps(asdict(outages)))
+    return dg.SkipReason(outcome)
+
+
+def look(instance: dg.DagsterInstance, pipeline: PipelineContext, webhook: str, outages: Outages) -> int:
+    """Post what began and ended, and note it in `outages`; return how many messages were sent.
+
+    Raises requests.RequestException where the webhook does not take one; those before it are noted.
+    """
+    sent = 0
+    for record in _ended_runs(instance, outages.seen_until):
+        sent += _report(webhook, outages, subject(record.dagster_run), _failure(instance, record.dagster_run))
+        outages.seen_until = record.update_timestamp.timestamp()
+    for feed, state, reason in _feeds(pipeline):
+        message = {"source": feed.split(".")[0], "reason": reason or state} if state != "ok" else None
+        sent += _report(webhook, outages, feed, message)
+    return sent
+
+
+def _report(webhook: str, outages: Outages, job: str, failure: dict[str, Any] | None) -> bool:
+    """Post that an outage of a job or feed has begun or ended, if that is news. `failure`: None while all is well."""
+    now, began = int(time.time()), outages.began.get(job)
+    if (failure is None) == (began is None):
+        return False
+    if failure is not None:
+        _post(webhook, {"event": "outage", "since": iso(now), "job": job, **failure})
+        outages.began[job] = now
+    elif began is not None:
+        _post(webhook, {"event": "recovered", "since": iso(began), "until": iso(now), "job": job})
+        del outages.began[job]
+    return True
+
+
+def _post(webhook: str, message: dict[str, Any]) -> None:
+    requests.post(webhook, json=message, timeout=POST_S).raise_for_status()
+
+
+def _feeds(pipeline: PipelineContext) -> Iterator[tuple[str, str, str]]:
+    """Each configured feed that ever gave a row: `ok`, or its state in its worst zone or `unknown member`, and why."""
+    now = clock.now()
+    for source in (source for source in pipeline.sources.values() if source.code in pipeline.configured):
+        known = health.known(pipeline.storage, source.code)
+        for feed in source.feeds:
+            zones = [zone for zone in known if zone.feed == feed.id and zone.data_until]
+            states = [health.state(zone, feed.publication, feed.tz, feed.resolution, now) for zone in zones]
+            if zones:
+                worst = health.worst(states)
+                strange = any(zone.unknown_member for zone in zones)
+                bad = [z for z, state in zip(zones, states, strict=True) if z.unknown_member or state == worst != "ok"]
+                reason = next(filter(None, (zone.last_error for zone in bad)), "")
+                yield feed.id, "unknown member" if strange and worst == "ok" else worst, reason
+
+
+def _ended_runs(instance: dg.DagsterInstance, since: float) -> list[dg.RunRecord]:
+    ended = dg.RunsFilter(statuses=_ENDED, updated_after=datetime.fromtimestamp(since, UTC))
+    records = instance.get_run_records(ended, order_by="update_timestamp", ascending=True)
+    return [record for record in records if record.dagster_run.job_name != COMMAND_LINE]
+
+
+def _failure(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, Any] | None:
+    """Return what a failed run's message says; None for a run that succeeded."""
+    if run.status is not dg.DagsterRunStatus.FAILURE:
+        return None
+    kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
+    found = [entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=kinds)]
+    reasons = [reason_of(event) for event in found if event is not None and event.is_step_failure]
+    reasons = reasons or [str(event.message) for event in found if event is not None]
+    partitions = ("dagster/partition", "dagster/asset_partition_range")
+    return {
+        "run_id": run.run_id,
+        "source": run.tags.get("source", ""),
+        "partitions": [value for name, value in sorted(run.tags.items()) if name.startswith(partitions)],
+        "reason": "; ".join(filter(None, reasons))[:1000],
+    }
+
+
+def subject(run: dg.DagsterRun) -> str:
+    """Return what an outage is of: the job; of a run from an asset's page, its assets."""
+    if run.job_name != ASSET_JOB:
+        return run.job_name
+    return ", ".join(sorted(key.to_user_string() for key in run.asset_selection or ()))
+
+
+def reason_of(event: dg.DagsterEvent) -> str:
+    """Return why a step failed: the failure's own description where it has one, else its first cause."""
+    failure = event.step_failure_data
+    if failure.user_failure_data is not None and failure.user_failure_data.description:
+        return failure.user_failure_data.description
+    error = failure.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else str(event.message)

@@ -1,0 +1,181 @@
+"""Jobs that ask several publishers in one run: `live` every five minutes, `fill_gaps` once a day.
+
+Each publisher has a thread of its own, so that a slow one holds up no other; its turn file keeps it polite beside a
+backfill. What follows each feed is what a partition's own run does: `ingest_days`, events, documents. No
+`from __future__ import annotations`: Dagster reads the annotations.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+
+from assets import checks, events
+from assets.events import DayEvents
+from assets.feeds import words
+from assets.fetch.session import Fetched
+from assets.ingest.context import Fetcher, PipelineContext
+from assets.ingest.refresh import refresh
+from assets.ingest.reports import RunReport
+from assets.ingest.runs import ingest_days
+from orchestration.work import gaps
+from orchestration.work.backfill import Task
+from warehouse import clock
+from warehouse.bookkeeping import logged
+from warehouse.clock import MarketDay
+from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, OutOfReach
+from warehouse.market import Feed, Request, Source
+
+LIVE, FILL_GAPS = "live", "fill_gaps"
+LIVE_MINUTES = 15
+"""Feeds that are asked so often or more are `live`; the others have partitioned jobs."""
+TICK = "emds/tick"
+"""The tag of a scheduled run: the instant it was scheduled for, by which feeds are due."""
+LIVE_S, GAPS_S = 240.0, 3000.0
+"""Seconds after which a publisher's thread asks nothing more; the next run goes on."""
+SETTLING_S = 7200
+"""So long after its end a market day is asked for at every tick; older days of the look-back once an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """A session that sends nothing more once its time is over. `end`: an instant of `time.monotonic`."""
+
+    session: Fetcher
+    end: float
+
+    def ask(self, request: Request) -> Fetched:
+        """Ask as the session does. Raises FeedUnavailable once the time is over."""
+        if time.monotonic() >= self.end:
+            raise FeedUnavailable("no time is left in this run; the next one asks again", kind="resting")
+        return self.session.ask(request)
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of one publisher."""
+
+    source: Source
+    reports: list[RunReport] = field(default_factory=list)
+    days: list[DayEvents] = field(default_factory=list)
+    fresh: list[dg.AssetCheckEvaluation] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    """What a person must look at; a publisher that is away is none."""
+
+    def events(self) -> Iterator[Any]:
+        for day in self.days:
+            yield from day
+        yield from self.fresh
+        for report in self.reports:
+            yield from events.raw_events(self.source, report)
+
+
+def live_feeds(source: Source) -> list[Feed]:
+    """Return the feeds of a source that `live` asks."""
+    return [feed for feed in source.feeds if feed.every_minutes <= LIVE_MINUTES]
+
+
+def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task]:
+    """Return what `live` asks at a scheduled instant; without one, when a person starts it, all that it ever asks."""
+    return [
+        Task(feed.id, tuple(_days(feed, tick)))
+        for source in sources.values()
+        for feed in live_feeds(source)
+        if tick is None or (tick.hour * 60 + tick.minute) % feed.every_minutes == 0
+    ]
+
+
+def _days(feed: Feed, tick: datetime | None) -> Iterator[date]:
+    now = clock.now()
+    today = clock.local_date(now, feed.tz)
+    hourly = tick is None or tick.minute == 0
+    first = today if not hourly else today - timedelta(days=feed.revised_days)
+    settling = clock.local_date(now - SETTLING_S, feed.tz)
+    last = today + timedelta(days=feed.ahead_days)
+    day = min(first, settling)
+    while day <= last:
+        if feed.out_of_reach(day, today) is None:
+            yield day
+        day += timedelta(days=1)
+
+
+def ask(pipeline: PipelineContext, tasks: Sequence[Task], seconds: float) -> Iterator[Asked]:
+    """Ask publishers at once, a thread each; yield each as it ends. Those without credentials are left out."""
+    limited = replace(pipeline, session=TimeLimit(pipeline.session, time.monotonic() + seconds))
+    by_source: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_source.setdefault(task.feed.split(".")[0], []).append(task)
+    wanted = {code: own for code, own in by_source.items() if code in pipeline.configured}
+    with ThreadPoolExecutor(max_workers=max(1, len(wanted)), thread_name_prefix="publisher") as threads:
+        started = [threads.submit(_ask_one, limited, pipeline.sources[code], own) for code, own in wanted.items()]
+        for done in as_completed(started):
+            yield done.result()
+
+
+def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -> Asked:
+    asked = Asked(source)
+    for task in tasks:
+        with logged(task.name) as attempt:
+            begun, feed = clock.now(), source.feed(task.feed)
+            report = ingest_days(pipeline, feed, [MarketDay(day, feed.tz) for day in task.days])
+            asked.reports.append(report)
+            asked.days += events.of_run(pipeline, feed, report, begun)
+            asked.fresh.append(checks.freshness(pipeline, feed))
+            asked.faults += _faults(report)
+        asked.faults += filter(None, [attempt.failure])
+    with logged(f"documents of {source.code}") as attempt:
+        asked.faults += refresh(pipeline, {zone for report in asked.reports for zone in report.zones})
+    asked.faults += filter(None, [attempt.failure])
+    return asked
+
+
+def _faults(report: RunReport) -> Iterator[str]:
+    """Yield what a person must look at: a changed format, a refused key, a file of our own."""
+    for error in report.failures:
+        unset = isinstance(error, CredentialsMissing) and not error.refused
+        if not (unset or isinstance(error, FeedUnavailable | NotPublished | OutOfReach)):
+            yield f"{report.feed}: {type(error).__name__}: {error}"
+
+
+def live_jobs(sources: Mapping[str, Source]) -> tuple[Any, Any]:
+    """Return `live` and `fill_gaps`."""
+
+    def due(context: dg.OpExecutionContext, pipeline: PipelineContext) -> list[Task]:
+        tick = context.run.tags.get(TICK)
+        return due_tasks(sources, datetime.fromisoformat(tick) if tick else None)
+
+    def holes(context: dg.OpExecutionContext, pipeline: PipelineContext) -> list[Task]:
+        return gaps.to_fill(pipeline)
+
+    live = _job(LIVE, due, LIVE_S, "Every feed that is due of those asked each quarter hour or oftener.")
+    fill = _job(FILL_GAPS, holes, GAPS_S, f"The days with holes, up to {gaps.BACK_DAYS} days back, after an outage.")
+    return live, fill
+
+
+def _job(
+    name: str, wanted: Callable[[dg.OpExecutionContext, PipelineContext], list[Task]], seconds: float, text: str
+) -> Any:
+    @dg.op(name=f"ask_{name}", description=text)
+    def ask_publishers(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[PipelineContext]) -> None:
+        faults: list[str] = []
+        for asked in ask(warehouse, wanted(context, warehouse), seconds):
+            for event in asked.events():
+                context.log_event(event)
+            for report in asked.reports:
+                context.log.info(words(report))
+                for day in report.failed:
+                    context.log.warning(f"{report.feed} {day.day}: {day.reason}")
+            faults += asked.faults
+        if faults:
+            shown = "; ".join(dict.fromkeys(faults))
+            raise dg.Failure(f"a person must look at this: {shown}"[:2000], allow_retries=False)
+
+    @dg.job(name=name, description=text, tags={"dagster/max_runtime": str(int(seconds) + 660)})
+    def job() -> None:
+        ask_publishers()
+
+    return job

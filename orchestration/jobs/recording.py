@@ -1,0 +1,126 @@
+"""Record in Dagster what the command line ingested: materialisations, verdicts, freshness.
+
+The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the
+same time break it for good (dagster-io/dagster#27390). No `from __future__ import annotations`.
+"""
+
+import fcntl
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets import checks, events
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport
+from assets.partitions import key_of
+from orchestration.servers.dagster_home import dagster_home
+from warehouse import clock
+from warehouse.bookkeeping import described, logged
+from warehouse.market import Feed
+
+_LOG = logging.getLogger("emds")
+COMMAND_LINE = "command_line"
+"""The job of the run that a command records."""
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+def instance(home: Path) -> dg.DagsterInstance | None:
+    """Open the instance of this warehouse, with its tables; None, logged, where its storage cannot be opened.
+
+    Raises StorageError where Dagster's settings contradict each other.
+    """
+    try:
+        folder = dagster_home(home)
+    except OSError as error:
+        _LOG.error("Dagster's storage: %s", described(error))
+        return None
+    with logged("Dagster's storage"), _alone(folder / ".lock"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # pools
+        return dg.DagsterInstance.get()
+    return None
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold a lock of this machine: whoever else opens the storage waits until its tables are made."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Recorder:
+    """Collects what a command did, and records it.
+
+    Old days are recorded at once, without a run, and without the verdicts that pass: so a killed backfill keeps what it
+    had. Days of the look-back, days whose checks fail, and the feeds' freshness come last, in one run: a verdict is
+    shown where it is of the same run as the materialisation or newer, and Dagster takes one without a run only once.
+
+    What cannot be recorded is logged: the rows are stored, and Dagster alone does not know of them (`emds doctor`).
+    """
+
+    def __init__(self, instance: dg.DagsterInstance | None, pipeline: PipelineContext) -> None:
+        self._instance, self._pipeline = instance, pipeline
+        self._last: list[Any] = []
+        self._feeds: dict[str, Feed] = {}
+
+    def add(self, feed: Feed, report: RunReport, begun: int) -> list[str]:
+        """Record what a run did; return the partitions that hold rows. `begun`: an instant before it wrote."""
+        if self._instance is None:
+            return [key_of(feed, day.day) for day in report.days if day.finished]
+        asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
+        days = events.of_run(self._pipeline, feed, asked, begun)
+        recent = clock.now() - feed.revised_days * clock.DAY
+        with logged(f"events of {feed.id}"):
+            for day in days:
+                failing = [evaluation for evaluation in day.evaluations if not evaluation.passed]
+                if day.day.end > recent or failing:
+                    self._last += [day.event, *(day.evaluations if day.day.end > recent else failing)]
+                elif isinstance(day.event, dg.AssetMaterialization):
+                    self._instance.report_runless_asset_event(day.event)
+            self._last += events.raw_events(self._pipeline.sources[feed.source], report)
+            if days:
+                self._feeds[feed.id] = feed
+        return [str(day.event.partition) for day in days if isinstance(day.event, dg.AssetMaterialization)]
+
+    def close(self) -> None:
+        """Record the rest."""
+        with logged("verdicts"):
+            fresh = [checks.freshness(self._pipeline, feed) for feed in self._feeds.values()]
+            if self._instance is not None and (self._last or fresh):
+                _run_of([*self._last, *fresh]).execute_in_process(instance=self._instance, run_config=QUIET)
+
+
+def _run_of(recorded: Sequence[Any]) -> Any:
+    @dg.op(name="record")
+    def record(context: dg.OpExecutionContext) -> None:
+        for event in recorded:
+            context.log_event(event)
+
+    @dg.job(name=COMMAND_LINE, description="What a command ingested.")
+    def command_line() -> None:
+        record()
+
+    return command_line
+
+
+def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
+    """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
+    if instance is None:
+        return
+    from orchestration.definitions import AFTER_FILL, defs  # here: it loads every definition
+
+    with logged("documents in Dagster"):
+        job = defs().resolve_job_def(AFTER_FILL)
+        never = [key for key in job.asset_layer.executable_asset_keys if not _was_materialised(instance, key)]
+        if never:
+            job.execute_in_process(instance=instance, run_config=QUIET, asset_selection=never, raise_on_error=False)
+
+
+def _was_materialised(instance: dg.DagsterInstance, key: dg.AssetKey) -> bool:
+    return instance.get_latest_materialization_event(key) is not None

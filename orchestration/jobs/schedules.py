@@ -1,0 +1,195 @@
+"""Jobs and schedules, running by default: `live` and `fill_gaps`, a partitioned job a group of slower feeds, documents.
+
+A partitioned schedule asks in one run for the market days that the publisher may still revise, today's, and where
+published tomorrow's. No `from __future__ import annotations`: Dagster reads the annotations.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets.document_events import OF_ALL_ZONES
+from assets.partitions import asset_key, last_day
+from assets.sources import feed as known_feed
+from orchestration.jobs.live import LIVE, LIVE_MINUTES, TICK, due_tasks, live_jobs
+from orchestration.work.resources import configured, opened
+from warehouse import clock, health
+from warehouse.market import Feed, Source
+
+RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+PRIORITY, MAX_RUNTIME = "dagster/priority", "dagster/max_runtime"
+SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
+"""Tags of a scheduled run: before a person's (0), and before a backfill's."""
+UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+def schedules_and_jobs(
+    sources: Mapping[str, Source],
+    mode: str,
+    firsts: Mapping[str, date],
+    takes_payments: bool = False,
+    has_marts: bool = True,
+) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
+    """Return the jobs (retention apart) and schedules. A recorded warehouse asks no publisher, a bucket lacks marts."""
+    asks, runs = mode != "recorded", True
+    live, fill_gaps = live_jobs(sources)
+    jobs: list[Any] = [live, fill_gaps]
+    schedules = [_live(sources, mode), _plain(fill_gaps, "10 4 * * *", asks)]
+    for source in sources.values():
+        for name, feeds in schedule_groups(source, firsts).items():
+            jobs.append(
+                dg.define_asset_job(
+                    name,
+                    selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
+                    tags={"source": source.code, MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]},
+                    description=f"{source.name}: {', '.join(f.id for f in feeds)}",
+                )
+            )
+            schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
+    for name, selection, cron_line, running in (
+        ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
+        ("geo", dg.AssetSelection.groups("geo"), "30 3 * * 1", runs),  # a release may add a check
+        *([("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs)] if has_marts else []),
+        ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
+        ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
+        ("webhooks", dg.AssetSelection.assets(["accounts", "webhooks"]), "", runs),
+    ):
+        job = dg.define_asset_job(name, selection=selection, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]})
+        jobs.append(job)
+        if cron_line:
+            schedules.append(_plain(job, cron_line, running))
+    return jobs, schedules
+
+
+def _status(running: bool) -> dg.DefaultScheduleStatus:
+    return dg.DefaultScheduleStatus.RUNNING if running else dg.DefaultScheduleStatus.STOPPED
+
+
+def _plain(job: Any, cron_line: str, running: bool) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        job=job,
+        cron_schedule=cron_line,
+        execution_timezone="UTC",
+        default_status=_status(running),
+        tags={PRIORITY: SCHEDULED[PRIORITY]},
+    )
+
+
+def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"{LIVE}_schedule",
+        job_name=LIVE,
+        cron_schedule="*/5 * * * *",
+        execution_timezone="UTC",
+        default_status=_status(mode != "recorded"),
+        description="Every five minutes; a tick while a run is under way is skipped.",
+    )
+    def live(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if context.instance.get_runs(dg.RunsFilter(job_name=LIVE, statuses=UNDER_WAY), limit=1):
+            return dg.SkipReason("the run before is still under way")
+        at = context.scheduled_execution_time
+        due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
+        publishers = ", ".join(sorted(due))
+        # A crashed tick is not run again: the next one asks for the same days.
+        return dg.RunRequest(
+            run_key=at.isoformat(),
+            tags={
+                TICK: at.isoformat(),
+                PRIORITY: SCHEDULED[PRIORITY],
+                "dagster/max_retries": "0",
+                "publishers": publishers,
+            },
+        )
+
+    return live
+
+
+def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
+    """Return job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
+    groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
+    for feed in source.feeds:
+        if feed.every_minutes > LIVE_MINUTES:
+            lag = feed.ahead_days - max(0, feed.publication.day_offset)
+            groups[feed.every_minutes, feed.tz, firsts[feed.id], lag, feed.yearly].append(feed)
+    names: dict[str, list[Feed]] = {}
+    for feeds in groups.values():
+        name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"
+        names[name if name not in names else f"{name}_{feeds[0].id.split('.', 1)[1]}"] = feeds
+    return names
+
+
+def _spell(minutes: int) -> str:
+    if minutes % 1440 == 0:
+        return f"{minutes // 1440}d"
+    return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
+
+
+def cron(every_minutes: int, offset: int) -> str:
+    """Return a cron line of that interval; `offset` minutes spread the sources over it."""
+    if every_minutes >= 1440:
+        return f"{offset % 60} {daily_hour(offset)} * * *"
+    if every_minutes >= 60:
+        return f"{offset % 60} */{every_minutes // 60} * * *"
+    return f"{offset % every_minutes}-59/{every_minutes} * * * *"
+
+
+def daily_hour(offset: int) -> int:
+    """Return the local hour of a daily request: from 6 to 17."""
+    return 6 + offset % 12
+
+
+def is_behind(feed_id: str) -> bool:
+    """Return whether a feed is late, down or not configured in any zone, by its own publication times."""
+    feed = known_feed(feed_id)
+    known = {h.zone: h for h in health.load(opened(os.environ), feed.source) if h.feed == feed_id}
+    now = clock.now()
+    return any(
+        health.state(known.get(zone), feed.publication, feed.tz, feed.resolution, now) != "ok" for zone in feed.zones
+    )
+
+
+def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.ScheduleDefinition:
+    feed, back, offset = feeds[0], max(f.revised_days for f in feeds), sum(map(ord, name))
+    stands_in = [f.stands_in_for for f in feeds if f.stands_in_for]
+
+    @dg.schedule(
+        name=f"{name}_schedule",
+        job_name=name,
+        cron_schedule=cron(60 if stands_in else feed.every_minutes, offset),
+        execution_timezone=feed.tz,
+        default_status=_status(mode != "recorded"),
+        description=f"{', '.join(f.id for f in feeds)}: {back} days back"
+        + (" and tomorrow" if feed.ahead_days else ""),
+    )
+    def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if feed.source not in configured(os.environ, mode):
+            return dg.SkipReason(f"{feed.source} is not configured: `emds doctor` says what to set")
+        at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
+        if stands_in and at.hour != daily_hour(offset) and not any(map(is_behind, stands_in)):
+            return dg.SkipReason(f"{', '.join(stands_in)} came in time: asked once a day")
+        first, last = look_back_keys(feeds, at.date(), first_day)
+        if first > last:
+            return dg.SkipReason(f"the first partition, {first}, is not out yet")
+        return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last, **SCHEDULED})
+
+    return look_back
+
+
+def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:
+    """Return first and last partition key of a scheduled run: none before the feeds' first partition."""
+    feed, last = feeds[0], last_day(feeds[0], today)
+    if feed.yearly:
+        return str(max(today.year - 1, first_day.year)), str(today.year)
+    first = max(today - timedelta(days=max(f.revised_days for f in feeds)), first_day)
+    return first.isoformat(), last.isoformat()

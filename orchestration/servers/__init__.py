@@ -1,0 +1,1 @@
+"""Start the API and Dagster's servers, and end them."""

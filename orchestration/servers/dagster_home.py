@@ -1,0 +1,68 @@
+"""Prepare DAGSTER_HOME of a warehouse: EMDS_HOME/dagster with a dagster.yaml. Does not import Dagster."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from orchestration.work.settings import PipelineSettings
+from warehouse.errors import StorageError
+
+ROOT = Path(__file__).resolve().parents[2]
+POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
+_MARK = "# Written by emds, which replaces it while it stays as it is: "
+
+
+def dagster_home(home: Path) -> Path:
+    """Return EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
+
+    Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
+    set and the owner's own dagster.yaml does not read it, or EMDS_RUN_IMAGE is set without it.
+    """
+    folder = home / "dagster"
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = PipelineSettings.from_environ(os.environ)
+    address = settings.dagster_postgres_url
+    if settings.run_image and not address:
+        raise StorageError(f"EMDS_RUN_IMAGE needs {POSTGRES}: containers have no SQLite file in common")
+    wanted, file = _configuration(bool(address), bool(settings.run_image)), folder / "dagster.yaml"
+    present = file.read_text() if file.exists() else ""
+    if not present or _is_ours(present):
+        if present != wanted:
+            scratch = folder / f"dagster.yaml.{os.getpid()}"
+            scratch.write_text(wanted)
+            scratch.replace(file)
+    elif address and POSTGRES not in present:
+        raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/operating.md)")
+    if address:
+        os.environ[POSTGRES] = address
+    os.environ["DAGSTER_HOME"] = str(folder)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    return folder
+
+
+def _configuration(postgres: bool, containers: bool) -> str:
+    """Return the project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
+
+    On PostgreSQL its address stays in the environment, and so does the image of runs in `containers`.
+    """
+    body = (ROOT / "dagster.yaml").read_text()
+    if postgres:
+        body += _STORAGE
+    if containers:
+        body += (ROOT / "orchestration" / "deploy" / "run_containers.yaml").read_text()
+    return f"{_MARK}{_digest(body)}\n{body}"
+
+
+_STORAGE = f"storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n"
+
+
+def _is_ours(text: str) -> bool:
+    """Return whether a release wrote a file, and nobody changed it since."""
+    mark, _, body = text.partition("\n")
+    return mark == _MARK + _digest(body)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,113 @@
+"""`emds serve`: publish the catalogue, then become gunicorn or granian. Dagster is not imported."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import socket
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from api.settings import Settings
+from orchestration.work.resources import open_context
+from warehouse import catalogue, clock, home
+from warehouse.errors import StorageError
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOPBACK = "127.0.0.1"
+MOST_FILES = 4096
+"""A worker opens one for each connection, 512 at most, and some for documents and databases."""
+ENVIRONMENT = {
+    # glibc keeps eight arenas a core that never shrink, and raises the threshold below which it keeps memory to 32 MB:
+    # a geo layer cut once would stay for good. Pieces below half a megabyte are kept: long answers are made of them.
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "524288",
+    "MALLOC_TRIM_THRESHOLD_": "4194304",
+    # Arrow's own allocator keeps what each thread once took.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # Each worker is bound to one core: threads of the libraries would take turns there, and OpenBLAS's spin.
+    "OMP_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What the API's processes run with, read by libraries as they load. The image sets the same."""
+
+
+def check_settings() -> None:
+    """Raise MarketError for settings with which the API would not start: gunicorn shows them in a traceback."""
+    Settings.from_environ(os.environ)
+    workers = os.environ.get("WEB_CONCURRENCY", "1")
+    if not (workers.isascii() and workers.isdigit() and 1 <= int(workers) <= 1000):
+        raise StorageError("WEB_CONCURRENCY is not a number of workers from 1 to 1000")
+
+
+def prepare() -> None:
+    """Publish zones, licences and availability, as every start does, also for an empty warehouse."""
+    # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
+    home.of(os.environ).settle(os.environ)
+    pipeline = open_context()
+    pipeline.storage.sweep()
+    catalogue.publish(
+        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
+    )
+
+
+def environ(port: int) -> dict[str, str]:
+    """Return the environment of the server's process: this one's, completed.
+
+    Where no public address is set, links and offers name this machine's own.
+    """
+    return {**ENVIRONMENT, "EMDS_BASE_URL": f"http://127.0.0.1:{port}", **os.environ}
+
+
+def command(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> list[str]:
+    """Return the server's command line, to be run in ROOT."""
+    if server == "granian":
+        return [sys.executable, "-m", "api.granian_server", host, str(port)]
+    config = str(ROOT / "api" / "gunicorn.conf.py")
+    bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", bind, "api.wsgi:app"]
+
+
+def raise_file_limit() -> None:
+    """Let this process and its children open as many files as it may: shells often allow 256 or 1024 at first."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def advise_proxy(host: str, port: int) -> None:
+    """Say in one line that a proxy belongs in front of an API that other machines reach."""
+    if host != LOOPBACK:
+        sys.stderr.write(
+            f"emds: the API listens on {host}:{port}; a public service stands behind nginx or another proxy\n"
+        )
+
+
+def require_free(port: int, option: str = "--port", host: str = "0.0.0.0") -> None:  # noqa: S104  as servers listen
+    """Raise StorageError for a port that is taken, or not this user's to take; `option` chooses another."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):  # the server itself names a host that is wrong
+                raise StorageError(f"port {port} is taken ({error.strerror}): choose another with {option}") from None
+
+
+def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
+    """Become the server; return only by an exception. Raise MarketError where it cannot start."""
+    check_settings()
+    if server == "granian" and not find_spec("granian"):
+        raise StorageError("granian is not installed: pip install 'emds[granian]'")
+    require_free(port)
+    prepare()
+    raise_file_limit()
+    argv = command(port, host, server)
+    advise_proxy(host, port)
+    os.chdir(ROOT)
+    os.execve(argv[0], argv, environ(port))  # noqa: S606

@@ -1,0 +1,1 @@
+"""Webhook messages: made from news, signed, delivered."""

@@ -1,0 +1,1 @@
+"""What verbs and jobs do: ingest, backfill, rebuild, verify, copy."""

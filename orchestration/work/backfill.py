@@ -1,0 +1,213 @@
+"""Plan and run an ingest or backfill without a daemon: market days of feeds, in runs of a month.
+
+One worker process runs one source's tasks at a time, for a publisher's pace is one for all. A run that was stopped is
+run again: days that are held change nothing, and `--missing` leaves out those that are whole.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from itertools import groupby
+from multiprocessing import get_context, parent_process
+
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import DayReport, RunReport
+from assets.ingest.runs import ingest_days, reparse_days
+from assets.sources import feed as feed_of
+from assets.sources import sources
+from orchestration.work.resources import open_context
+from warehouse import clock
+from warehouse.bookkeeping import logged
+from warehouse.clock import DAY, RESOLUTIONS, MarketDay
+from warehouse.market import Feed
+
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run: market days of one feed (of a yearly feed, the first day of each year)."""
+
+    feed: str
+    days: tuple[date, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.feed} {self.days[0]}..{self.days[-1]}"
+
+
+def chosen(source: str | None, feed: str | None) -> list[Feed]:
+    """Return the feeds that a command names, best ranks first: served rows are then resolved once. Raises KeyError."""
+    known = sources()
+    if source is not None and source not in known:
+        raise KeyError(source)
+    feeds = [f for s in known.values() if source in (None, s.code) for f in s.feeds if feed in (None, f.id)]
+    if not feeds:
+        raise KeyError(feed if source is None else f"{source}: {feed}")
+    return sorted(feeds, key=lambda f: f.rank)
+
+
+def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:
+    """Plan runs over `first..last`, or over the last `days` days and the days published ahead.
+
+    Yearly partitions that overlap the span are included whole.
+
+    Days before a feed's first and days not yet published are left out.
+    """
+    tasks = []
+    for feed in feeds:
+        today = clock.local_date(clock.now(), feed.tz)
+        newest = today + timedelta(days=feed.ahead_days)
+        until = min(last, newest) if last else newest
+        since = max(first or (today - timedelta(days=feed.revised_days if days is None else days)), feed.since)
+        tasks += monthly_tasks(feed, (since + timedelta(days=i) for i in range((until - since).days + 1)))
+    return tasks
+
+
+def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str]:
+    """Return a line for each feed that begins after the first day asked for: nobody answers for the days before."""
+    lines = []
+    for feed in feeds:
+        until = min(last or feed.since, feed.since - timedelta(days=1))
+        if first <= until and not feed.yearly:
+            days = (until - first).days + 1
+            lines.append(f"{feed.id} begins on {feed.since}: {days} days from {first} on are out of reach")
+    return lines
+
+
+def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
+    """Cut days into a task a calendar month: a month file is written once, a publisher's monthly file fetched once.
+
+    For a yearly feed: one task over the years that they lie in.
+    """
+    if feed.yearly:
+        years = sorted({day.year for day in days})
+        return [Task(feed.id, tuple(date(year, 1, 1) for year in years))] if years else []
+    months = groupby(sorted(set(days)), key=lambda day: (day.year, day.month))
+    return [Task(feed.id, tuple(month)) for _, month in months]
+
+
+def days_of(task: Task) -> list[MarketDay]:
+    """Return the market days that a task asks for, in its feed's time zone."""
+    tz = feed_of(task.feed).tz
+    return [MarketDay(day, tz) for day in task.days]
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What a backfill of one feed takes: days within reach, requests known now, and the least seconds at its pace.
+
+    Listings lead to further requests, which are not counted."""
+
+    days: int = 0
+    requests: int = 0
+    listings: int = 0
+    seconds: float = 0.0
+
+
+def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
+    """Estimate each feed's work; no request is sent."""
+    estimates: dict[str, Estimate] = defaultdict(Estimate)
+    for task in tasks:
+        feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
+        now = clock.now()
+        today = clock.local_date(now, feed.tz)
+        within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
+        requests = feed.requests(within, now) if within else []
+        own = estimates[task.feed]
+        own.days += len(within)
+        own.requests += len(requests)
+        own.listings += sum(request.kind == "listing" for request in requests)
+        own.seconds += max(60 / source.requests_per_minute, source.min_interval_s) * len(requests)
+    return dict(estimates)
+
+
+def _expected_rows(task: Task) -> int:
+    """Return about how many rows a task brings: the source with the most starts first, or it would end alone."""
+    feed = feed_of(task.feed)
+    return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
+
+
+def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
+    """Run the tasks, source by source in `workers` processes; yield each report as it comes.
+
+    `again`: parse the kept bytes, without the network.
+    """
+    queues: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        queues[task.feed.split(".")[0]].append(task)
+    if workers == 1 or len(queues) == 1:
+        pipeline = open_context()
+        for task in tasks:
+            yield task, _run(pipeline, task, again)
+        return
+    waiting = sorted(queues.values(), key=lambda queue: -sum(map(_expected_rows, queue)))
+    with ExitStack() as pools:
+        # A source stays in one process: in two each would only wait for the other's turns.
+        free = [pools.enter_context(_worker()) for _ in range(workers)]
+        running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
+
+        def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:
+            task = queue.pop(0)
+            running[pool.submit(_in_worker, task, again)] = task, queue, pool
+
+        while waiting or running:
+            while waiting and free:
+                start(waiting.pop(0), free.pop())
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                task, queue, pool = running.pop(future)
+                report = _failed(task, "its worker process ended")
+                with logged(task.name):
+                    report = future.result()
+                if isinstance(future.exception(), BrokenExecutor):
+                    pool = pools.enter_context(_worker())
+                yield task, report
+                if queue:
+                    start(queue, pool)
+                else:
+                    free.append(pool)
+
+
+def _worker() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it ends; it would go on alone."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+@cache
+def _worker_context() -> PipelineContext:
+    """Open one context a worker process."""
+    return open_context()
+
+
+def _in_worker(task: Task, again: bool) -> RunReport:
+    return _run(_worker_context(), task, again)
+
+
+def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
+    """Run one task. Whatever it raises fails its days and is logged; the other tasks go on."""
+    with logged(task.name) as attempt:
+        return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
+    return _failed(task, attempt.failure)
+
+
+def _failed(task: Task, reason: str) -> RunReport:
+    return RunReport(task.feed, tuple(DayReport(str(day), "failed", reason=reason) for day in task.days))

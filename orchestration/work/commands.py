@@ -1,0 +1,146 @@
+"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assets.ingest.context import PipelineContext
+from assets.ingest.refresh import measure_publishers, refresh_all
+from assets.ingest.reports import RunReport, totals
+from assets.sources import feed as feed_of
+from orchestration.jobs import recording, retention
+from orchestration.work import backfill
+from orchestration.work.backfill import Task
+from orchestration.work.replay import replay
+from orchestration.work.resources import open_context
+from warehouse import clock, layout, settings
+from warehouse.bookkeeping import logged
+from warehouse.errors import MarketError
+
+SHOWN_FAILURES = 3
+"""Failed days listed for each feed; the rest are counted."""
+
+
+def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
+    """Run every task, whatever fails; return the exit code (1: a day failed).
+
+    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew.
+    """
+    pipeline = open_context()
+    recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
+    done: list[tuple[Task, RunReport]] = []
+    begun = clock.now()
+    for task, report in backfill.run(tasks, again):
+        recorder.add(feed_of(task.feed), report, begun)
+        done.append((task, report))
+        failed, rows = len(report.failed), sum(day.rows for day in report.days)
+        words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
+        sys.stderr.write(f"[{len(done)}/{len(tasks)}] {words}\n")
+    failures = [*refresh_all(pipeline), *(measure_publishers(pipeline) if history else ())]
+    recorder.close()
+    with logged("retention of answers"):
+        retention.prune_answers(pipeline)
+    failures += _serve_followers(pipeline)
+    print(end_report(done))
+    return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
+
+
+def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
+    """Return the counts of each feed, and what failed."""
+    per_feed: dict[str, list[RunReport]] = defaultdict(list)
+    for task, report in done:
+        per_feed[task.feed].append(report)
+    columns = f"{'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
+    lines = [f"{'feed':28} {columns}"]
+    lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
+    for feed, reports in sorted(per_feed.items()):
+        unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
+        lines += [f"left out: {feed}: {reason}" for reason in unset]
+        failed = [day for report in reports for day in report.failed]
+        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:SHOWN_FAILURES]]
+        if len(failed) > SHOWN_FAILURES:
+            lines.append(f"failed: {feed}: {len(failed) - SHOWN_FAILURES} days more")
+    return "\n".join(lines)
+
+
+def _line(feed: str, reports: Sequence[RunReport]) -> str:
+    by = totals(reports)
+    rows = sum(d.rows for r in reports for d in r.days)
+    changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
+    rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
+    return (
+        f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
+        f" {sum(r.quarantined for r in reports):6}"
+    )
+
+
+def published(to: str | None = None) -> int:
+    """Publish every document again, then as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
+
+    Return 1 where one could not be published, which is listed.
+    """
+    pipeline = open_context()
+    code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
+    address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
+    if address:
+        from orchestration.static_side.publish import publish_now
+
+        done = publish_now(address)
+        shown = "shown now" if done.current else "a newer publication is shown"
+        print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {shown}")
+        print(f"{done.put} objects put, {done.removed} removed")
+    return code
+
+
+def _serve_followers(pipeline: PipelineContext) -> list[str]:
+    """Deliver webhooks, and put the free documents where EMDS_PUBLISH_TO says; return a line a failure.
+
+    Without a daemon nobody else does. The API's code is loaded only where there are accounts or such an address.
+    """
+    environ = os.environ
+    if settings.text(environ, "EMDS_DATABASE_URL") or (pipeline.storage.local / layout.ACCOUNTS).exists():
+        with logged("webhooks"):
+            from orchestration.webhooks import rounds
+
+            rounds.after_command()
+    if settings.text(environ, "EMDS_PUBLISH_TO"):
+        with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
+            from orchestration.static_side.publish import counts
+
+            try:
+                counts()
+            except MarketError as fault:
+                return [f"files to EMDS_PUBLISH_TO: {fault}"]
+    return []
+
+
+def _ended(failures: Sequence[str]) -> int:
+    """List what could not be published; return the exit code."""
+    for line in failures:
+        sys.stderr.write(f"emds: not published: {line}\n")
+    return 1 if failures else 0
+
+
+def replayed(folder: Path) -> int:
+    """Run `emds replay`; list materialisations and typed failures. A recorded error is not our failure: return 0."""
+    pipeline = open_context(recordings=folder)
+    recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
+    begun, rows = clock.now(), 0
+    done = replay(pipeline, folder)
+    for feed, report in done.reports:
+        keys = sorted(recorder.add(feed, report, begun))
+        own = sum(day.rows for day in report.days)
+        rows += own
+        span = f": {keys[0]} to {keys[-1]}" if keys else ""
+        print(f"{feed.id:28} {own:7} rows, {len(keys)} partitions{span}")
+    for request, error in done.failures:
+        print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
+    code = _ended(refresh_all(pipeline))
+    recorder.close()
+    failed = f"{len(done.failures)} recorded answers gave a typed failure"
+    print(f"replayed {rows} rows of {len(done.reports)} feeds; {failed}")
+    return code

@@ -1,0 +1,53 @@
+"""Fill an empty warehouse, or publish the documents of one that is not, before the servers of `emds up` start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from warehouse.errors import MarketError
+
+
+def run(days: int, recordings: Path | None) -> None:
+    """Run as the main function of a process: exit with 1 and a line on standard error where our own files fail."""
+    try:
+        _fill(days, recordings)
+    except MarketError as error:
+        sys.stderr.write(f"emds: {error}\n")
+        sys.exit(1)
+
+
+def _fill(days: int, recordings: Path | None) -> None:
+    """Fetch history and publish at the first start; only publish at later ones.
+
+    A first start that was killed has published no catalogue: the next one asks for the days that are not whole.
+    """
+    # Imported here: the process that starts this one keeps none of it.
+    from assets.ingest.refresh import refresh_all
+    from orchestration.jobs import recording
+    from orchestration.work import backfill, commands, gaps
+    from orchestration.work.resources import open_context
+    from orchestration.work.settings import PipelineSettings
+    from warehouse import catalogue
+
+    pipeline = open_context(recordings=recordings)
+    instance = recording.instance(pipeline.storage.local)
+    if recordings is not None:
+        commands.replayed(recordings)
+    elif catalogue.load(pipeline.storage) is not None:
+        refresh_all(pipeline)
+    else:
+        since = PipelineSettings.from_environ(os.environ).since
+        reach = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
+        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
+        commands.run(gaps.without_whole_days(pipeline, tasks), history=True)
+    recording.materialise_the_rest(instance)
+
+
+if __name__ == "__main__":  # by `emds up`, while none of its servers runs
+    from orchestration.jobs import end_runs
+
+    end_runs.end("fail")
+    run(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

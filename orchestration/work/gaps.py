@@ -1,0 +1,146 @@
+"""`emds gaps`: intervals that a feed owes by its own calendar and has not given, by feed and day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from assets import first_days, held
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import window_of
+from assets.sources import feed as feed_of
+from orchestration.work.backfill import Task, days_of, monthly_tasks
+from warehouse import clock, coverage, health
+from warehouse.bookkeeping import logged
+from warehouse.clock import MarketDay, iso, months
+from warehouse.market import Feed
+from warehouse.schema import Rows, SeriesKey
+
+BACK_DAYS = 10
+"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by then is not asked every day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Intervals missing in one market day of one series of a feed."""
+
+    feed: Feed
+    zone: str
+    metric: str
+    day: date
+    start: int
+    end: int
+    intervals: int
+
+
+class Gaps(NamedTuple):
+    """The holes, and a line for each zone and metric whose files cannot be read: of these no holes are known."""
+
+    holes: list[Hole]
+    unreadable: list[str]
+
+
+def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> Gaps:
+    """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none."""
+    gaps = Gaps([], [])
+    for feed in feeds:
+        if feed.source in pipeline.configured and not feed.yearly:
+            gaps.holes.extend(_of_feed(pipeline, feed, days, gaps.unreadable))
+    return Gaps(gaps.holes, list(dict.fromkeys(gaps.unreadable)))
+
+
+def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[str]) -> Iterator[Hole]:
+    now = clock.now()
+    today = clock.local_date(now, feed.tz)
+    span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
+    span = [d for d in span if feed.out_of_reach(d.day, today) is None]
+    if not span:
+        return
+    rows, unknown = _held(pipeline, feed, span, unreadable)
+    for day in span:
+        cover = coverage.check(rows, feed, [day.window], now)
+        for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
+            for gap in gaps:
+                yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
+
+
+def _held(
+    pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay], unreadable: list[str]
+) -> tuple[Rows, set[coverage.Pair]]:
+    """The feed's live rows, served or not; empty readings for a series of which it has given nothing.
+
+    Also the zones and metrics whose files cannot be read.
+    """
+    rows, unknown = Rows(), set()
+    for zone in feed.zones:
+        for metric in feed.metrics:
+            given = Rows()
+            with logged(f"{zone} {metric.value}") as attempt:
+                given = _given(pipeline, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
+            if attempt.error is not None:
+                unreadable.append(attempt.failure)
+                unknown.add((zone, metric.value))
+            elif not given.readings:
+                given.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
+            rows.merge(given)
+    return rows, unknown
+
+
+def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
+    """The feed's own live rows of one series."""
+    return held.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
+
+
+def to_fill(pipeline: PipelineContext) -> list[Task]:
+    """The days with holes that no schedule asks for any more, up to BACK_DAYS back, feed by feed.
+
+    A feed that never gave a row has no outage, and days before its first partition are no holes: their history comes
+    by `emds backfill`.
+    """
+    now, firsts = clock.now(), first_days.load(pipeline.storage)
+    wanted: list[Hole] = []
+    for source in pipeline.sources.values():
+        gave = {known.feed for known in health.known(pipeline.storage, source.code) if known.data_until}
+        for feed in (feed for feed in source.feeds if feed.id in gave):
+            recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
+            first_day = firsts.get(feed.id, date.min)
+            wanted += [hole for hole in find(pipeline, [feed], BACK_DAYS).holes if first_day <= hole.day < recent]
+    return tasks(wanted)
+
+
+def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks less the days of which all is held that is due by now."""
+    return [task for asked in tasks for task in monthly_tasks(feed_of(asked.feed), _open_days(pipeline, asked))]
+
+
+def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
+    feed, days, now = feed_of(task.feed), days_of(task), clock.now()
+    if feed.yearly:
+        windows = {day: window_of(feed, day) for day in days}
+        held_rows = held.read(pipeline.storage, feed, {month for w in windows.values() for month in months(w)})
+        yield from (day.day for day, window in windows.items() if not any(held_rows.within(window)))
+        return
+    rows, unknown = _held(pipeline, feed, days, [])
+    for day in days:
+        if unknown or coverage.check(rows, feed, [day.window], now).gaps:
+            yield day.day
+
+
+def describe(holes: Sequence[Hole]) -> Iterator[str]:
+    """One line a hole, then the count."""
+    for h in holes:
+        span = f"from {iso(h.start)} to {iso(h.end)}"
+        yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals {span}"
+    yield f"{sum(h.intervals for h in holes)} intervals missing in {len(holes)} holes"
+
+
+def tasks(holes: Sequence[Hole]) -> list[Task]:
+    """The tasks that ask for the days with holes."""
+    days: dict[str, set[date]] = defaultdict(set)
+    feeds = {hole.feed.id: hole.feed for hole in holes}
+    for hole in holes:
+        days[hole.feed.id].add(hole.day)
+    return [task for name in sorted(days) for task in monthly_tasks(feeds[name], days[name])]
