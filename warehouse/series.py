@@ -199,14 +199,16 @@ def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: M
     return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage))
 
 
-def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
-    """The rows served in `[start, end)` by `ts`, in SCHEMA's columns, ascending by ts, fuel, counterparty, link.
+def read(
+    storage: Storage, zone: str, metric: str, window: Window, columns: Sequence[str] = tuple(SCHEMA.names)
+) -> pa.Table:
+    """The rows served in `[start, end)` by `ts`, ascending by ts, fuel, counterparty, link; `ts` is among the columns.
 
     Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them.
     Raises as `monthfile.read` does.
     """
-    tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
-    return cut(_joined([table for table in tables if table is not None]), window)
+    tables = (monthfile.read(storage, layout.series(metric, zone, month), [*columns]) for month in months(window))
+    return cut(_joined([table for table in tables if table is not None], columns), window)
 
 
 def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
@@ -220,11 +222,10 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
     return cut(_joined(parts), window)
 
 
-def _joined(parts: list[pa.Table]) -> pa.Table:
+def _joined(parts: list[pa.Table], columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
     """One table of plain string columns: dictionaries differ from file to file."""
-    if not parts:
-        return SCHEMA.empty_table()
-    return pa.concat_tables([part.cast(SCHEMA) for part in parts]) if len(parts) > 1 else parts[0].cast(SCHEMA)
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
 
 
 def cut(table: pa.Table, window: Window) -> pa.Table:

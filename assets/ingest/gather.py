@@ -26,7 +26,7 @@ class Gathered:
 
     feed: Feed
     rows: Rows = field(default_factory=Rows)
-    prechecked: list[quality.Judgement] = field(default_factory=list)
+    rejected: list[quality.Judgement] = field(default_factory=list)
     """The judgements of bodies that contradict themselves or stray in time."""
     failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
@@ -47,7 +47,7 @@ class Gathered:
                     _repeats(readings) or self._strays(key, readings, answer) for key, readings in rows.readings.items()
                 ):
                     judgement = quality.judge_answer(rows, self.feed, answer.request.days, answer.fetched_at)
-                    self.prechecked.append(judgement)
+                    self.rejected.append(judgement)
                     rows = judgement.kept
         except FeedError as error:
             self.failures.append((answer.request, error))
@@ -60,16 +60,16 @@ class Gathered:
         possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at, key.metric)
         return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
-    def precheck_errors(self) -> list[quality.Finding]:
+    def rejections(self) -> list[quality.Finding]:
         """Why rows of single answers were set aside; what they do not know is found again in all of them together."""
-        findings = (finding for verdict in self.prechecked for finding in verdict.findings)
+        findings = (finding for verdict in self.rejected for finding in verdict.findings)
         return [finding for finding in findings if finding.severity == "error" and finding.check != "unknown"]
 
     def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
         """Notes a failure that no single request caused."""
         self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))
 
-    def stated(self) -> Rows:
+    def merged_rows(self) -> Rows:
         """What all answers state together; of two answers the later stays."""
         for key, readings in self.rows.readings.items():
             if _repeats(readings):

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from warehouse import layout, levels, monthfile, series, vintages
+from warehouse import levels, series, vintages
 from warehouse.bookkeeping import logged
 from warehouse.clock import Window, months
 from warehouse.coverage import Pair
@@ -22,7 +22,7 @@ from warehouse.schema import Readings, Rows
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Floats, Ints
 
-_COLUMNS = ["ts", "value", "unit", "counterparty", "link"]
+_COLUMNS = ("ts", "value", "counterparty", "link")
 
 
 class JudgedShift(NamedTuple):
@@ -95,15 +95,9 @@ def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
 
 
 def _stored(storage: Storage, metric: str, zone: str, window: Window) -> Hourly:
-    """What is served of a series; month by month."""
-    ts, value = [np.empty(0, np.int64)], [np.empty(0)]
-    for month in months(window):
-        table = monthfile.read(storage, layout.series(metric, zone, month), _COLUMNS)
-        if table is not None:
-            net = series.net(table)
-            ts.append(net.column("ts").to_numpy())
-            value.append(net.column("value").to_numpy())
-    return _hourly(metric, np.concatenate(ts), np.concatenate(value))
+    """What is served of a series."""
+    net = series.net(series.read(storage, zone, metric, window, _COLUMNS))
+    return _hourly(metric, net.column("ts").to_numpy(), net.column("value").to_numpy())
 
 
 def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly) -> JudgedShift:

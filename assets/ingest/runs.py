@@ -99,7 +99,7 @@ def _judge_and_store(
     judgement = _judged(pipeline, gathered, days, within, again, now)
     for notice in sorted(judgement.kept.notices):
         _LOG.warning("%s: %s", feed.id, notice)
-    aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.prechecked, judgement))
+    aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.rejected, judgement))
     _keep_unknown(pipeline, feed, judgement.kept)
     rows, folded = _fold(pipeline, gathered, judgement, within)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.incomplete, gathered.failures, now)
@@ -120,7 +120,7 @@ def _judge_and_store(
         dict(rows.dropped),
         aside,
         (
-            *gathered.precheck_errors(),
+            *gathered.rejections(),
             *judgement.findings,
         ),
         tuple(folded),
@@ -141,7 +141,7 @@ def _judged(
     feed = gathered.feed
     try:
         with feed_code(feed.id, "combine"):
-            stated = gathered.stated()
+            stated = gathered.merged_rows()
         if again:
             stated = _rows_of_days(pipeline, feed, days, stated)
         with feed_code(feed.id, "judge"):
