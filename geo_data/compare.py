@@ -101,10 +101,10 @@ def read(path: Path) -> list[Listed]:
 
 
 def differences(
-    kept: Iterable[Plant], listed: Sequence[Listed], year: float, mends: Iterable[Mend] = ()
+    table: Iterable[Plant], listed: Sequence[Listed], year: float, mends: Iterable[Mend] = ()
 ) -> list[Change]:
     """For review: other capacities, closed plants, and plants that only one side has. `year` is the present one."""
-    plants = [plant for plant in kept if plant.country in COUNTRIES.values()]
+    plants = [plant for plant in table if plant.country in COUNTRIES.values()]
     found: list[Change] = []
     matched: set[Listed] = set()
     for plant in plants:

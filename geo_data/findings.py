@@ -40,15 +40,15 @@ def interconnectors() -> dict[str, list[str]]:
 
 
 def plants() -> dict[str, list[str]]:
-    kept = records.plants()
+    listed = records.plants()
     return {
-        "ids": checks.ids(plant.id for plant in kept),
-        "names": checks.names(kept),
-        "vocabulary": checks.vocabulary(kept),
-        "in_their_zones_or_explained": checks.placed(kept, _shapes("high"), records.outside()),
-        "none_twice": checks.duplicates(kept, records.counterparts()),
-        "other_lists": checks.other_lists(kept, records.counterparts()),
-        "known_totals": checks.off_total(kept, records.known_totals()),
+        "ids": checks.ids(plant.id for plant in listed),
+        "names": checks.names(listed),
+        "vocabulary": checks.vocabulary(listed),
+        "in_their_zones_or_explained": checks.placed(listed, _shapes("high"), records.outside()),
+        "none_twice": checks.duplicates(listed, records.counterparts()),
+        "other_lists": checks.other_lists(listed, records.counterparts()),
+        "known_totals": checks.off_total(listed, records.known_totals()),
     }
 
 

@@ -77,11 +77,11 @@ def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) 
         area = shapely.intersection(area, shapely.union(cover, united(*footprint.also)) if footprint.also else cover)
     if footprint.without:
         area = shapely.difference(area, united(*footprint.without))
-    parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and _kept(part, footprint)]
+    parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and _belongs_to(part, footprint)]
     return shapely.MultiPolygon(parts if area is whole else _mainland(parts))
 
 
-def _kept(part: Any, footprint: Footprint) -> bool:
+def _belongs_to(part: Any, footprint: Footprint) -> bool:
     return (footprint.keep is None or _inside(part.bounds, footprint.keep)) and not any(
         _inside(part.bounds, box) for box in footprint.drop
     )

@@ -35,10 +35,10 @@ class Change:
         return f"{self.kind:7} {place} {own}: {self.what} ({self.source})"
 
 
-def changes(kept: Iterable[Plant], listed: Sequence[Plant]) -> list[Change]:
+def changes(ours: Iterable[Plant], listed: Sequence[Plant]) -> list[Change]:
     """Of a list with the same ids, by kind, zone and id."""
     source = listed[0].source if listed else "an empty list"
-    before, after = {plant.id: plant for plant in kept}, {plant.id: plant for plant in listed}
+    before, after = {plant.id: plant for plant in ours}, {plant.id: plant for plant in listed}
     found = [of("new", source, plant, _size(plant)) for name, plant in after.items() if name not in before]
     found += [of("gone", source, plant, _size(plant)) for name, plant in before.items() if name not in after]
     for name in before.keys() & after.keys():

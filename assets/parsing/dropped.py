@@ -21,9 +21,9 @@ def filled(ts: Sequence[int], values: Sequence[float | None]) -> Columns:
 
 def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:
     """The readings whose stamp is wanted; the others are counted under `reason`."""
-    kept = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]
-    drop(rows, reason, len(ts) - len(kept))
-    return [at for at, _ in kept], [value for _, value in kept]
+    pairs = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]
+    drop(rows, reason, len(ts) - len(pairs))
+    return [at for at, _ in pairs], [value for _, value in pairs]
 
 
 def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:

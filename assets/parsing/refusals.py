@@ -40,10 +40,10 @@ def refuse_errors(text: str) -> None:
     words: list[str] = []
     for name, value in _leaves("", answer):
         (codes if name in _CODES else words).append(str(value))
-    said = " ".join([*codes, *words])
-    limited = _LIMIT.search(said) or any(code.startswith("429") for code in codes)
-    if limited or _LATER.search(said) or any(re.match(r"5\d\d\b", code) for code in codes):
-        wait = _WAIT.search(said)
+    message = " ".join([*codes, *words])
+    limited = _LIMIT.search(message) or any(code.startswith("429") for code in codes)
+    if limited or _LATER.search(message) or any(re.match(r"5\d\d\b", code) for code in codes):
+        wait = _WAIT.search(message)
         kind = "limit" if limited else "server"
         reason = "too many requests" if limited else "an outage"
         raise FeedUnavailable(f"{reason}, said with status 200", float(wait[1]) if wait else None, kind)

@@ -47,23 +47,23 @@ def extend_total(rows: Rows, key: SeriesKey, parts: Iterable[Part]) -> None:
 
 def total(parts: Iterable[Part]) -> Total:
     """The sums of the parts. No readings, no sums."""
-    given = list(parts)
-    last = max((max(part.ts) for part in given if part.ts), default=0)
-    needed = [part for part in given if part.ts or part.since <= last]
+    summands = list(parts)
+    last = max((max(part.ts) for part in summands if part.ts), default=0)
+    needed = [part for part in summands if part.ts or part.since <= last]
     if needed and _alike([part.ts for part in needed]):
         return Total(
             [*needed[0].ts], [summed(values) for values in zip(*(p.values for p in needed), strict=True)], 0, 0
         )
     known = [(undisputed(p.ts, p.values), min([p.since, *p.ts])) for p in needed]
-    stated = {ts for part in needed for ts in part.ts}
+    instants = {ts for part in needed for ts in part.ts}
     torn = {
         ts for p, (part, _) in zip(needed, known, strict=True) if len(part) < len(p.ts) for ts in p.ts if ts not in part
     }
-    whole = [ts for ts in sorted(stated) if all(ts in part or ts < begin for part, begin in known)]
+    whole = [ts for ts in sorted(instants) if all(ts in part or ts < begin for part, begin in known)]
     return Total(
         whole,
         [summed(part[ts] for part, _ in known if ts in part) for ts in whole],
-        len(stated) - len(whole) - len(torn),
+        len(instants) - len(whole) - len(torn),
         len(torn),
     )
 
