@@ -12,10 +12,12 @@ import pytest
 from x402.extensions.bazaar import facilitator as official
 
 from api.access.prices import PRICES
+from api.endpoints.table import ENDPOINTS
 from api.settings import Facilitator as Listed
 
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
-ZONES = {"capacity": "DE-LU", "windows": "DE-LU"}
+AHEAD = "DE-LU"
+"""A zone whose prices are known ahead."""
 
 
 @pytest.fixture
@@ -28,7 +30,10 @@ def offers(shop: Any) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
     """By price: the path, version 2's offer and version 1's."""
     by_price = {}
     for name, price in PRICES.items():
-        path = price.path.replace("{zone}", ZONES.get(name, "GB"))
+        own = ENDPOINTS[name].zones
+        path = price.path.replace(
+            "{zone}", AHEAD if name == "windows" else "GB" if "GB" in own else own[0] if own else ""
+        )
         path = path.replace("{metric}", "price").replace("{month}", "2026-03")
         answer = shop.get(path)
         assert answer.status_code == 402, path

