@@ -87,7 +87,7 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
 def require_whole(rows: Rows, feed: Feed, day: MarketDay, now: int) -> None:
     """What must be out by `now` is there and believed."""
     judgement = quality.judge(rows, feed, [] if feed.yearly else [day.window], now)
-    assert judgement.short == {}
+    assert judgement.incomplete == {}
     assert len(judgement.quarantined) == 0
 
 
