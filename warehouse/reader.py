@@ -126,7 +126,7 @@ class Reader:
             first, last = _month_of_day(window.start // DAY), _month_of_day((window.end - 1) // DAY)
             return [first] if first == last else months(window)
         first, last = month_of(window.start), month_of(window.end - 1)
-        return [month for _, _, month in series.held(self.storage, metric, zone) if first <= month <= last]
+        return [month for month in series.served_months(self.storage, metric, zone) if first <= month <= last]
 
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
         """The rows of one side of a month file: those of a window, or more.

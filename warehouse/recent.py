@@ -48,7 +48,7 @@ def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld
 
     last = _last_begun(load, months(Window(max(0, now - WINDOW_S), now + 1)), now)
     if last is None:
-        last = _last_begun(load, [month for _, _, month in series.held(storage, metric, zone)], now)
+        last = _last_begun(load, series.served_months(storage, metric, zone), now)
     if last is None:
         return None
     tables = [

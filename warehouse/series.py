@@ -261,6 +261,12 @@ def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 6
     return SCHEMA.empty_table()
 
 
+def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
+    """Every month (`2026-11`) of a zone's metric that has a served file, ascending."""
+    keys = storage.keys(layout.series_prefix(metric, zone))
+    return [layout.of_series(key)[2] for key in keys if layout.is_month_file(key)]
+
+
 def held(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
     """Every (metric, zone, month) that has a file, served or history."""
     keys = storage.keys(layout.series_prefix(metric, zone)) + storage.keys(layout.history_prefix(metric, zone))
