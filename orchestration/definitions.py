@@ -30,9 +30,8 @@ from orchestration.jobs.retention import retention, retention_schedule
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
 from orchestration.webhooks.sensor import JOB, webhook_sensor
-from orchestration.work.resources import kept_mode
 from orchestration.work.settings import PipelineSettings
-from warehouse import clock
+from warehouse import clock, modes
 from warehouse import settings as warehouse_settings
 
 AFTER_FILL = "after_fill"
@@ -45,7 +44,7 @@ def build() -> dg.Definitions:
     Writes nothing: an empty warehouse gets its mode at its first run.
     """
     settings = PipelineSettings.from_environ(os.environ)
-    mode = kept_mode(settings.home.open()) or settings.feeds or "simulated"
+    mode = modes.get(settings.home.open()) or settings.feeds or "simulated"
     known, firsts = sources(), first_partitions(settings)
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_asset(source) for source in known.values()]
     with warnings.catch_warnings():

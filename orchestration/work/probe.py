@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
-from orchestration.work.resources import kept_mode, open_scratch
+from orchestration.work.resources import open_scratch
 from orchestration.work.settings import PipelineSettings
-from warehouse import clock, coverage
+from warehouse import clock, coverage, modes
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import CredentialsMissing, MarketError, NotPublished, StorageError
 from warehouse.market import Feed, Request
@@ -71,7 +71,7 @@ class Trial:
 
 def mode_of(settings: PipelineSettings) -> str:
     """EMDS_FEEDS, else the mode of the warehouse, else simulated; read only. Raises StorageError for a recorded one."""
-    mode = settings.feeds or kept_mode(settings.home.open()) or "simulated"
+    mode = settings.feeds or modes.get(settings.home.open()) or "simulated"
     if mode not in OPENINGS:
         raise StorageError(f"a {mode[:20]} warehouse has no publisher to ask: set EMDS_FEEDS=live or simulated")
     return mode

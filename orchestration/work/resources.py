@@ -27,16 +27,6 @@ def opened(environ: Mapping[str, str]) -> Storage:
     return PipelineSettings.from_environ(environ).home.open()
 
 
-def opened_to_write(environ: Mapping[str, str]) -> Storage:
-    """Return it for a process that is going to write."""
-    return PipelineSettings.from_environ(environ).home.open_to_write()
-
-
-def kept_mode(storage: Storage) -> str | None:
-    """Return the mode that a warehouse has taken; None for an empty one. Writes nothing. Raises WrongMode."""
-    return modes.get(storage)
-
-
 def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
     """Open the context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
 
