@@ -6,13 +6,11 @@ original: https://transparency.entsoe.eu.
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 
-from assets.simulated.answer import Answer
+from assets.simulated.answer import NOTHING, Answer, zipped
 from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe import flow_of, load_of
 from assets.simulated.format import short, shorts
@@ -48,9 +46,9 @@ def answer(request: Request, now: int) -> Answer:
     wanted = json.loads(request.body or "{}")
     name, folder = str(wanted.get("filename", "")), str(wanted.get("folder", "")).removeprefix(f"/{TOP}/").strip("/")
     if request.url.partition("#")[0] != f"https://{HOST}/downloadFileContent" or request.method != "POST":
-        return Answer(404, b"Not Found")
+        return NOTHING
     if name == LOG and not folder:
-        return Answer(200, _zipped(name, _log(now)))
+        return _zipped(name, _log(now))
     product = folder.rpartition("_")[0]
     if VERSIONS.get(product) != folder.rpartition("_")[2] or not name.endswith(f"_{folder}.csv"):
         return Answer(400, b"Bad Request")
@@ -62,7 +60,7 @@ def answer(request: Request, now: int) -> Answer:
         "PhysicalFlows_12.1.G": _flows,
     }[product]
     text = _table(HEADERS[product], write, int(start.timestamp()), int(end.timestamp()), now)
-    return Answer(200, _zipped(name, text))
+    return _zipped(name, text)
 
 
 def _log(now: int) -> str:
@@ -120,8 +118,5 @@ def _stamp(ts: int) -> str:
     return f"{utc(ts):%Y-%m-%d %H:%M:%S}"
 
 
-def _zipped(name: str, text: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, 1)
-    return packed.getvalue()
+def _zipped(name: str, text: str) -> Answer:
+    return Answer(200, zipped([(name, text.encode())], level=1))

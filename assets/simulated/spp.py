@@ -8,14 +8,14 @@ one-minute flows. The original: https://portal.spp.org.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.format import choice, lines, local, short
 from assets.simulated.grid.noise import Ints, smooth
 from assets.sources.spp import paths
@@ -74,7 +74,7 @@ def answer(request: Request, now: int) -> Answer:
         body = _interchange_chart(now)
     else:
         body = _file(place.removeprefix("/file-browser-api/download/"), path, now)
-    return Answer(200, body, (("content-type", "text/csv"),)) if body else Answer(404, b"")
+    return typed(body, "text/csv") if body else NOTHING
 
 
 def _file(product: str, path: str, now: int) -> bytes | None:
@@ -136,15 +136,19 @@ def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
 
 
 def _load_chart(now: int) -> bytes:
+    """Load of the last day, newest first, after a week of future lines without an actual."""
     newest = (now - OUT_AFTER) // FIVE * FIVE
-    ends = np.arange(newest - DAY + FIVE, newest + 1, FIVE)
-    return render_load_chart(ends.tolist(), grid.demand(ZONE, ends - FIVE).tolist())
+    ends = np.arange(newest, newest - DAY, -FIVE)
+    loads = zip(ends.tolist(), grid.demand(ZONE, ends - FIVE).tolist(), strict=True)
+    rows = ["Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind,STSF,MTSF,Actual Solar"]
+    rows += [f"{_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
+    rows += [f"{_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,," for end, load in loads]
+    return lines(rows)
 
 
 def _interchange_chart(now: int) -> bytes:
     first = MarketDay.at(now, TZ).next(-1).start
-    instants = np.arange(first, now - 2 * MINUTE, MINUTE)
-    return render_flows(instants.tolist(), *_tie_columns(instants), chart=True)
+    return _flow_table(np.arange(first, now - 2 * MINUTE, MINUTE), chart=True)
 
 
 def _month(path: str, now: int) -> bytes | None:
@@ -158,15 +162,8 @@ def _month(path: str, now: int) -> bytes | None:
                     min(MarketDay(after, TZ).start, MarketDay.at(now - HOUR, TZ).start),
                 )
                 instants = np.arange(start, max(start, end), MINUTE)
-                return render_flows(instants.tolist(), *_tie_columns(instants), chart=False) if len(instants) else None
+                return _flow_table(instants, chart=False) if len(instants) else None
     return None
-
-
-def _tie_columns(instants: Ints) -> tuple[list[float], dict[str, list[float]]]:
-    """Net actual interchange and the neighbours' columns, + out of the area."""
-    borders = {area: -grid.border(ZONE, area, instants) for area in grid.neighbours(ZONE)}
-    columns = {name: (share * borders[area]).tolist() for name, (area, share) in COLUMNS.items()}
-    return (-grid.interchange(ZONE, instants)).tolist(), columns
 
 
 def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> bytes:
@@ -205,7 +202,7 @@ def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: boo
         1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR)
     )
     for i in range(len(ends) - 1, -1, -1):
-        head = f"{_leaving(ends[i]):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(ends[i], UTC):%m/%d/%Y %H:%M:%S}"
+        head = _stamps(ends[i])
         known = [round(actual[i]), round(0.1 * actual[i])] if i < len(actual) else ["", ""]
         rows.append(f"{head},{round(expected[i])},{known[0]}" + (",SPP" if parted else ""))
         if parted:
@@ -213,40 +210,24 @@ def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: boo
     return lines(rows, "\n")
 
 
-def render_load_chart(ends: Sequence[int], actual: Sequence[float]) -> bytes:
-    """The load chart from interval ends and load, newest first, after a week of future lines without an actual."""
-    rows = ["Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind,STSF,MTSF,Actual Solar"]
-    newest = ends[-1]
-    rows += [f"{_chart_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
-    rows += [
-        f"{_chart_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,,"
-        for end, load in zip(ends[::-1], actual[::-1], strict=True)
-    ]
-    return lines(rows)
-
-
-def _chart_stamps(end: int) -> str:
+def _stamps(end: int) -> str:
     return f"{_leaving(end):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(end, UTC):%m/%d/%Y %H:%M:%S}"
 
 
-def render_flows(
-    instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], chart: bool
-) -> bytes:
+def _flow_table(instants: Ints, chart: bool) -> bytes:
     """One-minute tie flows, + out of the area: a month's file, or the chart with forecasts and future lines."""
+    borders = {area: -grid.border(ZONE, area, instants) for area in grid.neighbours(ZONE)}
+    columns = {name: (share * borders[area]).tolist() for name, (area, share) in COLUMNS.items()}
+    actual = (-grid.interchange(ZONE, instants)).tolist()
     names = ["GMTTime", "SPP NSI", "SPP NAI"] if chart else ["GMTTIME", "SPP_NSI", "SPP_NAI"]
+    last = "," if chart else ""
     rows = [",".join([*names, *columns, *(["SPP NSI Future"] if chart else [])])]
-    rows += _flow_lines(instants, actual, columns, "," if chart else "")
+    for ts, net, *ties in zip(instants.tolist(), actual, *columns.values(), strict=True):
+        rows.append(f"{_gmt(ts)},{1.01 * net:.2f},{net:.2f},{','.join([f'{mw:.2f}' for mw in ties])}{last}")
     if chart:
         blank = "," * (2 + len(columns))
-        rows += [f"{_gmt(instants[-1] + i * MINUTE)},{blank}{actual[-1]:.2f}" for i in range(1, 60)]
+        rows += [f"{_gmt(int(instants[-1]) + i * MINUTE)},{blank}{actual[-1]:.2f}" for i in range(1, 60)]
     return lines(rows)
-
-
-def _flow_lines(
-    instants: Sequence[int], actual: Sequence[float], columns: dict[str, list[float]], last: str
-) -> Iterable[str]:
-    for ts, net, *ties in zip(instants, actual, *columns.values(), strict=True):
-        yield f"{_gmt(ts)},{1.01 * net:.2f},{net:.2f},{','.join([f'{mw:.2f}' for mw in ties])}{last}"
 
 
 def _gmt(ts: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
@@ -34,28 +34,6 @@ class Block:
     """From an interconnector's first region to its second, as targeted for the interval."""
     metered: Columns
     """The same as measured at its start."""
-
-    def at(self, places: Sequence[int]) -> Block:
-        """Some of the intervals, by their places."""
-        chosen = list(places)
-        price, demand, export, flow, metered = (
-            {name: values[chosen] for name, values in columns.items()}
-            for columns in (self.price, self.demand, self.export, self.flow, self.metered)
-        )
-        return Block(self.ends[chosen], self.step, price, demand, export, flow, metered)
-
-    def pricing_run(self) -> Block:
-        """Of a market intervention, the run that sets prices: its flows are those without the intervention."""
-        flow = {name: values * 0.9 for name, values in self.flow.items()}
-        return replace(self, export=_shifted(self.export, 5.0), flow=flow)
-
-    def intervention_run(self) -> Block:
-        """And the run that was dispatched: its flows are real, its prices and demand do not settle."""
-        return replace(self, price=_shifted(self.price, 20.0), demand=_shifted(self.demand, 5.0))
-
-
-def _shifted(columns: Columns, by: float) -> Columns:
-    return {name: values + by for name, values in columns.items()}
 
 
 def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:

@@ -18,7 +18,7 @@ from itertools import chain
 from assets.simulated.aemo import tables
 from assets.simulated.aemo.model import block, day_block, trading_step
 from assets.simulated.aemo.reports import lines_of, market_time, minute, render_monthly, render_report
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, typed
 from assets.simulated.format import choice
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
 from assets.sources.aemo.rows import AHEAD_OF_UTC
@@ -36,11 +36,8 @@ NUMBERED_FROM, NUMBER, NUMBERS = 1636346100, 352251582, 248
 DUPLICATES_SINCE = 1549866660
 """When the folder of duplicates in `Current` was made."""
 
-_NOT_FOUND = Answer(
-    404,
-    b"<html><head><title>404 - File or directory not found.</title></head></html>",
-    (("content-type", "text/html"),),
-)
+HTML, ZIP = "text/html; charset=UTF-8", "application/x-zip-compressed"
+_NOT_FOUND = typed(b"<html><head><title>404 - File or directory not found.</title></head></html>", "text/html", 404)
 _MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
 
 
@@ -119,14 +116,14 @@ def _current(directory: Directory, path: str, file: str, now: int) -> Answer | N
             (end - FIVE_MINUTES, f"{directory.name(end)}.zip", 2_000 + number(end) % 89)
             for end in directory.current(now)
         ]
-        return _html(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]))
+        return typed(listing(path, [(DUPLICATES_SINCE, "DUPLICATE", 0), *entries]), HTML)
     match = re.fullmatch(rf"public_{directory.kind.lower()}_(\d{{12}})_\d{{16}}\.zip", file)
     try:
         end = int(datetime.strptime(match[1] + "+0000", "%Y%m%d%H%M%z").timestamp()) - AHEAD_OF_UTC if match else 0
     except ValueError:
         return None
     return (
-        _zip(report(directory, end))
+        typed(report(directory, end), ZIP)
         if end in directory.current(now) and file == f"{directory.name(end)}.zip".lower()
         else None
     )
@@ -135,11 +132,12 @@ def _current(directory: Directory, path: str, file: str, now: int) -> Answer | N
 def _archive(directory: Directory, path: str, file: str, now: int) -> Answer | None:
     if file:
         return next(
-            (_zip(bundle(directory, days)) for _, name, days in directory.bundles(now) if name.lower() == file), None
+            (typed(bundle(directory, days), ZIP) for _, name, days in directory.bundles(now) if name.lower() == file),
+            None,
         )
     size = 1_600_000 if directory.weekly else 5_300_000
     entries = [(written, name, size + choice(name, days[0], 90_000)) for written, name, days in directory.bundles(now)]
-    return _html(listing(path, reversed(entries)))
+    return typed(listing(path, reversed(entries)), HTML)
 
 
 def _monthly(url: str, year: int, month: int, now: int) -> Answer | None:
@@ -154,7 +152,7 @@ def _monthly(url: str, year: int, month: int, now: int) -> Answer | None:
         return None
     step = trading_step(first) if table is tables.TRADING_PRICE else FIVE_MINUTES
     body = render_monthly(table, written, list(chain.from_iterable(lines_of(table, block(start, end, step)))))
-    return _zip(zipped([(url.rpartition("/")[2].replace("%2523", "#").replace(".zip", ".CSV"), body)], written))
+    return typed(zipped([(url.rpartition("/")[2].replace("%2523", "#").replace(".zip", ".CSV"), body)], written), ZIP)
 
 
 def report(directory: Directory, end: int) -> bytes:
@@ -208,32 +206,7 @@ def listing(path: str, entries: Iterable[tuple[int, str, int]], host: str = "nem
 
 
 def _age(written: int) -> str:
-    """`Sunday, August 7, 2022  1:02 AM`, in English whatever the host's language."""
+    """`Sunday, August 7, 2022  1:02 AM`."""
     moment = market_time(written)
-    day = f"{_WEEKDAYS[moment.weekday()]}, {_MONTHS[moment.month - 1]} {moment.day}, {moment.year}"
+    day = f"{moment:%A, %B} {moment.day}, {moment.year}"
     return f"{day} {(moment.hour - 1) % 12 + 1:>2}:{moment.minute:02d} {'AM' if moment.hour < 12 else 'PM'}"
-
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
-
-def _html(body: bytes) -> Answer:
-    return Answer(200, body, (("content-type", "text/html; charset=UTF-8"),))
-
-
-def _zip(body: bytes) -> Answer:
-    return Answer(200, body, (("content-type", "application/x-zip-compressed"),))

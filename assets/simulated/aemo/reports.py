@@ -1,20 +1,19 @@
 """Renders AEMO's files: five-minute reports, tables of the monthly archive, price and demand, the dashboard.
 
-Stamps are interval ends in market time (UTC+10). On some evenings AEMO intervenes: each line of those intervals comes
-a second time with INTERVENTION=1, whose flows are the real ones. For directories and publication times see `nemweb`.
+Stamps are interval ends in market time (UTC+10). For directories and publication times see `nemweb`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
 
 from assets.simulated.aemo.model import Block
 from assets.simulated.aemo.tables import Table
-from assets.simulated.format import choice, short, shorts
+from assets.simulated.format import short, shorts
 from assets.simulated.grid.ties import TIES as LINES
 from assets.sources.aemo.files import FIVE_MINUTES
 from assets.sources.aemo.rows import AHEAD_OF_UTC, TIES
@@ -23,7 +22,6 @@ from warehouse.clock import DAY, HOUR, utc
 LOSSES = 0.03
 TRADING_ORDER = ("SA1", "NSW1", "QLD1", "TAS1", "VIC1")
 """Regions in a trading report; elsewhere they come by name."""
-INTERVENTION_HOUR = 18
 
 _Figures = Mapping[str, Mapping[str, Sequence[str]]]
 """Region or interconnector -> column -> a text for each interval."""
@@ -63,42 +61,13 @@ def trading_period(end: int, step: int) -> str:
     return str((end - step + AHEAD_OF_UTC) % DAY // step + 1)
 
 
-def intervened(day: date) -> bool:
-    """Whether AEMO intervenes in the market for an hour that evening."""
-    return choice("aemo/intervention", day, 12) == 0
-
-
-def _has_two_runs(end: int, step: int) -> bool:
-    start = end - step
-    hour = (start + AHEAD_OF_UTC) % DAY // HOUR
-    return hour == INTERVENTION_HOUR and intervened(market_time(start).date())
-
-
-def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[list[str]]:
+def lines_of(table: Table, part: Block, quote: str = "") -> Iterator[tuple[str, ...]]:
     """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
-    ends = part.ends.tolist()
-    has_runs = "INTERVENTION" in table.filled
-    doubled = [i for i, end in enumerate(ends) if has_runs and _has_two_runs(end, part.step)]
-    by_name = [lines for _, lines in _run_lines(table, part, "0", quote)]
-    if not doubled:
-        yield from map(list, zip(*by_name, strict=True))
-        return
-    few = part.at(doubled)
-    first, second = (
-        dict(_run_lines(table, run, flag, quote))
-        for flag, run in (("0", few.pricing_run()), ("1", few.intervention_run()))
-    )
-    places = {i: place for place, i in enumerate(doubled)}
-    for i, single in enumerate(zip(*by_name, strict=True)):
-        place = places.get(i)
-        if place is None:
-            yield list(single)
-        else:
-            yield [lines[place] for name in first for lines in (first[name], second[name])]
+    return zip(*_lines_by_name(table, part, quote), strict=True)
 
 
-def _run_lines(table: Table, part: Block, intervention: str, quote: str) -> Iterator[tuple[str, list[str]]]:
-    """The D lines of all intervals of each region or interconnector; one without a name where a table has neither."""
+def _lines_by_name(table: Table, part: Block, quote: str) -> Iterator[list[str]]:
+    """The D lines of all intervals of each region or interconnector; one list where a table has neither."""
     ends = part.ends.tolist()
     makers: dict[str, Callable[[int], str]] = {
         "SETTLEMENTDATE": lambda end: f"{quote}{stamp(end)}{quote}",
@@ -109,11 +78,11 @@ def _run_lines(table: Table, part: Block, intervention: str, quote: str) -> Iter
     stamps = {column: list(map(make, ends)) for column, make in makers.items() if column in table.filled}
     for name, figures in _FIGURES[table.name](part).items():
         columns = stamps | dict(figures)
-        fixed = {"INTERVENTION": intervention, table.key: name}
+        fixed = {"INTERVENTION": "0", table.key: name}
         # What is the same in every line is filled in once.
         form = table.row % {column: "%s" if column in columns else fixed[column] for column in table.filled}
         varying = [columns[column] for column in table.filled if column in columns]
-        yield name, [form % cells for cells in zip(*varying, strict=True)]
+        yield [form % cells for cells in zip(*varying, strict=True)]
 
 
 def _case(part: Block) -> _Figures:

@@ -7,8 +7,6 @@ https://oasis.caiso.com.
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Mapping
 from datetime import datetime, time
 from itertools import groupby
@@ -16,7 +14,7 @@ from itertools import groupby
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
+from assets.simulated.answer import Answer, typed, zipped
 from assets.simulated.format import local, short
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.caiso import HUB, TZ, ZONE
@@ -124,26 +122,19 @@ def _operating_hour(ts: int) -> tuple[str, int]:
 
 
 def _refused(reason: tuple[str, str], now: int) -> Answer:
-    return _zipped("INVALID_REQUEST.xml", render_error(*reason, now))
-
-
-def render_error(code: str, words: str, now: int) -> bytes:
     """The XML that OASIS puts into the zip in place of a CSV."""
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<m:OASISReport xmlns:m="http://www.caiso.com/soa/OASISReport_v1.xsd">\n'
-        f"<m:MessageHeader>\n\t<m:TimeDate>{utc(now):%Y-%m-%dT%H:%M:%S}.806Z</m:TimeDate>\n\t<m:Source>OASIS</m:Source>\n"
-        "\t<m:Version>v20131201</m:Version>\n</m:MessageHeader>\n<m:MessagePayload>\n<m:RTO>\n<m:name>CAISO</m:name>\n"
-        "<m:DISCLAIMER_ITEM>\n<m:DISCLAIMER>The contents of these pages are subject to change without notice. "
-        "Decisions based on "
-        "information contained within the California ISO's web site are the visitor's sole responsibility."
-        "</m:DISCLAIMER>\n"
-        f"</m:DISCLAIMER_ITEM>\n<m:ERROR>\n<m:ERR_CODE>{code}</m:ERR_CODE>\n<m:ERR_DESC>{words}</m:ERR_DESC>\n</m:ERROR>\n\n"
-        "</m:RTO>\n</m:MessagePayload>\n</m:OASISReport>"
-    ).encode()
+    return _zipped(
+        "INVALID_REQUEST.xml",
+        (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            '<m:OASISReport xmlns:m="http://www.caiso.com/soa/OASISReport_v1.xsd">\n<m:MessageHeader>'
+            f"<m:TimeDate>{utc(now):%Y-%m-%dT%H:%M:%S}.806Z</m:TimeDate><m:Source>OASIS</m:Source>"
+            "<m:Version>v20131201</m:Version></m:MessageHeader>\n<m:MessagePayload><m:RTO><m:name>CAISO</m:name>\n"
+            f"<m:ERROR><m:ERR_CODE>{reason[0]}</m:ERR_CODE><m:ERR_DESC>{reason[1]}</m:ERR_DESC></m:ERROR>\n"
+            "</m:RTO></m:MessagePayload></m:OASISReport>"
+        ).encode(),
+    )
 
 
 def _zipped(name: str, body: bytes) -> Answer:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), body)
-    return Answer(200, out.getvalue(), (("content-type", "application/x-zip-compressed"),))
+    return typed(zipped([(name, body)], datetime(2026, 1, 1), level=1), "application/x-zip-compressed")  # noqa: DTZ001

@@ -7,15 +7,15 @@ here), retries that correct a wrong first file, `xhr` in the names of the repeat
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
+from assets.simulated.answer import zipped
 from assets.simulated.ercot.prices import (
     DAM_AT,
     DAY_AHEAD,
@@ -127,7 +127,7 @@ def render_entry(document: ListedDocument) -> bytes:
     )
 
 
-def archive(report: Report, params: Mapping[str, str], now: int) -> bytes:
+def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
     """The files posted between two local times, the newest first; the archive has csv alone, and never expires."""
     first, last = (datetime.fromisoformat(params[name]) for name in ("postDatetimeFrom", "postDatetimeTo"))
     posted = [
@@ -150,7 +150,7 @@ def archive(report: Report, params: Mapping[str, str], now: int) -> bytes:
         for moment, document in posted
     ]
     pages = {"totalRecords": len(entries), "pageSize": 1000, "totalPages": min(len(entries), 1), "currentPage": 1}
-    return orjson.dumps({"_meta": pages, "archives": entries})
+    return {"_meta": pages, "archives": entries}
 
 
 def _constructed(document: ListedDocument, time: str) -> str:
@@ -178,10 +178,7 @@ def _place(number: int) -> tuple[Report, date]:
 
 def _zipped(document: ListedDocument) -> bytes:
     name = f"{_constructed(document, '%H%M%S')}.{document.name.removesuffix('_csv')}.csv"
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(zipfile.ZipInfo(name, local(document.published, TZ).timetuple()[:6]), _text(document))
-    return out.getvalue()
+    return zipped([(name, _text(document))], local(document.published, TZ), level=1)
 
 
 def _text(document: ListedDocument) -> bytes:

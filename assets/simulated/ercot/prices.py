@@ -6,14 +6,13 @@ flag on the repeated hour, which the keyed API lists first. The real reports hol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 
 from assets.simulated import grid
 from assets.simulated.format import lines, local, short
@@ -27,26 +26,25 @@ OUT_AFTER = 121
 DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
 """Seconds from the delivery day's midnight: half past noon of the day before, after any clock change."""
 
-POINTS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "7RNCHSLR_ALL": (0.96, ("RN",)),
-    "A4_DGR1_RN": (0.95, ("RN",)),
-    "HB_BUSAVG": (0.995, ("SH",)),
-    HUB: (1.0, ("AH",)),
-    "HB_HOUSTON": (1.02, ("HU",)),
-    "HB_NORTH": (0.99, ("HU",)),
-    "HB_PAN": (0.93, ("HU",)),
-    "HB_SOUTH": (1.01, ("HU",)),
-    "HB_WEST": (0.98, ("HU",)),
-    "LZ_AEN": (1.01, ("LZ", "LZEW")),
-    "LZ_CPS": (1.015, ("LZ", "LZEW")),
-    "LZ_HOUSTON": (1.025, ("LZ", "LZEW")),
-    "LZ_LCRA": (1.005, ("LZ", "LZEW")),
-    "LZ_NORTH": (0.995, ("LZ", "LZEW")),
-    "LZ_RAYBN": (0.99, ("LZ", "LZEW")),
-    "LZ_SOUTH": (1.02, ("LZ", "LZEW")),
-    "LZ_WEST": (0.99, ("LZ", "LZEW")),
+POINTS: dict[str, tuple[float, tuple[str, ...], str]] = {
+    "7RNCHSLR_ALL": (0.96, ("RN",), ""),
+    "HB_BUSAVG": (0.995, ("SH",), "hbBusAvg"),
+    HUB: (1.0, ("AH",), "hbHubAvg"),
+    "HB_HOUSTON": (1.02, ("HU",), "hbHouston"),
+    "HB_NORTH": (0.99, ("HU",), "hbNorth"),
+    "HB_PAN": (0.93, ("HU",), "hbPan"),
+    "HB_SOUTH": (1.01, ("HU",), "hbSouth"),
+    "HB_WEST": (0.98, ("HU",), "hbWest"),
+    "LZ_AEN": (1.01, ("LZ", "LZEW"), "lzAen"),
+    "LZ_CPS": (1.015, ("LZ", "LZEW"), "lzCps"),
+    "LZ_HOUSTON": (1.025, ("LZ", "LZEW"), "lzHouston"),
+    "LZ_LCRA": (1.005, ("LZ", "LZEW"), "lzLcra"),
+    "LZ_NORTH": (0.995, ("LZ", "LZEW"), "lzNorth"),
+    "LZ_RAYBN": (0.99, ("LZ", "LZEW"), "lzRaybn"),
+    "LZ_SOUTH": (1.02, ("LZ", "LZEW"), "lzSouth"),
+    "LZ_WEST": (0.99, ("LZ", "LZEW"), "lzWest"),
 }
-"""Settlement point -> its ratio to the hub average and its point types; the average is that of four hubs."""
+"""Settlement point -> its ratio to the hub average, its point types, and its name on the page of prices."""
 
 
 class Label(NamedTuple):
@@ -124,7 +122,7 @@ def prices(report: Report, day: date) -> Prices:
     market_day, step = MarketDay(day, TZ), step_of(report)
     starts = np.arange(market_day.start, market_day.end, step)
     hub = grid.price(ZONE, starts, step, "day_ahead" if report is DAY_AHEAD else "real_time")
-    return {point: (share * hub).round(2).tolist() for point, (share, _) in POINTS.items()}
+    return {point: (share * hub).round(2).tolist() for point, (share, *_) in POINTS.items()}
 
 
 def out_at(report: Report, start: int) -> int:
@@ -156,50 +154,40 @@ def render_real_time(start: int, by_point: Mapping[str, float]) -> bytes:
     return lines(rows, "\n")
 
 
-def keyed(report: Report, params: Mapping[str, str], now: int) -> bytes:
-    """The requested page: published prices of one settlement point, delivery days from..to."""
+def keyed(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
+    """The requested page: published prices of one settlement point, delivery days from..to, the newest day first."""
     days = market_days(date.fromisoformat(params["deliveryDateFrom"]), date.fromisoformat(params["deliveryDateTo"]), TZ)
     point = params["settlementPoint"]
     rows = [
-        (label(start), point, price)
+        (label(start), price)
         for day in days
         if point in POINTS and day.day >= KEYED_SINCE
         for start, price in zip(range(day.start, day.end, step_of(report)), prices(report, day.day)[point], strict=True)
         if out_at(report, start) <= now
     ]
+    rows.sort(key=lambda row: (-row[0].day.toordinal(), row[0].hour, row[0].quarter, not row[0].second))
     query = {name: value for name, value in params.items() if name not in ("page", "size")}
-    return render_keyed(report, query, rows, int(params.get("page", "1")), int(params.get("size", "1000")))
-
-
-def render_keyed(
-    report: Report, query: Mapping[str, str], rows: Iterable[tuple[Label, str, float]], page: int, size: int
-) -> bytes:
-    """A page of the keyed API from all its rows: the newest day first."""
-    ordered = sorted(
-        rows, key=lambda row: (-row[0].day.toordinal(), row[0].hour, row[0].quarter, not row[0].second, row[1])
-    )
+    page, size = int(params.get("page", "1")), int(params.get("size", "1000"))
     base = f"https://api.ercot.com/api/public-reports/{report.emil}"
-    return orjson.dumps(
-        {
-            "_meta": {
-                "totalRecords": len(ordered),
-                "pageSize": size,
-                "totalPages": -(-len(ordered) // size),
-                "currentPage": page if ordered else 0,
-                "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
-            },
-            "report": {
-                "reportName": report.path,
-                "reportDisplayName": report.title,
-                "reportId": report.number,
-                "reportEMIL": report.emil.upper(),
-                "downloadLimit": 2_000_000,
-            },
-            "fields": [_field(i, *field) for i, field in enumerate(report.fields, start=1)],
-            "data": [_cells(report, *row) for row in ordered[(page - 1) * size : page * size]],
-            "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
-        }
-    )
+    return {
+        "_meta": {
+            "totalRecords": len(rows),
+            "pageSize": size,
+            "totalPages": -(-len(rows) // size),
+            "currentPage": page if rows else 0,
+            "query": {"parameterCount": len(query), "parameters": query, "sortedBy": report.order},
+        },
+        "report": {
+            "reportName": report.path,
+            "reportDisplayName": report.title,
+            "reportId": report.number,
+            "reportEMIL": report.emil.upper(),
+            "downloadLimit": 2_000_000,
+        },
+        "fields": [_field(i, *field) for i, field in enumerate(report.fields, start=1)],
+        "data": [_cells(report, at, point, price) for at, price in rows[(page - 1) * size : page * size]],
+        "_links": {"self": {"href": f"{base}/{report.path}"}, "parent": {"href": base}},
+    }
 
 
 def _field(place: int, name: str, words: str, kind: str, ranged: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ behind the actual day.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 
 import numpy as np
@@ -38,28 +38,10 @@ SPREAD_SINCE = date(2026, 4, 27)
 """The first workbook with blank rows and columns of merged cells."""
 
 NODES = {
-    "AECI": ("Interface", -0.065, -0.035),
     "ALTE.ALTE": ("Loadzone", 0.013, -0.007),
-    "ARKANSAS.HUB": ("Hub", -0.011, -0.001),
-    "CIN.PSI": ("Loadzone", 0.032, 0.018),
-    "ILLINOIS.HUB": ("Hub", -0.023, -0.006),
     HUB: ("Hub", 0.035, 0.03),
-    "LEPA.LEPA": ("Loadzone", 0.013, 0.0),
-    "LGEE": ("Interface", 0.028, 0.004),
-    "LOUISIANA.HUB": ("Hub", 0.011, 0.0),
-    "MGE.AZ": ("Loadzone", 0.004, -0.011),
-    "MHEB": ("Interface", -0.012, -0.11),
-    "MICHIGAN.HUB": ("Hub", 0.022, 0.108),
     "MINN.HUB": ("Hub", -0.052, -0.025),
-    "MS.HUB": ("Hub", 0.0, 0.0),
-    "ONT": ("Interface", 0.003, 0.072),
-    "PJMC": ("Interface", -0.004, -0.042),
-    "SOCO": ("Interface", 0.007, 0.0),
     "SWPP": ("Interface", -0.065, -0.104),
-    "TEXAS.HUB": ("Hub", 0.043, 0.0),
-    "TVA": ("Interface", 0.009, 0.016),
-    "WEC.AZ": ("Loadzone", -0.014, -0.12),
-    "WPS.AZ": ("Loadzone", 0.047, -0.128),
 }
 """Node -> its type, and its losses and congestion as shares of the energy price. The real reports name some 2,500."""
 AREAS = {"LRZ1": 0.17, "LRZ2_7": 0.226, "LRZ3_5": 0.137, "LRZ4": 0.066, "LRZ6": 0.143, "LRZ8_9_10": 0.258}
@@ -89,12 +71,21 @@ def _prices(day: date, name: str, now: int) -> bytes:
     if name == "rt_lmp_prelim.csv":
         hub = grid.as_published(hub, starts, now, "miso preliminary", settles=30 * DAY)
     shown = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
+    gap = [""] if choice("miso gap", day, 3) else []
+    hours = ",".join(f"HE {hour}" for hour in range(1, 25))
+    head = [
+        TITLES[name],
+        shown,
+        *gap,
+        ",,,All Hours-Ending are Eastern Standard Time (EST)",
+        f"Node,Type,Value,{hours}",
+    ]
     table = [
-        (node, NODES[node][0], value, parts[value].tolist())
+        ",".join([node, NODES[node][0], value, *map(_bare, parts[value].tolist())])
         for value in ("LMP", "MCC", "MLC")
         for node, parts in priced(hub).items()
     ]
-    return render_prices(TITLES[name], shown, bool(choice("miso gap", day, 3)), table)
+    return lines([*head, *table], "\n")
 
 
 def _hours(day: date) -> Ints:
@@ -114,21 +105,6 @@ def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
     return {node: {"LMP": (energy + own["MLC"] + own["MCC"]).round(2), **own} for node, own in parts.items()}
 
 
-def render_prices(title: str, shown: str, gap: bool, table: Iterable[tuple[str, str, str, Sequence[float]]]) -> bytes:
-    """A price report: node, type, value and 24 figures a line. `shown`: its date; `gap`: a blank line after it."""
-    hours = ",".join(f"HE {hour}" for hour in range(1, 25))
-    head = [
-        title,
-        shown,
-        *([""] if gap else []),
-        ",,,All Hours-Ending are Eastern Standard Time (EST)",
-        f"Node,Type,Value,{hours}",
-    ]
-    return lines(
-        [*head, *(",".join([node, kind, value, *map(_bare, figures)]) for node, kind, value, figures in table)], "\n"
-    )
-
-
 def _bare(value: float) -> str:
     """`29.9`, `.92`, `-.17`."""
     text = short(value, 2)
@@ -138,10 +114,26 @@ def _bare(value: float) -> str:
 
 
 def _load(published: date) -> bytes:
-    days = [published + timedelta(days=i) for i in range(-1, FORECAST_DAYS)]
-    return render_load(
-        published, {day: _figures(day, actual=day < published) for day in days}, published >= SPREAD_SINCE
-    )
+    """The workbook: 24 lines of figures a day; later ones have blank rows and columns."""
+    days = {
+        day: _figures(day, actual=day < published)
+        for day in (published + timedelta(i) for i in range(-1, FORECAST_DAYS))
+    }
+    spread = published >= SPREAD_SINCE
+    gap: list[list[Cell]] = [[]] if spread else []
+    columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
+    rows: list[list[Cell]] = [
+        ["FORECASTED AND "],
+        *gap,
+        ["ACTUAL LOAD REPORT"],
+        *gap,
+        ["Published Date:", published],
+        ["Reporting Period:", min(days), "through", max(days)],
+    ]
+    for day, hours in days.items():
+        rows += [["Market Day", "HourEnding", *columns], [f"{day:%B %d, %Y}"]]
+        rows += [[day, hour, *figures] for hour, figures in enumerate(hours, start=1)]
+    return workbook([*(map(_spread, rows) if spread else rows), ["MISO MAKES NO REPRESENTATIONS OR WARRANTIES"]])
 
 
 def _figures(day: date, actual: bool) -> list[list[float | None]]:
@@ -159,31 +151,6 @@ def _figures(day: date, actual: bool) -> list[list[float | None]]:
     return figures
 
 
-def render_load(published: date, days: Mapping[date, Sequence[Sequence[float | None]]], spread: bool) -> bytes:
-    """The workbook from 24 lines of figures a day; `spread`: with the blank rows and columns of its newer form."""
-    gap: list[list[Cell]] = [[]] if spread else []
-    columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
-    rows: list[list[Cell]] = [
-        ["FORECASTED AND "],
-        *gap,
-        ["ACTUAL LOAD REPORT"],
-        *gap,
-        ["Published Date:", published],
-        ["Reporting Period:", min(days), "through", max(days)],
-    ]
-    for day, hours in days.items():
-        rows += [["Market Day", "HourEnding", *columns], [f"{day:%B %d, %Y}"]]
-        rows += [[day, hour, *figures] for hour, figures in enumerate(hours, start=1)]
-    return workbook([*(map(_spread, rows) if spread else rows), [_NOTE]])
-
-
 def _spread(row: Sequence[Cell]) -> list[Cell]:
     """A blank column after every second one."""
     return [cell for i, value in enumerate(row) for cell in ((value, None) if i % 2 == 0 else (value,))]
-
-
-_NOTE = (
-    "MISO MAKES NO REPRESENTATIONS OR WARRANTIES OF ANY KIND, EXPRESS OR IMPLIED, "
-    "WITH RESPECT TO THE ACCURACY OR ADEQUACY OF THE "
-    "INFORMATION CONTAINED HEREIN."
-)
