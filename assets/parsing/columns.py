@@ -1,10 +1,45 @@
-"""Columns of decimal texts, turned into floats at once: a call for every cell costs more than the reading itself."""
+"""Columns of readings: texts turned into floats at once, and readings left out on purpose, which are counted.
+
+A call for every cell costs more than the reading itself. A parser moves nothing and hides nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import gcd
 
 from warehouse.errors import FeedChanged
+from warehouse.schema import Rows
+
+FIVE_MINUTES = 300
+Columns = tuple[list[int], list[float]]
+
+
+def filled(ts: Sequence[int], values: Sequence[float | None]) -> Columns:
+    """The readings that have a value."""
+    pairs = [(at, value) for at, value in zip(ts, values, strict=True) if value is not None]
+    return [at for at, _ in pairs], [value for _, value in pairs]
+
+
+def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:
+    """The readings whose stamp is wanted; the others are counted under `reason`."""
+    pairs = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]
+    drop(rows, reason, len(ts) - len(pairs))
+    return [at for at, _ in pairs], [value for _, value in pairs]
+
+
+def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:
+    """The readings of whole five-minute stamps; 00:07:34 is dropped, never moved."""
+    # One call for all: a remainder each was a sixth of parsing New York's load.
+    if len(ts) == len(values) and gcd(FIVE_MINUTES, *ts) == FIVE_MINUTES:
+        return list(ts), list(values)
+    return keep(rows, ts, values, lambda at: at % FIVE_MINUTES == 0, "off the five-minute grid")
+
+
+def drop(rows: Rows, reason: str, count: int) -> None:
+    """Counts readings left out."""
+    if count:
+        rows.dropped[reason] += count
 
 
 def floats(texts: Sequence[str], what: str) -> list[float]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import fsum
 from typing import NamedTuple
 
-from assets.parsing.dropped import drop
+from assets.parsing.columns import drop
 from warehouse.schema import Rows, SeriesKey
 
 DIGITS = 6

@@ -58,10 +58,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
         if currency not in CURRENCIES.get(zone, ("EUR",)):
             raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
         newest.add((zone, f"{currency}/MWh"), price, *when)
-    rows = Rows()
-    for (zone, unit), ts, value, resolution in newest:
-        rows.add(zone, Metric.PRICE, ts, value, unit, resolution)
-    return rows
+    return newest.rows_of(Metric.PRICE)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
@@ -72,10 +69,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
         zone = zone_of(area)
         if zone is not None and "BZN" in kinds:
             newest.add((zone, "MW"), load, *when)
-    rows = Rows()
-    for (zone, unit), ts, value, resolution in newest:
-        rows.add(zone, Metric.DEMAND, ts, value, unit, resolution)
-    return rows
+    return newest.rows_of(Metric.DEMAND)
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
@@ -114,6 +108,13 @@ class _Newest:
         key = series, wall_stamp(stamp), RESOLUTIONS[resolution]
         if update >= self._readings.get(key, ("", ""))[0]:
             self._readings[key] = update, value
+
+    def rows_of(self, metric: Metric) -> Rows:
+        """The rows of a metric whose series are zones and units."""
+        rows = Rows()
+        for (zone, unit), ts, value, resolution in self:
+            rows.add(zone, metric, ts, value, unit, resolution)
+        return rows
 
     def __iter__(self) -> Iterator[tuple[tuple[str, str], int, float, str]]:
         for (series, ts, resolution), (_, value) in self._readings.items():
@@ -175,30 +176,31 @@ def _overlaps(day: MarketDay, month: tuple[int, int]) -> bool:
 
 def _file(request: Request, folder: str, name: str, exported: str, days: Sequence[MarketDay]) -> Request:
     # The fragment is never sent: it tells one export from the next, and an export never changes.
-    return _download(request.feed, f"/{TOP}/{folder}/", name, days, "rows", f"#{name}@{exported.replace(' ', 'T')}")
+    return _download(request.feed, f"/{TOP}/{folder}/", name, days, f"#{name}@{exported.replace(' ', 'T')}")
 
 
-def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], kind: str, fragment: str = "") -> Request:
+def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], fragment: str = "") -> Request:
+    """The question for a file, or for the export log, which changes and leads to files."""
     body = {"folder": folder, "filename": name, "topLevelFolder": TOP, "downloadAsZip": True}
     return Request(
         feed,
         f"https://{HOST}/downloadFileContent{fragment}",
         days=tuple(day.day for day in days),
         part=name,
-        kind="rows" if kind == "rows" else "listing",
+        kind="listing" if name == LOG else "rows",
         method="POST",
         body=json.dumps(body),
         headers=(("Content-Type", "application/json"),),
         secrets=SECRETS,
         ext="zip",
-        once=kind == "rows",
+        once=name != LOG,
     )
 
 
 def _requests(feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
     def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
         """The export log, which leads to the files."""
-        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)), "listing")] if days else []
+        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)))] if days else []
 
     return requests
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -48,30 +47,6 @@ def parsed(recordings: Path, recorded: Callable[[str], dict[str, Any]]) -> Calla
         return feed(request.feed).parse((recordings / file).read_bytes(), request)
 
     return parse
-
-
-@pytest.fixture
-def expected(recordings: Path) -> Callable[[str], set[tuple[object, ...]]]:
-    """The rows that a recorded file states, without borders: (metric, zone, fuel, ts, value, unit, resolution)."""
-
-    def rows(file: str) -> set[tuple[object, ...]]:
-        with (recordings / file).with_suffix(".expected.csv").open() as lines:
-            return {
-                (r["metric"], r["zone"], r["fuel"] or None, int(r["ts"]), float(r["value"]), r["unit"], r["resolution"])
-                for r in csv.DictReader(lines)
-            }
-
-    return rows
-
-
-@pytest.fixture
-def stated() -> Callable[[Rows], set[tuple[object, ...]]]:
-    """Parsed rows in the form of `expected`, without borders."""
-
-    def rows_of(rows: Rows) -> set[tuple[object, ...]]:
-        return {(r.metric, r.zone, r.fuel, r.ts, r.value, r.unit, r.resolution) for r in rows if r.counterparty is None}
-
-    return rows_of
 
 
 BODIES = Path(__file__).parent / "bodies"

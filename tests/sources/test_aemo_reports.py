@@ -23,23 +23,6 @@ from tests.sources.aemo_reports import (
 )
 from warehouse.clock import instant
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.schema import Member
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "PRICE_AND_DEMAND_202608_NSW1_slice.csv",
-        "PUBLIC_DISPATCH_202403151945_20240315194011_LEGACY.zip",
-        "PUBLIC_TRADINGIS_202308301800_0000000395916754.zip",
-        "mmsdm_DISPATCHINTERCONNECTORRES_2026-04_filtered.zip",
-        "mmsdm_DISPATCHPRICE_2026-04_filtered.zip",
-        "mmsdm_DISPATCHREGIONSUM_2026-04_filtered.zip",
-        "visualisations_5MIN_2021-10-06.json",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(f"aemo/{file}")) == expected(f"aemo/{file}")
 
 
 def test_a_recorded_report_gives_each_tie_a_row_on_both_sides(parsed):
@@ -120,13 +103,6 @@ def test_the_line_between_new_south_wales_and_south_australia_has_its_rows():
         ("AU-SA", "AU-NSW", "au-sa-nsw-pec", 120.25),
         ("AU-NSW", "AU-SA", "au-sa-nsw-pec", -120.25),
     }
-
-
-def test_an_unknown_interconnector_costs_its_own_rows_and_is_named():
-    rows = read(DISPATCH, report(TIE, tie("M-A-R1", 100), tie("V-SA", -50)))
-    assert rows.unknown == {Member("", "interchange", "interconnector 'M-A-R1'"): {START}}
-    assert {(r.zone, r.value) for r in rows} == {("AU-SA", -50.0), ("AU-VIC", 50.0)}
-    assert not rows.refused, "the nets are columns of their own"
 
 
 def test_intervention_runs_are_dropped_and_counted():

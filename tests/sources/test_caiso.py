@@ -85,17 +85,6 @@ def error(code: str, words: str) -> str:
 T = instant("2026-05-10T07:00:00Z")
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "caiso/fuelsource_20230101.csv",
-        "caiso/netdemand_20190310.csv",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
-
-
 def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
     body = (recordings / "caiso/20191012_20191106_PRC_LMP_DAM_20200511_15_31_06_v1.csv").read_bytes()
     rows = parse_lmp(body, "0096WD_7_N001", "DAM", SeriesKey("US-CAISO", "price_day_ahead", "USD/MWh", "1h"))
@@ -277,13 +266,6 @@ def test_case_of_the_header_varies(header):
 def test_missing_columns_are_a_changed_feed(header):
     with pytest.raises(FeedChanged):
         read(FUELSOURCE, header + "00:00" + ",1" * header.count(",") + "\r\n", date(2023, 1, 1))
-
-
-def test_an_unknown_fuel_costs_its_own_rows():
-    header = OUTLOOK.replace("\r\n", ",Hybrid,Fusion\r\n")
-    rows = read(FUELSOURCE, header + "00:00" + ",1" * 14 + ",\r\n", date(2023, 1, 1))
-    assert len(rows) == 11
-    assert {member.name for member in rows.unknown} == {"fuel 'hybrid'"}, "a blank column has no readings"
 
 
 def demand(*lines: tuple[str, object]) -> str:

@@ -13,7 +13,7 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Member, Rows
+from warehouse.schema import Rows
 
 DEMAND, INTERCHANGE, GENERATION = (sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
 WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]
@@ -49,18 +49,6 @@ def stated(rows):
 
 
 MORNING = instant("2026-11-20T07:00Z")
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "eia/region-data_D_20230101.json",
-        "eia/interchange-data_CISO_20240101.json",
-        "eia/fuel-type-data_20230101_offset0.json",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
 
 
 def test_recorded_values_of_october_2026_are_texts(recordings):
@@ -99,26 +87,6 @@ def test_borders_turn_their_sign_and_add_up():
         ("US-CAISO", "US-SPP", MORNING): -100.0,
         ("US-CAISO", None, MORNING): 200.0,
     }
-
-
-def test_an_unknown_authority_costs_its_own_rows_and_the_net_of_its_hours():
-    rows = [border(f"2026-11-20T{hour:02}", -10, "NEVP") for hour in (8, 9)]
-    read_rows = read(INTERCHANGE, answer([*rows, border("2026-11-20T09", -5, "ZZZZ")]))
-    assert stated(read_rows) == {
-        ("US-CAISO", "Nevada Power Company", MORNING): 10.0,
-        ("US-CAISO", "Nevada Power Company", MORNING + 3600): 10.0,
-        ("US-CAISO", None, MORNING): 10.0,
-    }
-    assert stated(INTERCHANGE.combine(read_rows)) == stated(read_rows)
-    unknown = Member("US-CAISO", "interchange", "balancing authority 'ZZZZ'")
-    assert read_rows.unknown == {unknown: {MORNING + 3600}}
-
-
-def test_an_unknown_energy_source_costs_its_own_rows():
-    at = "2026-11-20T08"
-    rows = read(GENERATION, answer([fuel(at, 100, "SUN"), fuel(at, 1, "H2")]))
-    assert stated(rows) == {("US-CAISO", "solar", MORNING): 100.0}
-    assert [member.name for member in rows.unknown] == ["energy source 'H2'"]
 
 
 def test_a_net_waits_for_a_border_that_shows_nearby():

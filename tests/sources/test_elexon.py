@@ -13,7 +13,6 @@ from warehouse import clock
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Member
 
 PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
 AT = "2026-07-01T09:30:00Z"
@@ -56,13 +55,6 @@ def test_the_envelope_names_the_demand_of_rows_that_name_none():
     for other in ({"data": rows}, rows, {"metadata": {"datasets": ["INDO", "ITSDO"]}, "data": rows}):
         with pytest.raises(FeedChanged):
             read(DEMAND, other)
-
-
-@pytest.mark.parametrize(
-    "file", ["elexon/indo_2026-07-11_subset.json", "elexon/market_index_MID_2026-07-01_SP22_EXCERPT.json"]
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
 
 
 def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
@@ -222,24 +214,8 @@ def test_a_tie_counts_from_its_first_reading_and_not_before():
     assert nets(young) == {instant(start[0]): 90.0, instant(start[1]): 100.0}
 
 
-def test_an_unknown_provider_costs_its_own_rows():
-    rows = read(PRICE, {"data": [index(), index("EPEX", start="2026-07-01T10:00:00Z")]})
-    assert [r.value for r in rows] == [106.83]
-    assert [member.name for member in rows.unknown] == ["provider 'EPEX'"]
-
-
 def test_blanks_in_a_name_do_not_matter():
     assert len(read(TIES_FEED, {"data": [flow("France (IFA)", 5)]})) == 1
-
-
-def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_half_hours():
-    whole = read(TIES_FEED, {"data": ALL})
-    assert any(r.counterparty is None for r in whole)
-    rows = read(TIES_FEED, {"data": [*ALL, flow("Germany (NeuConnect)", 5)]})
-    assert set(rows) == {r for r in whole if r.counterparty is not None}
-    assert rows.unknown == {Member("GB", "interchange", "interconnector 'Germany (NeuConnect)'"): {instant(AT)}}
-    with pytest.raises(FeedChanged, match="NeuConnect"):
-        read(TIES_FEED, {"data": [flow("Germany (NeuConnect)", 5)]})
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,6 @@ def read(document, zone="DE-LU"):
     return PRICE.parse(body, Request(PRICE.id, "", zone=zone))
 
 
-@pytest.mark.parametrize("file", ["price_DE-LU_2024-12-10_hourly_pretty.json", "price_DE-LU_2026-05-01_negative.json"])
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(f"energy_charts/{file}")) == expected(f"energy_charts/{file}")
-
-
 def test_rows_are_prices_of_the_zone_that_was_asked_for():
     rows = list(read(answer(day(date(2026, 5, 1), 900)), "NO-2"))
     assert len(rows) == 96

@@ -9,24 +9,6 @@ from warehouse.clock import instant
 from warehouse.errors import FeedChanged
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "a44_AT_2024-07-28_seq1_pt60m",
-        "a44_BE_2024-10-08_pt60m",
-        "a44_CH_2025-11-26_pt60m",
-        "a44_DE-LU_2024-10-06_two-auctions_no-position",
-        "a44_NL_2024-09-02_pt60m_a03",
-        "a65_BE_2024-01-15_week_pt15m",
-        "a65_FR_2021-01-01_recorded-2025_a03",
-        "a65_NL_2024-09-02_pt15m",
-        "a68_NL_2024",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(f"entsoe/{file}.xml")) == expected(f"entsoe/{file}.xml")
-
-
 def test_a03_repeats_the_last_point_to_the_periods_own_end():
     rows = prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
     assert [r.value for r in rows.sorted()] == [50.0] * 2 + [60.0] * 17 + [70.0] * 5

@@ -13,7 +13,7 @@ from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.clock import DAY, MarketDay, instant
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
-from warehouse.schema import Member, Rows, SeriesKey
+from warehouse.schema import Rows, SeriesKey
 from warehouse.zones import ZONES as ALL_ZONES
 
 FLOWS = feed("entsoe.flows")
@@ -297,24 +297,6 @@ def test_a_body_gives_each_of_our_zones_its_side():
 
 def test_an_area_of_others_has_no_rows():
     assert {r.zone for r in read(flow("10YGB----------A", EIC["FR"], [500]))} == {"FR"}
-
-
-def test_an_unknown_border_costs_its_own_rows_and_the_net_of_its_hours():
-    spain = zone("ES")
-    spain.merge(zone("ES", at=NOON + HOUR))
-    second = flow(EIC["FR"], EIC["ES"], [100])
-    both = (
-        second[: -len(b"</Publication_MarketDocument>")]
-        + flow("10YMA-ONE------O", EIC["ES"], [5]).split(b"</type>", 1)[1]
-    )
-    rows = read(both, "ES")
-    assert {(r.zone, r.counterparty) for r in rows} == {("ES", "FR"), ("FR", "ES")}
-    assert rows.unknown == {Member("ES", "interchange", "border 'ES-10YMA-ONE------O'"): {NOON}}
-    spain.merge_notes(rows)
-    combined = FLOWS.combine(spain)
-    assert net(combined) == {(NOON + HOUR, "1h"): 140.0}
-    assert len(over(combined, "FR")) == len(over(combined, "Portugal")) == 2
-    assert combined.unknown == rows.unknown
 
 
 def test_two_areas_that_are_known_but_share_no_border_are_an_unknown_one():

@@ -44,16 +44,6 @@ def test_types_of_one_fuel_are_added_up():
     assert {r.ts for r in rows} == {instant("2023-12-31T23:00:00Z")}
 
 
-def test_an_unknown_type_costs_its_own_rows():
-    years = year(2024, 2024, [7])
-    rows = installed(("B04", years), ("B26", years))
-    assert [(r.fuel, r.value) for r in rows] == [("gas", 7.0)]
-    assert [(member.zone, member.name) for member in rows.unknown] == [("NL", "psrType 'B26'")]
-    for kind in ("B26", ""):
-        with pytest.raises(FeedChanged):
-            installed((kind, years))
-
-
 def test_a_period_of_several_years_leaves_out_years_that_did_not_change():
     rows = installed(("B14", year(2021, 2025, {1: 486, 4: 500})))
     assert [(iso(r.ts), r.value) for r in rows.sorted()] == [

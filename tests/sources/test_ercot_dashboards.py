@@ -7,7 +7,6 @@ import pytest
 from tests.sources.ercot_reports import AUTUMN, HOURLY, LOAD, ORDINARY, PRICES, SPRING, TIES, read
 from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, NotPublished
-from warehouse.schema import Member
 
 T = instant("2026-09-05T05:00:00Z")
 
@@ -98,14 +97,6 @@ def test_a_tie_that_is_named_without_a_figure_leaves_no_net():
 def test_a_recorded_excerpt_of_the_ties(recordings):
     rows = read(TIES, (recordings / "ercot/dc-tie-flows_20260905_EXCERPT.json").read_bytes())
     assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(1788584400, 148.0)]
-
-
-def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_instants():
-    ties = {"dcE": 0, "dcN": -218, "dcL": 70, "dcR": 0}
-    rows = read(TIES, {"data": [flows(T, **ties), flows(T + 300, **ties, dcX=5)]})
-    assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(T, 148.0)]
-    assert len(rows) == 9
-    assert rows.unknown == {Member("US-ERCOT", "interchange", "tie 'dcX'"): {T + 300}}
 
 
 @pytest.mark.parametrize("reading", [flows(T, dcX=1), flows(T), {"dcE": 1, "interval": "00:00:00"}, "dcE"])

@@ -20,20 +20,6 @@ from warehouse.clock import MarketDay, market_days
 from warehouse.errors import FeedChanged
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "ercot/dam_spp_12331_20260823_EXCERPT.csv",
-        "ercot/loadForecastVsActual_20230201.json",
-        "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json",
-        "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json",
-        "ercot/system-wide-prices_20260905_EXCERPT.json",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
-
-
 def test_the_second_pass_of_the_autumn_hour_is_the_flagged_one_wherever_it_stands():
     (day,) = market_days(AUTUMN, AUTUMN, SPP_DA.tz)
     hours = [(1, "N"), (2, "Y"), (2, "N"), *((h, "N") for h in range(3, 25))]

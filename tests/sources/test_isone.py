@@ -13,7 +13,7 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Member, Row, Rows
+from warehouse.schema import Row, Rows
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
 TZ = "America/New_York"
@@ -68,20 +68,6 @@ DA_HEADER = (
     '"H","Date","Hour Ending","Location ID","Location Name","Location Type",'
     '"Locational Marginal Price","Energy Component"'
 )
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "isone/WW_DALMP_ISO_20260604.csv",
-        "isone/hourlylmp_da_final_4000_20260308.json",
-        "isone/hourlysysload_20240309.json",
-        "isone/hourlysysload_20240310.json",
-        "isone/hourlysysload_current.json",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
 
 
 def test_recorded_ties_add_up_where_all_are_there(parsed):
@@ -253,18 +239,6 @@ def test_the_young_tie_counts_from_its_first_reading_on_or_from_the_day_that_is_
     old = [tie(number, (NOON, -10.0), (LATER, -10.0), (NEXT_DAY, -10.0)) for number in OLD_TIES]
     assert combined(*old, tie("4018", (LATER, -500.0))) == {instant(NOON): 60.0, instant(LATER): 560.0}
     assert combined(*(tie(number, ("2025-12-17T00:00-05:00", -10.0)) for number in OLD_TIES)) == {}
-
-
-def test_an_unknown_tie_costs_its_own_rows_and_the_net_of_its_instants():
-    parts = [*(tie(number, (NOON, -10.0), (LATER, -10.0)) for number in OLD_TIES), tie("4099", (LATER, -1.0))]
-    rows = Rows()
-    for part in parts[:-2]:
-        rows.merge(read(FLOWS, page(part)))
-    rows.merge(read(FLOWS, page(*parts[-2:])))
-    assert {r.ts: r.value for r in FLOWS.combine(rows) if r.link is None} == {instant(NOON): 60.0}
-    assert rows.unknown == {Member("US-ISONE", "interchange", "tie '4099'"): {instant(LATER)}}
-    with pytest.raises(FeedChanged, match="unknown tie '4099'"):
-        read(FLOWS, page(tie("4099", (NOON, 1.0))))
 
 
 SERVICE = "https://webservices.iso-ne.com/api/v1.1"

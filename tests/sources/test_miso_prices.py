@@ -14,19 +14,6 @@ from warehouse.errors import FeedChanged, FeedError, NotPublished
 HOURS = ",".join(f"HE {h}" for h in range(1, 25))
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "miso/GetRealTimeFiveMinExPost_Rolling_EXCERPT.json",
-        "miso/Interchange_GetNsi_FiveMinute_EXCERPT.json",
-        "miso/RealTimeTotalLoad.json",
-        "miso/da_expost_lmp_20260714_TRIMMED.csv",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
-
-
 def test_an_interval_is_stamped_by_its_end_and_columns_are_found_by_name():
     rows = read(
         LMP_RT,

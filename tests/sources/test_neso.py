@@ -45,11 +45,6 @@ MIX = half_hour(
 )
 
 
-@pytest.mark.parametrize("file", ["neso/intensity_2026-08-01T00_03.json", "neso/generation_2019-04-01_week.json"])
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
-
-
 def test_null_actual_is_no_row_and_forecast_is_no_actual():
     rows = read(INTENSITY, {"data": [MIDNIGHT, RUNNING]})
     assert list(rows) == [Row("GB", "carbon_intensity", None, None, None, 1785542400, 165.0, "gCO2/kWh", "30m")]
@@ -171,17 +166,6 @@ def broken(**changes):
 def test_what_is_no_intensity_fails_by_type(document, failure):
     with pytest.raises(failure):
         read(INTENSITY, document)
-
-
-def test_an_unknown_fuel_costs_its_own_share_and_says_that_the_others_are_not_the_whole():
-    new, (first, *others) = {"fuel": "hydrogen", "perc": 1}, MIX["generationmix"]
-    less = {**first, "perc": first["perc"] - 1}
-    rows = read(GENERATION, {"data": [{**MIX, "generationmix": [less, *others, new]}]})
-    assert [(r.fuel, r.value) for r in rows] == [(share["fuel"], share["perc"]) for share in (less, others[0])]
-    (member,) = rows.unknown
-    assert member.name == "fuel 'hydrogen', without which the shares do not add up to 100"
-    with pytest.raises(FeedChanged, match="hydrogen"):
-        read(GENERATION, {"data": [{**MIX, "generationmix": [new]}]})
 
 
 def test_one_series_is_not_taken_for_the_other():

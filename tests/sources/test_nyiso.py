@@ -15,7 +15,6 @@ from warehouse import clock
 from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import Request
-from warehouse.schema import Member
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
 LBMP = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"
@@ -65,18 +64,6 @@ def flows(stamps, ties=tuple(TIES), more=()):
     return "\r\n".join(
         ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)", *lines, ""]
     )
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "nyiso/pal_20171122.csv",
-        "nyiso/ExternalLimitsFlows_20171122.csv",
-        "nyiso/damlbmp_zone_20260923.csv",
-    ],
-)
-def test_recorded_answers_give_their_expected_rows(file, parsed, expected, stated):
-    assert stated(parsed(file)) == expected(file)
 
 
 def test_stray_readings_of_recorded_files_are_dropped_and_counted(parsed):
@@ -227,13 +214,6 @@ def test_contradicting_loads_give_no_sum():
     assert rows.dropped == {"sum of contradicting parts": 1}
 
 
-def test_an_unknown_load_zone_costs_the_total_of_its_instants():
-    body = pal(["11/20/2026 00:00:00"]) + pal(["11/20/2026 00:05:00"], (*LOAD_ZONES, "OFFSHORE")).split("\r\n", 1)[1]
-    rows = read(LOAD, body)
-    assert list(net(rows)) == [at("2026-11-20T00:00-05:00")]
-    assert rows.unknown == {Member("US-NYISO", "demand", "load zone 'OFFSHORE'"): {at("2026-11-20T00:05-05:00")}}
-
-
 def test_a_load_that_the_line_breaks_off_is_not_read():
     whole = pal(["11/20/2026 00:00:00"])
     assert not len(read(LOAD, whole[:-4]))
@@ -275,18 +255,6 @@ def test_a_tie_that_is_known_to_be_there_is_missed_on_the_day_that_lacks_it():
 def test_a_tie_keeps_its_point_id_when_its_name_changes():
     renamed = flows(["02/15/2005 00:00"]).replace("SCH - 23316", "PJM-NYISO")
     assert {r.counterparty for r in read(FLOWS, renamed) if r.link == "pjm-nyiso-ac"} == {"US-PJM"}
-
-
-def test_an_unknown_interface_costs_its_own_rows_and_the_net_of_its_instants():
-    whole = flows(["11/20/2026 00:00"])
-    rows = read(FLOWS, whole + flows(["11/20/2026 00:05"], more=(NEW,)).split("\r\n", 1)[1])
-    assert list(net(rows)) == [at("2026-11-20T00:00-05:00")]
-    assert len([r for r in rows if r.counterparty]) == 22
-    assert rows.unknown == {
-        Member("US-NYISO", "interchange", "interface 'SCH - NEW' (Point ID 9)"): {at("2026-11-20T00:05-05:00")}
-    }
-    with pytest.raises(FeedChanged, match="SCH - NEW"):
-        read(FLOWS, flows(["11/20/2026 00:00"], (), (NEW,)))
 
 
 def test_a_month_comes_in_one_zip():

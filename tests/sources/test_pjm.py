@@ -43,10 +43,6 @@ def at(ts: int) -> str:
     return datetime.fromtimestamp(ts, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def test_a_recorded_answer_gives_its_expected_rows(parsed, expected, stated):
-    assert stated(parsed("pjm/da_hrl_lmps_zones_20260609.json")) == expected("pjm/da_hrl_lmps_zones_20260609.json")
-
-
 def test_hourly_real_time_prices_are_not_taken_for_those_of_five_minutes():
     hours = [item(f"2026-06-09T0{hour}:00:00", market="rt") for hour in range(4, 7)]
     with pytest.raises(FeedChanged, match="rt_hrl_lmps"):

@@ -21,7 +21,7 @@ from assets.parsing.body import (
     unzipped,
     xml_of,
 )
-from assets.parsing.dropped import filled
+from assets.parsing.columns import filled
 from assets.parsing.stamps import iso_instant
 from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished

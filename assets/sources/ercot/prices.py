@@ -27,8 +27,8 @@ from assets.parsing.body import (
     unzipped,
 )
 from assets.parsing.clocks import wall_instant
+from assets.parsing.columns import filled
 from assets.parsing.days import age, runs
-from assets.parsing.dropped import filled
 from assets.parsing.stamps import american_date, clock_minutes, iso_date
 from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished

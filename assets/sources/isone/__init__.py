@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from assets.parsing.body import is_json, member, reading
 from assets.parsing.clocks import instants, wall_instant
+from assets.parsing.columns import drop, filled
 from assets.parsing.days import age
-from assets.parsing.dropped import drop, filled
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp, utc_stamp

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assets.parsing.body import json_of, member, reading
-from assets.parsing.dropped import filled, on_grid
+from assets.parsing.columns import filled, on_grid
 from assets.parsing.members import Members
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant

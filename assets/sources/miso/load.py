@@ -6,7 +6,7 @@ import re
 
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.dropped import filled, keep, on_grid
+from assets.parsing.columns import filled, keep, on_grid
 from assets.parsing.stamps import clock_minutes, named_date
 from assets.sources.miso import workbook
 from assets.sources.miso.requests import EST, ZONE

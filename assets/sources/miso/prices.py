@@ -19,7 +19,7 @@ from assets.parsing.body import (
     without_cut_cell,
 )
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.dropped import FIVE_MINUTES, filled, on_grid
+from assets.parsing.columns import FIVE_MINUTES, filled, on_grid
 from assets.parsing.stamps import american_date, iso_instant
 from assets.sources.miso.requests import EST, TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished

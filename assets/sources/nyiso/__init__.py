@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 
+from assets.parsing.columns import FIVE_MINUTES, drop, on_grid
 from assets.parsing.days import months
-from assets.parsing.dropped import FIVE_MINUTES, drop, on_grid
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import utc_stamp

@@ -18,8 +18,8 @@ import pyarrow as pa
 from assets.parsing import arrow_csv
 from assets.parsing.body import columns, is_zip, table, text_of, unzipped, without_cut_cell
 from assets.parsing.clocks import instants, repeated
-from assets.parsing.dropped import FIVE_MINUTES as FIVE
-from assets.parsing.dropped import drop, keep
+from assets.parsing.columns import FIVE_MINUTES as FIVE
+from assets.parsing.columns import drop, keep
 from assets.parsing.stamps import american_stamp
 from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished

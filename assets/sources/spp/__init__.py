@@ -10,8 +10,8 @@ import re
 from datetime import date, time
 
 from assets.parsing.body import number
-from assets.parsing.dropped import FIVE_MINUTES as FIVE
-from assets.parsing.dropped import drop, keep, on_grid
+from assets.parsing.columns import FIVE_MINUTES as FIVE
+from assets.parsing.columns import drop, keep, on_grid
 from assets.parsing.stamps import iso_instant
 from assets.sources.spp import paths
 from assets.sources.spp.bodies import Columns, Sheet, readings

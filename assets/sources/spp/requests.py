@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.days import age, months
-from assets.parsing.dropped import FIVE_MINUTES as FIVE
 from assets.sources.spp import paths
 from warehouse.clock import HOUR, MarketDay, local_date
 from warehouse.market import Request
