@@ -29,7 +29,7 @@ class Document:
     """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
     """What was computed from this publication: its decoded JSON, its sample form."""
-    making: RLock = field(default_factory=RLock, compare=False, repr=False)
+    lock: RLock = field(default_factory=RLock, compare=False, repr=False)
     """Held while something is computed, so that threads that need the same compute it once; reentrant."""
 
     def coded(self, coding: str) -> bytes:
@@ -38,18 +38,18 @@ class Document:
             return self.body
         packed = self.packed.get(coding)
         if packed is None:
-            with self.making:
+            with self.lock:
                 packed = self.packed.get(coding)
                 if packed is None:
                     packed = self.packed[coding] = pack_well(self.body, coding)
         return packed
 
-    def derive(self, key: str, make: Callable[[Document], Any]) -> Any:
-        """What `make` computes from this document, once a publication."""
+    def derive(self, key: str, compute: Callable[[Document], Any]) -> Any:
+        """What `compute` gives from this document, once a publication."""
         if key not in self.derived:
-            with self.making:
+            with self.lock:
                 if key not in self.derived:
-                    self.derived[key] = make(self)
+                    self.derived[key] = compute(self)
         return self.derived[key]
 
     @property

@@ -134,12 +134,12 @@ def zone_list(catalogue: Catalogue) -> dict[str, Any]:
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
 
 
-def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, make: Callable[[], dict[str, Any]]) -> Response:
+def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, build: Callable[[], dict[str, Any]]) -> Response:
     """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
     sample = {"sample": True} if entry.method == "sample" else {}
 
     def written(document: Document) -> Document:
-        return Document(name, orjson.dumps(make() | sample), document.identity)
+        return Document(name, orjson.dumps(build() | sample), document.identity)
 
     body = catalogue.document.derive(f"{name}-sample" if sample else name, written)
     return entry.document(body, catalogue.simulated)

@@ -177,10 +177,10 @@ def _ends(member: dict[str, Any]) -> list[int]:
     return [figure["expected_by"] for figure in figures if "expected_by" in figure]
 
 
-def sampled(document: Document, key: str, make: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
+def sampled(document: Document, key: str, build: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
     """The sample form of a document, made once a publication."""
     form: Document = document.derive(
-        key, lambda whole: Document(whole.name, orjson.dumps(make(whole.json)), whole.identity)
+        key, lambda whole: Document(whole.name, orjson.dumps(build(whole.json)), whole.identity)
     )
     return form
 

@@ -143,10 +143,10 @@ class _Body(NamedTuple):
 
 
 def _answer(
-    service: Service, request: Request, query: dict[str, Any], make: Callable[..., _Body], **named: str
+    service: Service, request: Request, query: dict[str, Any], build: Callable[..., _Body], **named: str
 ) -> Response:
     with service.enter(request) as entry:
-        body = make(service, request, query, **named)
+        body = build(service, request, query, **named)
         return entry.settle(responses.body(request, body.body, body.media, body.headers))
 
 
@@ -276,10 +276,10 @@ def _by_id(layer: GeoLayer) -> dict[str, _Feature]:
 
 
 VIEWS: dict[str, View] = {
-    "ogc-landing": partial(_answer, make=_landing),
-    "ogc-conformance": partial(_answer, make=_conformance),
-    "ogc-collections": partial(_answer, make=_collections),
-    **{f"ogc-{name}": partial(_answer, make=_collection, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-items": partial(_answer, make=_items, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-item": partial(_answer, make=_item, name=name) for name in COLLECTIONS},
+    "ogc-landing": partial(_answer, build=_landing),
+    "ogc-conformance": partial(_answer, build=_conformance),
+    "ogc-collections": partial(_answer, build=_collections),
+    **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-items": partial(_answer, build=_items, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-item": partial(_answer, build=_item, name=name) for name in COLLECTIONS},
 }
