@@ -246,7 +246,9 @@ def _sign_up(served: Served) -> str:
 
 
 @pytest.mark.slow
-def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database: str) -> None:
+def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
+    database: str, request: pytest.FixtureRequest
+) -> None:
     started = int(time.time())
     noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
     served = Served(
@@ -255,6 +257,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(database
         threads=1,
         more=["--preload"],
     )
+    request.addfinalizer(served.kill)
     key = _sign_up(served)
     statuses: list[int] = []  # not counted by the threads: two that count at once count one
 

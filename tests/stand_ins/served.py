@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -76,8 +77,9 @@ class Served:
         self._process.wait(20)
 
     def kill(self) -> None:
-        """Kills the master and its workers, as a crash would."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        """Kill the master and its workers, as a crash would; nothing where they are gone."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(20)
         self._wait(listening=False)  # workers, whose parent is gone, hold the socket a little longer
 
