@@ -16,6 +16,7 @@ from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline
 from tests.faults import files
 from warehouse import clock, damaged, layout, manifest, raw, series, vintages
 from warehouse.clock import Window
+from warehouse.errors import StorageError
 from warehouse.market import Request
 from warehouse.storage import Folder
 from warehouse.vintages import Month
@@ -113,6 +114,26 @@ def test_a_month_that_cannot_be_written_now_keeps_its_mark(of: PipelineContext) 
     of.storage.path("elsewhere").rename(folder)
     repair.rebuild_marked(of)
     assert damaged.waiting(of.storage) == []
+    assert stored(of) == before
+
+
+def test_a_month_whose_bodies_cannot_be_read_now_keeps_its_mark(
+    of: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, real = stored(of), Folder.get
+    lose(of, MONTH)
+    damaged.set_aside(of.storage, MONTH, "is gone")
+
+    def refused(self: Folder, key: str) -> bytes | None:
+        if key.startswith(layout.RAW):
+            raise StorageError(f"{key} cannot be read: too many open files")
+        return real(self, key)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "get", refused)
+        repair.rebuild_marked(of)
+    assert damaged.waiting(of.storage) == [MONTH]
+    repair.rebuild_marked(of)
     assert stored(of) == before
 
 

@@ -195,6 +195,17 @@ def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
     assert "neso.generation" not in capsys.readouterr().out.rsplit("feed", 1)[1]
 
 
+def test_days_of_a_month_that_cannot_be_read_are_no_whole_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    tasks = backfill.plan([FEED], date(2026, 11, 19), date(2026, 11, 19))
+    assert main(["backfill", "--feed", FEED.id, "--start", "2026-11-19", "--end", "2026-11-19"]) == 0
+    pipeline = open_context()
+    assert gaps.without_whole_days(pipeline, tasks) == []
+    [month] = pipeline.storage.keys(layout.series_prefix("generation", "GB"))
+    Folder(tmp_path).put(month, b"cut")
+    assert gaps.without_whole_days(pipeline, tasks) == tasks
+
+
 def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_simulated(monkeypatch, tmp_path)
     tasks = backfill.plan([CAPACITY], date(2024, 1, 1), date(2025, 12, 31))

@@ -161,6 +161,8 @@ def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytes
 def test_a_copy_that_was_stopped_is_refused_and_made_no_half_warehouse(
     storage: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["backfill", "--feed", "neso.carbon_intensity", "--days", "1"]) == 0
+    assert len(storage.keys(layout.series_prefix())) > 1
     storage.delete(layout.MODE)
     storage.delete(MONTH)
     assert main(["repair"]) == 1
