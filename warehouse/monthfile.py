@@ -275,9 +275,12 @@ def whole(storage: Storage, key: str) -> bytes | None:
 
 
 def digest(body: bytes) -> str:
-    """What tells a month file from every other: the first 16 digits of its own checksum."""
-    at = body.rfind(_MARK) + len(_MARK)
-    return body[at : at + seal.SHORT_DIGITS].decode()
+    """What tells the rows of a month file from others: a short SHA-256 of all before its footer.
+
+    The footer names the month's history, which changes without any served row.
+    """
+    footer_bytes = int.from_bytes(body[-8:-4], "little")
+    return seal.short(body[: -8 - footer_bytes])
 
 
 def layout_of_net(body: bytes, key: str) -> NetLayout | None:
