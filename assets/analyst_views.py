@@ -12,7 +12,7 @@ from pathlib import Path
 from assets.sources import sources as all_sources
 from warehouse import layout
 from warehouse.clock import RESOLUTIONS
-from warehouse.metrics import BY_FUEL, METRICS, Metric
+from warehouse.metrics import BY_FUEL, METRICS, Forecast, Metric
 from warehouse.zones import ZONES
 
 _COLUMNS = {
@@ -31,8 +31,11 @@ _COLUMNS = {
     "feed": "The product of the publisher; see `feeds`",
     "known_at": "When the value was first seen, Unix seconds UTC",
     "superseded_at": "Until when the value stood, Unix seconds UTC; null while it stands",
+    "published_at": "Of a forecast: when it was issued, Unix seconds UTC",
+    "basis": "Of a forecast: what says when: body, name, fetched",
 }
 """What each column holds, in the views' order."""
+_OF_FORECASTS = ("published_at", "basis")
 _EXPRESSIONS = {
     "starts_at": "to_timestamp(ts) AS starts_at",
     "month": "left(parse_filename(filename, true), 7) AS month",
@@ -46,7 +49,7 @@ class View:
     name: str
     query: str
     comment: str
-    columns: tuple[str, ...] = tuple(name for name in _COLUMNS if name != "superseded_at")
+    columns: tuple[str, ...] = tuple(name for name in _COLUMNS if name not in ("superseded_at", *_OF_FORECASTS))
 
 
 def views(home: Path) -> Iterator[View]:
@@ -55,8 +58,8 @@ def views(home: Path) -> Iterator[View]:
     if not metrics:
         return
     roots = [root for root in (layout.series_prefix(), layout.history_prefix()) if _holds(home, root)]
-    everything = (*View("", "", "").columns, "superseded_at")
-    yield View("series", _files(roots[:1], everything[:-1]), "What is served: one row an interval of every metric")
+    everything = (*View("", "", "").columns, "superseded_at", *_OF_FORECASTS)
+    yield View("series", _files(roots[:1], View("", "", "").columns), "What is served: one row an interval of a metric")
     yield View(
         "versions",
         _files(roots, everything),
@@ -72,6 +75,10 @@ def views(home: Path) -> Iterator[View]:
         yield View(
             "borders", f"{of_metric} WHERE NOT ({net})", "Import over each border and tie, MW; positive = import"
         )
+    for forecast in Forecast:
+        columns = (*View("", "", "").columns, *_OF_FORECASTS)
+        if _holds(home, prefix := layout.series_prefix(forecast)):
+            yield View(forecast.value, _files([prefix], columns), "The newest vintage of each interval", columns)
     yield View("day_ahead", _day_ahead(metrics), "Day-ahead prices: own series in the US, the headline price in Europe")
 
 

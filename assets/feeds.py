@@ -39,6 +39,8 @@ _COLUMNS = {
     "feed": "The publisher's product.",
     "known_at": "When the value was first seen, Unix seconds UTC.",
     "superseded_at": "Until when it stood, Unix seconds UTC; null while it stands.",
+    "published_at": "Of a forecast: when it was issued, Unix seconds UTC.",
+    "basis": "Of a forecast: what says so: body, name, fetched.",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
@@ -17,6 +17,7 @@ from assets.ingest.reports import window_of
 from warehouse import clock, vintages
 from warehouse.clock import MarketDay, Window
 from warehouse.market import Feed
+from warehouse.metrics import is_forecast
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Floats, Ints
@@ -67,13 +68,16 @@ def read(
 ) -> HeldRows:
     """The feed's live rows in these UTC months, of some (zone, metric) or of all that it carries.
 
+    Of forecasts every version, at the instant when it was published: by that they belong to market days.
+
     `since` (Unix seconds) fills `touched`.
     """
     rows = HeldRows()
     pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
     places = sorted(set(months))
+    beyond = {clock.month_of(clock.month_window(month).end) for month in places}
     for zone, metric in pairs:
-        for month in places:
+        for month in sorted(beyond.union(places)) if is_forecast(metric) else places:
             _read_month(storage, feed, vintages.Month(metric, zone, month), rows, since)
     for key, (ts, values) in rows.series.items():
         order = np.argsort(ts, kind="stable")
@@ -85,10 +89,12 @@ def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: HeldR
     versions = vintages.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
+    if is_forecast(place.metric):
+        mine = replace(mine, ts=mine.published_at)
     if since is not None:
         noted = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
         rows.touched.append(mine.ts[noted])
-    live = mine.take(mine.superseded_at == LIVE)
+    live = mine if is_forecast(place.metric) else mine.take(mine.superseded_at == LIVE)
     for number in np.unique(live.label):
         label, chosen = live.labels[number], live.label == number
         key = SeriesKey(

@@ -25,7 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "warehouse": {"warehouse"},
     "assets.parsing": {"assets.parsing", *BASICS},
     "assets.sources": {"assets.sources", "assets.parsing", *BASICS},
-    "assets.sources.__main__": {"assets.sources", "assets.documents.feeds_page", "warehouse.quality", *BASICS},
+    "assets.sources.__main__": {
+        "assets.sources",
+        "assets.documents.feeds_page",
+        "warehouse.forecasts",
+        "warehouse.quality",
+        *BASICS,
+    },
     "assets.fetch": {"assets.fetch", "assets.sources", "assets.parsing", *BASICS},
     "assets.simulated": {
         "assets.simulated",

@@ -1,4 +1,7 @@
-"""Which spans hold every reading that should be there by now, and where the gaps are: days of 23 and 25 hours too."""
+"""Which spans hold every reading that should be there by now, and where the gaps are: days of 23 and 25 hours too.
+
+A forecast's spans are those of its publication: owed is a vintage in each part of a day, whatever it looks ahead to.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ from typing import Literal
 
 import numpy as np
 
-from warehouse.clock import DAY, RESOLUTIONS, MarketDay, Window, interval_end
+from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end
+from warehouse.forecasts import instants
 from warehouse.market import Feed, Publication
+from warehouse.metrics import is_forecast
 from warehouse.schema import Rows
 from warehouse.versions import Ints
 
 Pair = tuple[str, str]
 """Zone and metric."""
+VINTAGE_SPAN = 6 * HOUR
+"""In each of a day's, a publisher that forecasts again and again must have published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class Cover:
 
     complete: Mapping[Pair, tuple[Window, ...]]
     incomplete: Mapping[Pair, tuple[Window, ...]]
-    """Only pairs that have any; a span with gaps in a border alone is neither."""
+    """Only pairs that have any; a span with gaps in a border alone is neither, nor is a forecast's ever complete."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
     """A gap that several fuels share is listed once."""
 
@@ -57,7 +64,31 @@ def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
         if any(missing_in.values()):
             incomplete[pair] = tuple(part for part, missing in missing_in.items() if missing)
             gaps[pair] = tuple(dict.fromkeys(gap for missing in missing_in.values() for gap in missing))
+    for pair, published in _vintages(rows, feed).items():
+        lacking = {part: _vintage_gaps(published, feed, part) for part in parts}
+        if any(lacking.values()):
+            incomplete[pair] = tuple(part for part, missing in lacking.items() if missing)
+            gaps[pair] = tuple(gap for missing in lacking.values() for gap in missing)
     return Cover(complete, incomplete, gaps)
+
+
+def _vintages(rows: Rows, feed: Feed) -> dict[Pair, set[int]]:
+    """When the vintages of each zone's forecast were published."""
+    owed = [metric for metric in feed.metrics if is_forecast(metric)]
+    found: dict[Pair, set[int]] = defaultdict(set)
+    for key, readings in rows.readings.items():
+        if key.metric in owed:
+            found[key.zone, key.metric].update(instants(key, readings))
+    if found and feed.zones_per_answer == "all":
+        return {(zone, metric): found[zone, metric] for zone in feed.zones for metric in owed}
+    return found
+
+
+def _vintage_gaps(published: set[int], feed: Feed, part: Window) -> list[Gap]:
+    """The spans of a part in which no vintage was published; of a daily forecast the part is one."""
+    step = part.end - part.start if feed.publication.daily_at is not None else VINTAGE_SPAN
+    spans = [Window(start, start + step) for start in range(part.start, part.end - step + 1, step)]
+    return [Gap("short", span.start, span.end, 1) for span in spans if not any(at in span for at in published)]
 
 
 def due_until(feed: Feed, span: Window, now: int) -> int:
@@ -110,7 +141,7 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, readings in rows.readings.items():
-        if key.metric not in feed.metrics:
+        if key.metric not in feed.metrics or is_forecast(key.metric):
             continue  # extra metric that the feed does not declare: the ties of a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:

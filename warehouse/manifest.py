@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from warehouse import artefact, change_log, changes, damaged, layout, monthfile, series
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
+from warehouse.metrics import is_forecast
 from warehouse.storage import Storage
 
 _LOG = logging.getLogger("emds.warehouse")
@@ -172,7 +173,12 @@ class _Followed:
         self._named: dict[tuple[str, str, str], str] | None = None
 
     def complete(self, place: Place, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> None:
-        """Logs each month whose file is another than the last that was logged. Raises StorageError."""
+        """Logs each month whose file is another than the last that was logged. Raises StorageError.
+
+        Followers are told of readings, not of forecasts.
+        """
+        if is_forecast(place[0]):
+            return
         for month in sorted({*before, *now}):
             known, entry = before.get(month), now.get(month)
             file = "" if entry is None else entry["file"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from warehouse.clock import MarketDay, Window, zone_of
 from warehouse.errors import OutOfReach
+from warehouse.metrics import Forecast as Forecast
 from warehouse.metrics import Limits
 from warehouse.metrics import Metric as Metric
 
@@ -149,7 +150,7 @@ class Feed:
     title: str
     """A person's words for it: "NEM dispatch: regional price, demand and flows"."""
     zones: tuple[str, ...] = ()
-    metrics: tuple[Metric, ...]
+    metrics: tuple[Metric | Forecast, ...]
     """What it owes: every one of them for every zone of `zones`, in every answer."""
     rank: int = 0
     """Within a (zone, metric): 1 is best, and the lower rank number is served."""
@@ -184,7 +185,7 @@ class Feed:
     zones_per_answer: Literal["all", "one"] = "all"
     yearly: bool = False
     """Partitions are calendar years (installed capacity)."""
-    optional_metrics: tuple[Metric, ...] = ()
+    optional_metrics: tuple[Metric | Forecast, ...] = ()
     """What only some of its files hold too: carried, ranked and catalogued like `metrics`, but never missed or late."""
     other_resolutions: tuple[str, ...] = ()
     """The resolutions besides `resolution` that its rows may have.
@@ -276,7 +277,7 @@ class Source:
         object.__setattr__(self, "feeds", tuple(map(self._complete, self.feeds)))
 
     def _complete(self, feed: Feed) -> Feed:
-        priced = feed.carries(Metric.PRICE) or feed.carries(Metric.PRICE_DAY_AHEAD)
+        priced = any(map(feed.carries, (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Forecast.PRICE)))
         return replace(
             feed,
             zones=feed.zones or self.zones,

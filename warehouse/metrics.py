@@ -6,7 +6,7 @@ Every field without a default must be set: a new metric never takes over another
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,27 @@ class Metric(StrEnum):
     GENERATION = "generation"
     CARBON_INTENSITY = "carbon_intensity"
     CAPACITY = "capacity"
+
+
+class Forecast(StrEnum):
+    """What a publisher expects of a metric: stored apart, and never added to, ranked with or shown among its readings.
+
+    No members of `Metric`, so that whatever goes through all metrics meets no forecast.
+    """
+
+    PRICE = "price_forecast"
+    DEMAND = "demand_forecast"
+    CARBON_INTENSITY = "carbon_intensity_forecast"
+
+
+def is_forecast(metric: str) -> bool:
+    """Return whether a stored metric is a publisher's forecast."""
+    return metric.endswith("_forecast")
+
+
+def actual_of(metric: str) -> Metric:
+    """Return the metric that a stored one is a forecast of; itself if it is none. Raises ValueError for no metric."""
+    return Metric(metric.removesuffix("_forecast"))
 
 
 class Limits(NamedTuple):
@@ -288,6 +309,24 @@ METRICS: dict[Metric, Definition] = {
 }
 """In the order in which documents and paths list them."""
 
+
+def _define_forecast(actual: Metric) -> Definition:
+    """A forecast has its metric's units and limits; what compares readings with each other does not compare it."""
+    of = METRICS[actual]
+    return replace(
+        of,
+        title=f"{of.title}, forecast",
+        definition=f"What the zone's own publisher expects of {of.title.lower()}, as of `published_at`.",
+        level=None,
+        agreement=None,
+        frozen_hours=None,
+        path=None,
+        brief=None,
+        in_windows=False,
+    )
+
+
+FORECASTS: dict[Forecast, Definition] = {metric: _define_forecast(actual_of(metric)) for metric in Forecast}
 BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
 YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
 SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
@@ -309,5 +348,5 @@ def brief_words(metric: str) -> BriefWords:
 
 
 def define(metric: str) -> Definition:
-    """Return the definition of a metric by its stored word. Raises ValueError for another word."""
-    return METRICS[Metric(metric)]
+    """Return the definition of a metric or forecast by its stored word. Raises ValueError for another word."""
+    return FORECASTS[Forecast(metric)] if is_forecast(metric) else METRICS[Metric(metric)]

@@ -25,7 +25,7 @@ from warehouse.errors import DamagedFile
 from warehouse.net_rows import NetLayout, NetRows
 from warehouse.schema import SCHEMA
 from warehouse.storage import Identity, Storage
-from warehouse.versions import LIVE, Floats, RowLabels, Versions, empty
+from warehouse.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 
 _HEAD, _MARK, _END = b'{"schema":', b'"sha256":"', b'"}'
 """In the footer: how its text begins, what stands before the checksum's digits, and what behind them."""
@@ -35,7 +35,7 @@ _TAIL_BYTES = 4096
 """So much of a file's end holds its footer's text, but where a month has many runs."""
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
-_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed")
+_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis")
 _FILE_SCHEMA = pa.schema(
     [
         pa.field(name, pa.dictionary(pa.int64(), pa.string())) if name in _TEXT else SCHEMA.field(name)
@@ -125,6 +125,7 @@ def _columns(rows: Versions) -> pa.Table:
         "value": pa.array(rows.value),
         "known_at": pa.array(rows.known_at),
         "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
+        "published_at": pa.array(rows.published_at, mask=rows.published_at == NEVER),
     }
     for name in _TEXT:
         per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
@@ -309,6 +310,7 @@ def of_table(table: pa.Table) -> Versions:
     _, first, label = np.unique(code, return_index=True, return_inverse=True)
     labels = tuple(RowLabels(*(words[index[row]] for index, words in levels)) for row in first)
     superseded = pc.fill_null(table.column("superseded_at"), int(LIVE)).to_numpy()
+    published = pc.fill_null(table.column("published_at"), int(NEVER)).to_numpy()
     return Versions(
         labels,
         label.astype(np.int64),
@@ -316,6 +318,7 @@ def of_table(table: pa.Table) -> Versions:
         table.column("value").to_numpy(),
         table.column("known_at").to_numpy(),
         superseded,
+        published,
     )
 
 

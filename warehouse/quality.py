@@ -18,8 +18,9 @@ import orjson
 from warehouse import coverage
 from warehouse.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.coverage import Pair
+from warehouse.forecasts import LONGEST_AHEAD_DAYS
 from warehouse.market import Feed
-from warehouse.metrics import define
+from warehouse.metrics import define, is_forecast
 from warehouse.schema import Member, Readings, Rows, SeriesKey
 from warehouse.versions import Flags, Floats, Ints
 from warehouse.zones import ZONES
@@ -93,6 +94,8 @@ def _ahead(feed: Feed, metric: str) -> int:
     """Seconds after an answer before which its rows begin."""
     if feed.yearly:
         return 366 * DAY
+    if is_forecast(metric):
+        return LONGEST_AHEAD_DAYS * DAY
     if feed.ahead_days or define(metric).ahead:
         return (feed.ahead_days + 1) * DAY
     return AHEAD_OF_THE_CLOCK + 1

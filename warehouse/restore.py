@@ -6,12 +6,14 @@ What is left of the month goes first: of a reading that it holds, the bodies add
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from warehouse import resolve, series, vintages
+from warehouse import forecasts, resolve, series, vintages
 from warehouse.clock import month_window
+from warehouse.metrics import is_forecast
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Floats, Ints, Versions, concat, empty
@@ -39,7 +41,10 @@ def put(
 
     def put_back(kept: Kept) -> Versions:
         nonlocal rows
-        merged = merge(kept.versions, stated)
+        if is_forecast(place.metric):
+            merged, _ = forecasts.put_together(concat([kept.versions, stated]))
+        else:
+            merged = merge(kept.versions, stated)
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
@@ -50,8 +55,14 @@ def put(
 def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: str) -> Versions:
     """The versions of a month that bodies state one after the other, as far as the last of them are believed.
 
-    `believed`: the rows of all bodies together, judged; what they do not hold is left out with its past.
+    `believed`: the rows of all bodies together, judged; what they do not hold is left out with its past. Vintages of a
+    forecast stand each for itself.
     """
+    if any(is_forecast(key.metric) for key in believed.readings):
+        merged = empty()
+        for statement in statements:
+            merged, _ = forecasts.merge(merged, _table(feed, [statement], month))
+        return merged
     final = _table(feed, [Statement(max((each.at for each in statements), default=0), believed)], month)
     stated = concat([_table(feed, statements, month), final])
     order = np.argsort(series.identities(stated), kind="stable")
@@ -60,7 +71,7 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
     changed = new | np.concatenate([[True], (np.diff(rows.value) != 0) | (np.diff(rows.label) != 0)])[: len(rows)]
     rows, identity = rows.take(changed), identity[changed]
     ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
-    rows = Versions(rows.labels, rows.label, rows.ts, rows.value, rows.known_at, ends)
+    rows = replace(rows, superseded_at=ends)
     kept = np.isin(identity, series.identities(stated)[len(stated) - len(final) :])
     return rows.take(kept & ((ends == LIVE) | (ends > rows.known_at)))
 
@@ -110,4 +121,4 @@ def _known(rows: Versions, begin: Ints, end: Ints) -> Versions:
     """The rows that were known for some time, from `begin` to `end`."""
     known = begin < end
     live = np.where(end == _EVER, LIVE, end)
-    return Versions(rows.labels, rows.label, rows.ts, rows.value, begin, live).take(known)
+    return replace(rows, known_at=begin, superseded_at=live).take(known)

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -31,13 +31,23 @@ SCHEMA = pa.schema(
         pa.field("feed", pa.string(), nullable=False),
         pa.field("known_at", pa.int64(), nullable=False),
         pa.field("superseded_at", pa.int64()),
+        pa.field("published_at", pa.int64()),
+        pa.field("basis", pa.string()),
     ]
 )
-"""A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net."""
+"""A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net.
+
+`published_at` and `basis` (what says so: `warehouse.forecasts`) are those of forecasts, null elsewhere.
+"""
+
+
+Basis = Literal["body", "name", "fetched"]
+"""What says when a forecast was published: a field of the answer, the file's name, or nothing: then its answer's time
+counts."""
 
 
 class SeriesKey(NamedTuple):
-    """What all rows of one series share. `fuel`, `counterparty` and `link` are None where they do not apply."""
+    """What all rows of one series share, and those of one vintage of a forecast. None: does not apply."""
 
     zone: str
     metric: str
@@ -46,6 +56,9 @@ class SeriesKey(NamedTuple):
     fuel: str | None = None
     counterparty: str | None = None
     link: str | None = None
+    published_at: int | None = None
+    """Of a forecast whose publisher says when it was issued, Unix seconds."""
+    basis: str | None = None
 
 
 class Row(NamedTuple):
@@ -60,6 +73,8 @@ class Row(NamedTuple):
     value: float
     unit: str
     resolution: str
+    published_at: int | None = None
+    basis: str | None = None
 
 
 @dataclass(slots=True)
@@ -131,6 +146,21 @@ class Rows:
         readings.ts.extend(ts)
         readings.values.extend(values)
 
+    def extend_vintage(
+        self, key: SeriesKey, published_at: int, basis: Basis, ts: Sequence[int], values: Sequence[float]
+    ) -> None:
+        """What a publisher forecast at one instant, but for intervals that were over by then: those are counted.
+
+        Raises FeedChanged for a value that is not finite.
+        """
+        step = RESOLUTIONS[key.resolution]
+        ahead = [(at, value) for at, value in zip(ts, values, strict=True) if at + step > published_at]
+        if len(ahead) < len(ts):
+            self.dropped["forecast of an interval that is over"] += len(ts) - len(ahead)
+        if ahead:
+            dated = key._replace(published_at=published_at, basis=basis)
+            self.extend(dated, [at for at, _ in ahead], [value for _, value in ahead])
+
     def refuse(self, zone: str, metric: str, instants: Iterable[int]) -> None:
         """Says that the body's readings at these instants are known to be wrong."""
         if stamps := set(instants):
@@ -171,19 +201,22 @@ class Rows:
     def __iter__(self) -> Iterator[Row]:
         for k, readings in self.readings.items():
             for ts, value in zip(readings.ts, readings.values, strict=True):
-                yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, k.unit, k.resolution)
+                labels = (k.unit, k.resolution, k.published_at, k.basis)
+                yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Rows:
         result = cls()
         for r in rows:
-            result.add(r.zone, r.metric, r.ts, r.value, r.unit, r.resolution, r.fuel, r.counterparty, r.link)
+            place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis)
+            result.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value])
         return result
 
     def sorted(self) -> list[Row]:
-        """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link."""
+        """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link, published_at."""
         return sorted(set(self), key=_canonical)
 
 
-def _canonical(r: Row) -> tuple[str, str, int, str, str, str, str, float]:
-    return r.zone, r.metric, r.ts, r.fuel or "", r.counterparty or "", r.link or "", r.resolution, r.value
+def _canonical(r: Row) -> tuple[str, str, int, str, str, str, int, str, float]:
+    place = (r.fuel or "", r.counterparty or "", r.link or "")
+    return r.zone, r.metric, r.ts, *place, r.published_at or 0, r.resolution, r.value

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse import clock, layout, modes, monthfile, resolve, vintages
+from warehouse import clock, forecasts, layout, modes, monthfile, resolve, vintages
 from warehouse.clock import DAY, SPREAD, Window, month_window, months
 from warehouse.errors import StorageError
+from warehouse.metrics import is_forecast
 from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
-from warehouse.versions import LIVE, Flags, Ints, RowLabels, Versions, concat, empty
+from warehouse.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
 from warehouse.vintages import Kept, Month
 
 _ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
@@ -104,17 +105,21 @@ def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
         return empty()
     source = feed.split(".", 1)[0]
     labels = tuple(
-        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed) for k, _, _ in readings
+        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis) for k, _, _ in readings
     )
     ts = np.concatenate([ts for _, ts, _ in readings])
+    lengths = [len(ts) for _, ts, _ in readings]
     stated = Versions(
         labels,
-        np.repeat(np.arange(len(readings)), [len(ts) for _, ts, _ in readings]),
+        np.repeat(np.arange(len(readings)), lengths),
         ts,
         np.concatenate([values for _, _, values in readings]),
         np.full(len(ts), known_at),
         np.full(len(ts), LIVE),
+        np.repeat([NEVER if k.published_at is None else k.published_at for k, _, _ in readings], lengths),
     )
+    if is_forecast(readings[0][0].metric):
+        return stated
     _, last = np.unique(identities(stated)[::-1], return_index=True)
     return stated.take(np.sort(len(ts) - 1 - last))
 
@@ -139,7 +144,11 @@ def _fold_month(
     def merge(kept: Kept) -> Versions | None:
         nonlocal folded
         at = clock.now() if known_at is None else known_at
-        merged, counts = _merge(kept.versions, as_versions(feed, readings, at), feed, spans, at)
+        new = as_versions(feed, readings, at)
+        if is_forecast(place.metric):
+            merged, counts = forecasts.merge(kept.versions, new)
+        else:
+            merged, counts = _merge(kept.versions, new, feed, spans, at)
         folded = Folded(place.zone, place.metric, place.month, *counts, damaged=kept.lost)
         return merged if folded.wrote else None
 
@@ -168,7 +177,7 @@ def _merge(
     # A version replaced within the second in which it came was never visible to a reader.
     seen = (superseded == LIVE) | (superseded > both.known_at)
     chosen = seen & np.concatenate([np.ones(count, np.bool_), ~same])
-    merged = Versions(both.labels, both.label, both.ts, both.value, both.known_at, superseded).take(chosen)
+    merged = replace(both, superseded_at=superseded).take(chosen)
     return merged, (int((~known).sum()), int((known & ~same).sum()), len(gone), int(same.sum()))
 
 

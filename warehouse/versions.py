@@ -13,6 +13,8 @@ from warehouse.clock import RESOLUTIONS
 
 LIVE = np.int64(-1)
 """`superseded_at` of a version that nothing has replaced; null in the file."""
+NEVER = np.int64(-1)
+"""`published_at` of a row that is no forecast; null in the file."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,6 +31,7 @@ class RowLabels(NamedTuple):
     resolution: str
     source: str
     feed: str
+    basis: str | None = None
 
     @property
     def border(self) -> bool:
@@ -46,6 +49,7 @@ class Versions:
     value: Floats
     known_at: Ints
     superseded_at: Ints
+    published_at: Ints
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -59,6 +63,7 @@ class Versions:
             self.value[chosen],
             self.known_at[chosen],
             self.superseded_at[chosen],
+            self.published_at[chosen],
         )
 
     def codes(self, *fields: str) -> Ints:
@@ -76,9 +81,9 @@ class Versions:
         return np.array([RESOLUTIONS[labels.resolution] for labels in self.labels] or [0], np.int64)[self.label]
 
     def order(self) -> Ints:
-        """The canonical order: ts, fuel, counterparty, link, then known_at."""
+        """The canonical order: ts, fuel, counterparty, link, then published_at and known_at."""
         place = np.array([*_places(self.labels)] or [0], np.int64)
-        return np.lexsort((self.known_at, place[self.label], self.ts))
+        return np.lexsort((self.known_at, self.published_at, place[self.label], self.ts))
 
     def compact(self) -> Versions:
         """The same versions with only the labels in use, in order: others must not change a file's bytes."""
@@ -101,7 +106,7 @@ def _places(labels: Sequence[RowLabels]) -> list[int]:
 def empty() -> Versions:
     """No versions."""
     none = np.empty(0, np.int64)
-    return Versions((), none, none, np.empty(0, np.float64), none, none)
+    return Versions((), none, none, np.empty(0, np.float64), none, none, none)
 
 
 def concat(parts: list[Versions]) -> Versions:
@@ -118,4 +123,5 @@ def concat(parts: list[Versions]) -> Versions:
         np.concatenate([p.value for p in parts]),
         np.concatenate([p.known_at for p in parts]),
         np.concatenate([p.superseded_at for p in parts]),
+        np.concatenate([p.published_at for p in parts]),
     )

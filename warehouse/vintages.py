@@ -18,6 +18,7 @@ from warehouse.bookkeeping import logged
 from warehouse.changes import Change
 from warehouse.clock import DAY
 from warehouse.errors import Conflict, DamagedFile
+from warehouse.metrics import is_forecast
 from warehouse.monthfile import Past
 from warehouse.storage import Storage, Stored
 from warehouse.versions import Versions, concat, empty
@@ -173,7 +174,9 @@ def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
 
 
 def _change(place: Month, feed: str | None, stored: Stored | None, kept: Kept, served: Versions) -> Change | None:
-    """What changes for readers; the whole month where nobody knows what was served before."""
+    """What changes for readers of readings; the whole month where nobody knows what was served before."""
+    if is_forecast(place.metric):
+        return None
     if kept.served is None and stored is not None:
         return changes.whole_month(*place)
     return changes.between(place.metric, place.zone, feed, kept.served or empty(), served)

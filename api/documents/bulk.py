@@ -33,7 +33,7 @@ from warehouse import clock, layout, monthfile
 from warehouse.caches import LruCache
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.manifest import Place, Summary, summaries_of
-from warehouse.metrics import YEARLY, Metric
+from warehouse.metrics import YEARLY, Metric, is_forecast
 from warehouse.reader import MonthFile
 from warehouse.storage import Storage
 from warehouse.zones import ZONES
@@ -197,10 +197,11 @@ class PublicPlace:
 
 
 def month_files(documents: DocumentCache, document: Document, cache: LruCache) -> list[Mapping[str, Any]]:
-    """The entry of every month file with rows that the manifest counts, in the order of metric, zone and month."""
+    """The entry of every month file of readings that the manifest counts, in the order of metric, zone and month."""
     return [
         entry
         for place, summary in summaries_of(document.json).items()
+        if not is_forecast(place[0])
         for entry in cache.get(
             ("manifest", place, summary.mark or document.identity), partial(_months_of, documents, place, summary)
         )

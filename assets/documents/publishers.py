@@ -20,6 +20,7 @@ from warehouse.clock import DAY
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.feed_stats import FeedMonth, FeedStats
 from warehouse.market import Feed, Source
+from warehouse.metrics import is_forecast
 from warehouse.storage import Storage
 from warehouse.versions import Floats, Ints
 from warehouse.vintages import Month
@@ -85,12 +86,13 @@ Pair = tuple[str, str]
 
 
 def _keys(storage: Storage) -> dict[str, set[Pair]]:
-    """UTC month -> the metrics and zones of which anything is kept."""
+    """UTC month -> the metrics and zones of which readings are kept: a forecast's new vintage is no revision."""
     keys: dict[str, set[Pair]] = defaultdict(set)
     for key in storage.keys(layout.series_prefix()) + storage.keys(layout.history_prefix()):
         if layout.is_month_file(key):
             metric, zone, month, _ = layout.of_series(key)
-            keys[month].add((metric, zone))
+            if not is_forecast(metric):
+                keys[month].add((metric, zone))
     return keys
 
 

@@ -12,7 +12,8 @@ from warehouse.coverage import Pair
 from warehouse.errors import UNKNOWN_MEMBER, NotPublished
 from warehouse.health import Health
 from warehouse.market import Feed
-from warehouse.schema import Rows
+from warehouse.metrics import is_forecast
+from warehouse.schema import Rows, SeriesKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Outcome:
 
 def of_zones(feed: Feed, outcome: Outcome, known: Mapping[str, Health]) -> list[Health]:
     """The zones of a feed of which a run learnt something; `known` is the feed's health so far, by zone."""
-    zones, metrics = _reached(outcome.rows)
+    zones, metrics = _reached(feed, outcome.rows)
     changes = (_of_zone(feed, zone, outcome, zones.get(zone, 0), known.get(zone)) for zone in feed.zones)
     return [
         replace(change, reached={metric.value: metrics.get((change.zone, metric), 0) for metric in feed.metrics})
@@ -55,18 +56,28 @@ def _of_zone(feed: Feed, zone: str, outcome: Outcome, until: int, known: Health 
     return Health(feed.id, zone, at if answered else 0, last_error, at if failure else 0, until, outcome.quarantined)
 
 
-def _reached(rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
-    """The end of the newest interval by zone, and by zone and metric. Border rows do not count as a metric's total."""
+def _reached(feed: Feed, rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
+    """The end of the newest interval by zone, and by zone and metric. Border rows do not count as a metric's total,
+    nor forecasts that a feed of readings holds besides."""
     zones: dict[str, int] = defaultdict(int)
     metrics: dict[Pair, int] = defaultdict(int)
     for key, readings in rows.readings.items():
-        if not readings.ts:
+        if not readings.ts or (is_forecast(key.metric) and key.metric not in feed.metrics):
             continue
-        end = clock.interval_end(max(readings.ts), key.resolution)
+        end = _end(feed, key, max(readings.ts))
         zones[key.zone] = max(zones[key.zone], end)
         if key.counterparty is None and key.link is None:
             metrics[key.zone, key.metric] = max(metrics[key.zone, key.metric], end)
     return zones, metrics
+
+
+def _end(feed: Feed, key: SeriesKey, last: int) -> int:
+    """Until where a feed has come with readings: the end of the last one; with a vintage, its moment or market day."""
+    if key.published_at is None:
+        return clock.interval_end(last, key.resolution)
+    if feed.publication.daily_at is None:
+        return key.published_at
+    return clock.MarketDay.at(key.published_at, feed.tz).end
 
 
 def _failure(zone: str, outcome: Outcome) -> str:

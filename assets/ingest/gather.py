@@ -10,7 +10,7 @@ from functools import cache, partial
 from assets.fetch.session import Fetched
 from assets.ingest.boundary import feed_code, transport
 from assets.ingest.context import PipelineContext
-from warehouse import quality, raw
+from warehouse import forecasts, quality, raw
 from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
 from warehouse.market import Feed, Request
@@ -42,7 +42,7 @@ class Gathered:
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
             with feed_code(self.feed.id, "parse"):
-                rows = self.feed.parse(answer.body, answer.request)
+                rows = forecasts.date_by_answer(self.feed.parse(answer.body, answer.request), answer.fetched_at)
                 if any(
                     _repeats(readings) or self._strays(key, readings, answer) for key, readings in rows.readings.items()
                 ):

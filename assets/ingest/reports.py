@@ -11,10 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse import clock, coverage, quality
+from warehouse import clock, coverage, forecasts, quality
 from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach
 from warehouse.market import Feed, Request
+from warehouse.metrics import is_forecast
 from warehouse.schema import Rows
 from warehouse.series import Folded
 
@@ -93,7 +94,11 @@ def of_days(
     now: int,
 ) -> tuple[DayReport, ...]:
     """A report per day: `rows` were believed, `short` spans lack a reading, days `beyond` reach were not asked for."""
-    starts = [np.asarray(readings.ts, np.int64) for readings in rows.readings.values()]
+    starts = [
+        np.asarray(forecasts.instants(key, readings), np.int64)
+        for key, readings in rows.readings.items()
+        if key.metric in feed.metrics or not is_forecast(key.metric)
+    ]
     stamps = np.sort(np.concatenate([np.empty(0, np.int64), *starts]))
     return tuple(
         DayReport(str(day), "out of reach", reason=str(beyond[day]))

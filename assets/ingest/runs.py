@@ -203,9 +203,9 @@ def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
 
 
 def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
-    """The rows of these days, and of days that no kept body was asked for."""
+    """The rows of these days, and of days that no kept body was asked for; no later body corrects a vintage."""
     windows = [reports.window_of(feed, day) for day in days]
-    stamps = {ts for readings in rows.readings.values() for ts in readings.ts}
+    stamps = {ts for key, readings in rows.readings.items() if key.published_at is None for ts in readings.ts}
     day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in windows)}
     if not day_of:
         return rows
@@ -219,7 +219,8 @@ def _without(rows: Rows, stamps: Collection[int]) -> Rows:
     kept = Rows()
     kept.merge_notes(rows)
     for key, readings in rows.readings.items():
-        pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in stamps]
+        left_out = stamps if key.published_at is None else ()
+        pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in left_out]
         if pairs:
             kept.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
     return kept

@@ -21,7 +21,7 @@ from assets.simulated import grid
 from assets.simulated.answer import JSON, Answer, json_answer, typed
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia import PAGE, RESPONDENTS
-from warehouse.clock import HOUR
+from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
 
 LISTED_AFTER = 60 * 60
@@ -35,6 +35,8 @@ AREAS = RESPONDENTS | {code: AMERICAN[code] for code in NEIGHBOURS.split()}
 """EIA's code -> the grid's name of an area, which stands for EIA's own."""
 CODE_OF_AREA = {area: code for code, area in AREAS.items()}
 TYPES = {"D": "Demand", "TI": "Total interchange"}
+FORECAST_OUT = 7 * HOUR
+"""After midnight on the Eastern clock: when the forecast (DF) of the day that has begun is there."""
 FUELS = {
     "COL": ("Coal", ("coal",)),
     "NG": ("Natural gas", ("gas",)),
@@ -59,7 +61,8 @@ def answer(request: Request, now: int) -> Answer:
     if match is None or match[1] not in _ROWS:
         return json_answer({"error": "Not Found", "code": 404}, 404)
     params, facets = _parse_params(request.params)
-    ends = np.arange(_period(params["start"]), min(_period(params["end"]), now - LISTED_AFTER) + 1, HOUR)
+    listed = _forecast_until(now) if facets.get("type") == ["DF"] else now - LISTED_AFTER
+    ends = np.arange(_period(params["start"]), min(_period(params["end"]), listed) + 1, HOUR)
     rows = _ROWS[match[1]](ends, facets, now)
     rows.sort(key=lambda row: blake2b("".join(map(str, row.values())).encode(), digest_size=8).digest())
     return typed(_page(match[1], rows, params, facets), JSON)
@@ -82,7 +85,26 @@ def _period(text: str) -> int:
     return int(datetime.fromisoformat(text if "T" in text else f"{text}T00").replace(tzinfo=UTC).timestamp())
 
 
+def _forecast_until(now: int) -> int:
+    return MarketDay.at(now - FORECAST_OUT, "America/New_York").end
+
+
+def _forecasts(code: str, ends: Ints) -> Rows:
+    """What was expected of each hour as its UTC day began."""
+    begun, values = (ends - HOUR) // DAY * DAY, grid.demand(RESPONDENTS[code], ends - HOUR, HOUR)
+    for day in np.unique(begun).tolist():
+        own = begun == day
+        values[own] = grid.as_forecast(values[own], ends[own], day, f"eia.demand_forecast/{code}")
+    names = {"respondent": code, "respondent-name": AREAS[code], "type": "DF", "type-name": "Day-ahead demand forecast"}
+    return [
+        {"period": _stamp(end), **names, "value": str(round(value)), "value-units": "megawatthours"}
+        for end, value in zip(ends.tolist(), values.tolist(), strict=True)
+    ]
+
+
 def _region(ends: Ints, facets: Facets, now: int) -> Rows:
+    if facets.get("type") == ["DF"]:
+        return [row for code in facets.get("respondent", RESPONDENTS) for row in _forecasts(code, ends)]
     return [
         row
         for code in facets.get("respondent", RESPONDENTS)

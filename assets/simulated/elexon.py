@@ -27,6 +27,9 @@ INDEX_LAG = 50 * 60
 """Seconds after a half hour's end until its market index is out; demand and flows are out at the end itself."""
 LONGEST_INDEX = 7 * DAY
 """A longer span of the market index is refused: seven days by the clock of a London autumn last an hour more."""
+NDF_AT = 17 * 60
+"""Seconds after each half hour at which a demand forecast is published."""
+NDF_OF_OLD_DAYS = 6 * HOUR
 STATION_LOAD = 600.0
 ORDER = (
     "Eleclink (INTELEC)",
@@ -54,6 +57,8 @@ def answer(request: Request, now: int) -> Answer:
         rows = entries(dict(request.params), now)
     except (KeyError, ValueError, BadWindow):
         return json_answer({"title": "One or more validation errors occurred.", "status": 400}, 400)
+    if path.endswith("/stream"):
+        return json_answer(rows)
     return json_answer({**({"metadata": {"datasets": datasets}} if datasets else {}), "data": rows})
 
 
@@ -100,6 +105,30 @@ def _indo(params: Mapping[str, str], now: int) -> Entries:
         {"dataset": "INDO", **_published(start), **_settlement(start), "demand": mw}
         for start, mw in zip(ts.tolist(), _demand(ts).astype(int).tolist(), strict=True)
     ]
+
+
+def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
+    """The vintages published in a span: each half hour today, each six hours on days that are over."""
+    first, last = (instant(params[name]) for name in ("publishDateTimeFrom", "publishDateTimeTo"))
+    rows: Entries = []
+    for published in range(-(-(first - NDF_AT) // HALF_HOUR) * HALF_HOUR + NDF_AT, min(last, now + 1), HALF_HOUR):
+        day = MarketDay.at(published, LONDON)
+        if day.end <= now and (published - day.start) % NDF_OF_OLD_DAYS >= HALF_HOUR:
+            continue
+        ts = np.arange(published - NDF_AT + HALF_HOUR, day.next().end, HALF_HOUR, dtype=np.int64)
+        expected = grid.as_forecast(grid.demand("GB", ts, HALF_HOUR), ts, published, "elexon.demand_forecast")
+        rows += [
+            {
+                "dataset": "NDF",
+                "demand": megawatts,
+                "publishTime": iso(published),
+                "startTime": iso(start),
+                **_settlement(start),
+                "boundary": "N",
+            }
+            for start, megawatts in zip(ts.tolist(), expected.round().astype(int).tolist(), strict=True)
+        ]
+    return rows
 
 
 def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
@@ -156,6 +185,7 @@ def _settlement(ts: int) -> dict[str, Any]:
 _ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tuple[str, ...]]] = {
     "balancing/pricing/market-index": (_market_index, ()),
     "datasets/INDO": (_indo, ()),
+    "datasets/NDF/stream": (_demand_forecast, ()),
     "demand/outturn": (_outturn, ("INDO", "ITSDO")),
     "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }

@@ -32,6 +32,8 @@ PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500
 """Seconds after an interval's end until it is out."""
 FINAL_OUT = 2 * DAY + 15 * HOUR
 """After a day's midnight until its final real-time prices are out."""
+FORECAST_OUT = 9 * HOUR + 330
+"""After midnight."""
 AUCTION_OUT = 13 * HOUR
 """After midnight of the day before."""
 PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, "4014": 300, "4017": 300}
@@ -52,7 +54,9 @@ def answer(request: Request, now: int) -> Answer:
     """The answer to that address (or that form) as it stands at `now`; 404 for another one."""
     path = urlsplit(request.url).path
     if path == "/ws/wsclient" and request.method == "POST":
-        return _json(_tie_page(parse_qs(request.body), now))
+        form = parse_qs(request.body)
+        loads = form.get("_nstmp_requestType") == ["systemload"]
+        return _json(_load_page(form, now) if loads else _tie_page(form, now))
     match = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
     if match is None or match[1] not in _SERVICES:
         return NOTHING
@@ -126,12 +130,36 @@ def _out(day: MarketDay, step: int, until: int) -> Ints:
     return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
 
 
+def _day_of(form: Mapping[str, Sequence[str]]) -> MarketDay:
+    month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
+    return MarketDay(date(year, month, on), TZ)
+
+
+def _load_page(form: Mapping[str, Sequence[str]], now: int) -> object:
+    """The newest forecast of two days, and the same days as they were forecast the day before."""
+    day = _day_of(form)
+    made = day.start + FORECAST_OUT
+    newest = made if made <= now else day.next(-1).start + FORECAST_OUT
+    before = MarketDay.at(newest, TZ).next(-1).start + FORECAST_OUT
+    data = {name: _forecast(day, at) for name, at in (("priorDay", before), ("forecast", newest))}
+    return [{"data": {"actual": [], **data, "cleared": []}}]
+
+
+def _forecast(day: MarketDay, made: int) -> Entries:
+    """Of the day and the next, as far as a forecast reaches that was made on a day."""
+    starts = np.arange(day.start, min(day.next().end, MarketDay.at(made, TZ).next().end), HOUR)
+    loads = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, made, "isone.load_forecast").round(-1)
+    return [
+        {"NetLoadMw": plain(mw, 0), "CreationDate": stamp(made), "Mw": plain(mw, 0), "BeginDate": stamp(ts)}
+        for ts, mw in zip(starts.tolist(), loads.tolist(), strict=True)
+    ]
+
+
 def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> object:
     """Flows by tie; those into New England bear a minus."""
     if form.get("_nstmp_requestType") != ["externalflow"]:
         return [{"data": {}, "namespace": "_nstmp_"}]
-    month, on, year = map(int, form["_nstmp_startDate"][0].split("/"))
-    day = MarketDay(date(year, month, on), TZ)
+    day = _day_of(form)
     wanted = [values[0] for name, values in form.items() if name.startswith("_nstmp_zone") and values[0] in TIES]
     pages = {number: _flows(number, _out(day, FIVE, now - PAGE_LAG[number])) for number in wanted}
     return [{"data": {number: page for number, page in pages.items() if page}, "namespace": "_nstmp_"}]

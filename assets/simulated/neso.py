@@ -31,9 +31,13 @@ BANDS = ((35, "very low"), (110, "low"), (190, "moderate"), (270, "high"))
 
 _RANGE = re.compile(rf"https://{re.escape(HOST)}/(intensity|generation)/([^/]+)/([^/]+)")
 
+_FORECAST = re.compile(rf"https://{re.escape(HOST)}/intensity/(\d{{4}}-\d\d-\d\dT\d\d:\d\dZ)/fw48h")
+
 
 def answer(request: Request, now: int) -> Answer:
     """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
+    if forecast := _FORECAST.fullmatch(request.url):
+        return json_answer({"data": _forecast(instant(forecast[1]), now)})
     match = _RANGE.fullmatch(request.url)
     if match is None:
         return json_answer({"message": "Missing Authentication Token"}, 404)  # AWS API Gateway's to an unknown path
@@ -60,6 +64,17 @@ def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:
     return [
         {**_half_hour(start), "intensity": {"forecast": ahead, "actual": came, "index": index(came or ahead)}}
         for start, ahead, came in zip(ts.tolist(), forecast, actual, strict=True)
+    ]
+
+
+def _forecast(start: int, now: int) -> list[dict[str, Any]]:
+    """Half hours of 48 hours; one more where they begin on the half hour, since ends are matched."""
+    ts = np.arange(-(-start // HALF_HOUR) * HALF_HOUR, start + FORECAST + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
+    made = now // HALF_HOUR * HALF_HOUR
+    grams = grid.as_forecast(grid.carbon_intensity(ts, HALF_HOUR), ts, made, "neso.carbon_forecast", 0.12)
+    return [
+        {**_half_hour(at), "intensity": {"forecast": ahead, "actual": None, "index": index(ahead)}}
+        for at, ahead in zip(ts.tolist(), grams.round().astype(int).tolist(), strict=True)
     ]
 
 

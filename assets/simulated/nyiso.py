@@ -26,6 +26,7 @@ HUB = "N.Y.C."
 FIVE, QUARTER = 300, 900
 OUT_AFTER = 120
 """Seconds after a reading until it is in the file."""
+FORECAST_OUT, FORECAST_EVERY = 8 * HOUR, 6 * HOUR
 AUCTION_OUT = 10 * HOUR
 """After midnight of the day before."""
 DARK = "MILLWD"
@@ -75,6 +76,9 @@ def answer(request: Request, now: int) -> Answer:
         posted = match[1] in _BY_FOLDER and (match[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
         body = _BY_FOLDER[match[1]](day, now) if posted else b""
         return typed(body, "text/csv") if body else NOTHING
+    if match := re.fullmatch(r"/public/csv/isolf/(\d{4})(\d\d)(\d\d)isolf\.csv", path):
+        body = _load_forecast(MarketDay(date(*map(int, match.groups())), TZ), now)
+        return typed(body, "text/csv") if body else NOTHING
     match = re.fullmatch(r"/public/csv/(\w+)/(\d{4})(\d\d)01(\w+)_csv\.zip", path)
     if not match or match[1] not in _BY_DATASET:
         return NOTHING
@@ -82,6 +86,23 @@ def answer(request: Request, now: int) -> Answer:
     bodies = ((day, _BY_DATASET[match[1]](day, now)) for day in days if day.month == days[0].month)
     files = [(f"{day:%Y%m%d}{match[4]}.csv", body) for day, body in bodies if body]
     return typed(zipped(files), "application/zip") if files else NOTHING
+
+
+def _load_forecast(day: MarketDay, now: int) -> bytes:
+    """Six days from a day on: out on the morning before, made anew each six hours until the day begins."""
+    if now < day.next(-1).start + FORECAST_OUT or now >= day.next(10).start:
+        return b""
+    made = min(now, day.start) // FORECAST_EVERY * FORECAST_EVERY
+    starts = np.arange(day.start, day.next(6).start, HOUR)
+    total = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, made, "nyiso.load_forecast")
+    shares = {zone.title(): share for zone, (_, share, _) in ZONES.items()}
+    columns = [(share * total).round().astype(int) for _, share in sorted(shares.items())]
+    header = ",".join(f'"{name}"' for name in ("Time Stamp", *sorted(shares), "NYISO"))
+    rows = [
+        ",".join([f'"{local(ts, TZ):%m/%d/%Y %H:%M}"', *(str(column[i]) for column in columns), str(round(mw))])
+        for i, (ts, mw) in enumerate(zip(starts.tolist(), total.tolist(), strict=True))
+    ]
+    return lines([header, *rows], "\n")
 
 
 def _real_time(day: date, now: int) -> bytes:

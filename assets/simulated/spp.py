@@ -17,7 +17,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.format import choice, lines, local, short
-from assets.simulated.grid.noise import Ints, smooth
+from assets.simulated.grid.noise import Ints
 from assets.sources.spp import paths
 from warehouse.clock import DAY, HOUR, MarketDay
 from warehouse.market import Request
@@ -132,7 +132,7 @@ def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
     actual = grid.demand(ZONE, known - HOUR, HOUR)
     if running:
         actual[-1] *= 0.53  # the hour that has just begun
-    return render_hourly_load(ends.tolist(), actual.tolist(), local(hour, TZ).date() >= AREAS_PARTED)
+    return render_hourly_load(ends.tolist(), actual.tolist(), local(hour, TZ).date() >= AREAS_PARTED, hour)
 
 
 def _load_chart(now: int) -> bytes:
@@ -195,12 +195,11 @@ def _number(value: float, digits: str) -> str:
     return short(value, 4) if digits == "short" else format(round(value, 4) + 0.0, digits)
 
 
-def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool) -> bytes:
+def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool, written: int = 0) -> bytes:
     """A mid-term load file from hour ends and the eastern area's load of the first ones; newest line first."""
     rows = ["Interval,GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
-    expected = grid.demand(ZONE, np.array(ends) - HOUR, HOUR) * (
-        1.0 + 0.02 * smooth("spp.mtlf", np.array(ends), 6 * HOUR)
-    )
+    starts = np.array(ends) - HOUR
+    expected = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, written, "spp.load_hourly")
     for i in range(len(ends) - 1, -1, -1):
         head = _stamps(ends[i])
         known = [round(actual[i]), round(0.1 * actual[i])] if i < len(actual) else ["", ""]

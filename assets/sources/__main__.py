@@ -19,11 +19,12 @@ from typing import TextIO
 from assets.sources import codes, feed, sources
 from warehouse.clock import days_of
 from warehouse.errors import CallerError, MarketError
+from warehouse.forecasts import date_by_answer
 from warehouse.market import Feed, Request
 from warehouse.quality import judge_answer
 from warehouse.schema import Rows
 
-COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution")
+COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution", "published_at", "basis")
 
 
 def write_rows(rows: Rows, out: TextIO) -> None:
@@ -74,6 +75,7 @@ def _parse(args: argparse.Namespace) -> int:
     request = request_for(product, args.file, args.zone, args.day)
     rows = product.parse(args.file.read_bytes(), request)
     if args.answered_at is not None:
+        rows = date_by_answer(rows, args.answered_at)
         judgement = judge_answer(rows, product, request.days, args.answered_at)
         rows = judgement.kept
         for finding in judgement.findings:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, time
 from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number, reading
@@ -27,7 +27,7 @@ from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Fuel, Metric, Publication, Request, Secret, Source
+from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Rows, SeriesKey
 
 HOST = "api.eia.gov"
@@ -96,6 +96,15 @@ def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block
     return Request(feed, url, params, tuple(day.day for day in block), secrets=_KEY, ext="json")
 
 
+def _forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """What is published on a day is the forecast of that day, and of the next as far as it is there."""
+    facets = _facets(type=("DF",), respondent=_EVERY)
+    return [
+        replace(_request("eia.demand_forecast", "region-data", facets, [day, day.next()]), days=(day.day,))
+        for day in sorted(set(days))
+    ]
+
+
 def next_page(body: bytes, request: Request) -> list[Request]:
     """The question for the rows that a cut answer left out; none where it is whole. Raises FeedChanged."""
     response = _response(body)
@@ -110,6 +119,11 @@ def next_page(body: bytes, request: Request) -> list[Request]:
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows of our zones, from rows of type D. Raises FeedChanged, FeedUnavailable, NotPublished."""
     return _by_zone(body, Metric.DEMAND, "D", 1.0)
+
+
+def parse_demand_forecast(body: bytes, request: Request) -> Rows:
+    """`demand_forecast` rows of our zones, from rows of type DF. Raises as `parse_demand` does."""
+    return _by_zone(body, Forecast.DEMAND, "DF", 1.0)
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
@@ -187,7 +201,7 @@ def parse_generation(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def _by_zone(body: bytes, metric: Metric, kind: str, sign: float) -> Rows:
+def _by_zone(body: bytes, metric: str, kind: str, sign: float) -> Rows:
     """One net series a zone, from region-data rows of one type."""
     series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
@@ -209,7 +223,7 @@ def _extend(rows: Rows, series: Mapping[SeriesKey, tuple[list[int], list[float]]
         rows.extend(key, ts, values)
 
 
-def _key(zone: str, metric: Metric) -> SeriesKey:
+def _key(zone: str, metric: str) -> SeriesKey:
     return SeriesKey(zone, metric, "MW", "1h")
 
 
@@ -301,6 +315,19 @@ SOURCE = Source(
             every_minutes=60,
         ),
         Feed(
+            id="eia.demand_forecast",
+            title="Day-ahead demand forecast by balancing authority, out when the day has begun",
+            metrics=(Forecast.DEMAND,),
+            since=date(2015, 7, 1),
+            publication=Publication(daily_at=time(12), grace_minutes=600),
+            requests=_forecast_requests,
+            parse=parse_demand_forecast,
+            follow=next_page,
+            every_minutes=60,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
             id="eia.interchange",
             version="3",
             title="Hourly interchange by balancing authority and border",
@@ -328,6 +355,7 @@ SOURCE = Source(
     ),
     notes=(
         "Balancing authorities report hour by hour and correct for days; values are means over the hour.",
+        "The day-ahead demand forecast is reported when its day has begun, and counts from when it was fetched.",
         "Interchange is the sum over the borders that the authority reports, written where none of them is missing.",
         "US-SPP is SWPP, the eastern balancing authority; SWPW in the west is another one.",
     ),

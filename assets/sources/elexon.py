@@ -12,6 +12,7 @@ Traps:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NoReturn
@@ -24,7 +25,7 @@ from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import Part, extend_total
 from warehouse.clock import DAY, MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Rows, SeriesKey
 
 HOST = "data.elexon.co.uk"
@@ -99,6 +100,24 @@ def parse_demand(body: bytes, request: Request) -> Rows:
             rows.dropped["demand of 0"] += 1
         else:
             rows.add("GB", Metric.DEMAND, ts, megawatts, "MW", "30m")
+    return rows
+
+
+def parse_demand_forecast(body: bytes, request: Request) -> Rows:
+    """`demand_forecast` rows (NDF): every vintage that was published in the span that was asked for."""
+    rows = Rows()
+    vintages: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for entry in _entries(body, "NDF"):
+        if entry.get("dataset") != "NDF":
+            raise FeedChanged("a forecast that is not labelled NDF")
+        megawatts = reading(member(entry, "demand"), "demand")
+        if megawatts is None:
+            continue
+        ts, values = vintages[utc_stamp(member(entry, "publishTime"))]
+        ts.append(_start(entry))
+        values.append(megawatts)
+    for published_at, columns in vintages.items():
+        rows.extend_vintage(SeriesKey("GB", Forecast.DEMAND, "MW", "30m"), published_at, "body", *columns)
     return rows
 
 
@@ -189,6 +208,16 @@ def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
     return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in runs(days, LONGEST_DEMAND)]
 
 
+def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """All vintages published on a day."""
+    return [_vintages(day) for day in sorted(set(days))]
+
+
+def _vintages(day: MarketDay) -> Request:
+    params = (("publishDateTimeFrom", iso(day.start)), ("publishDateTimeTo", iso(day.end)))
+    return _request("elexon.demand_forecast", "datasets/NDF/stream", params, [day])
+
+
 def request_interconnectors(days: Sequence[MarketDay], now: int) -> list[Request]:
     """All interconnectors of settlement dates, both included; the endpoint ignores `from` and `to`."""
     path = "generation/outturn/interconnectors"
@@ -239,6 +268,17 @@ SOURCE = Source(
             every_minutes=15,
         ),
         Feed(
+            id="elexon.demand_forecast",
+            title="GB national demand forecast (NDF), to the end of tomorrow",
+            metrics=(Forecast.DEMAND,),
+            since=date(2016, 1, 1),
+            publication=Publication(grace_minutes=90),
+            requests=request_demand_forecast,
+            parse=parse_demand_forecast,
+            every_minutes=30,
+            revised_days=1,
+        ),
+        Feed(
             id="elexon.interconnectors",
             version="3",
             title="GB interconnector flows (INTOUTHH)",
@@ -253,6 +293,7 @@ SOURCE = Source(
     notes=(
         "The price is the market index of short-term trades (APXMIDP): no auction and no imbalance price.",
         "Demand is INDO: without station load, pumping and exports, and without what embedded solar and wind serve.",
+        "The demand forecast (NDF) is of the same demand; every vintage is kept, and old ones can be had.",
         "Interchange is the sum of all interconnectors, Irish ones included; where one has no value, there is no net.",
     ),
 )

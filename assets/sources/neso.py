@@ -8,15 +8,17 @@ Traps:
 - `data` is a list on ranges and an object on the bare paths; key order and white space vary inside one answer.
 - `actual` is null for the running half hour and those to come: no row. It is 0 where it is missing for good, as in
   five half hours of 2023 (forecasts of 89 to 185; the least other value is 26).
-- `forecast` is not a reading and never one here.
+- `forecast` is not a reading. That of a half hour that is over is the last one written over, none that was made ahead.
+- The forecast of 48 hours is made anew each half hour in place of the one before: one that was not asked for is lost.
 - Stamps are UTC without seconds: 48 half hours every day.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, time
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -26,11 +28,12 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
 from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Rows
+from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.schema import Rows, SeriesKey
 
 HOST = "api.carbonintensity.org.uk"
 HALF_HOUR = 1800
+OVER = "has an actual value"
 ROUNDING = 1.0
 """Nine shares rounded to a tenth add up to 100 within this."""
 FAR_FROM_CLEAN = 50.0
@@ -83,6 +86,40 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
         elif actual is not None:
             rows.add("GB", Metric.CARBON_INTENSITY, ts, actual, "gCO2/kWh", "30m")
     return rows
+
+
+def request_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """The 48 hours from now on, whatever the day: older forecasts are not kept."""
+    moment = iso(now)[:16] + "Z"
+    url = f"https://{HOST}/intensity/{moment}/fw48h"
+    return [Request("neso.carbon_forecast", url, days=(max(days).day,), zone="GB", ext="json")] if days else []
+
+
+def parse_forecast(body: bytes, request: Request) -> Rows:
+    """`carbon_intensity_forecast` rows, which count from the instant in the address: that of asking.
+
+    Raises FeedChanged where more half hours than the one that is just over have an actual value.
+    """
+    rows, starts, values = Rows(), list[int](), list[float]()
+    for entry, ts in _half_hours(body):
+        intensity = member(entry, "intensity", dict)
+        foreseen = reading(member(intensity, "forecast"), "forecast")
+        if intensity.get("actual") is not None:
+            rows.dropped[OVER] += 1
+            if rows.dropped[OVER] > 1:
+                raise FeedChanged("actual values in a forecast")
+        elif foreseen is not None:
+            starts.append(ts)
+            values.append(foreseen)
+    key = SeriesKey("GB", Forecast.CARBON_INTENSITY, "gCO2/kWh", "30m")
+    if asked := _ASKED.search(request.url):
+        rows.extend_vintage(key, utc_stamp(f"{asked[1]}:{asked[2]}Z"), "fetched", starts, values)
+    else:
+        rows.extend(key, starts, values)
+    return rows
+
+
+_ASKED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d):?(\d\d)Z", re.ASCII)
 
 
 def parse_generation(body: bytes, request: Request) -> Rows:
@@ -164,6 +201,19 @@ SOURCE = Source(
             every_minutes=15,
         ),
         Feed(
+            id="neso.carbon_forecast",
+            title="Carbon intensity of GB electricity, forecast for 48 hours",
+            metrics=(Forecast.CARBON_INTENSITY,),
+            since=date(2017, 9, 12),
+            # Made each half hour; an answer holds the newest alone, so that one a day is owed.
+            publication=Publication(daily_at=time(1), grace_minutes=60),
+            requests=request_forecast,
+            parse=parse_forecast,
+            every_minutes=30,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
             id="neso.generation",
             title="Generation mix of GB by fuel, per cent",
             metrics=(Metric.GENERATION,),
@@ -175,7 +225,8 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Carbon intensity is the publisher's `actual`: an estimate from metered output; its forecasts are left out.",
+        "Carbon intensity is the publisher's `actual`: an estimate from metered output.",
+        "Its forecast of 48 hours does not say when it was made: it counts from when it was fetched.",
         "The mix counts imports as a fuel and adds to 100 % within rounding to one decimal.",
     ),
 )

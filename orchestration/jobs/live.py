@@ -29,6 +29,7 @@ from warehouse.bookkeeping import logged
 from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, OutOfReach
 from warehouse.market import Feed, Request, Source
+from warehouse.metrics import is_forecast
 
 LIVE, FILL_GAPS = "live", "fill_gaps"
 LIVE_MINUTES = 15
@@ -75,8 +76,8 @@ class Asked:
 
 
 def live_feeds(source: Source) -> list[Feed]:
-    """Return the feeds of a source that `live` asks."""
-    return [feed for feed in source.feeds if feed.every_minutes <= LIVE_MINUTES]
+    """Return the feeds of a source that `live` asks: frequent ones, and forecasts, which would be lost."""
+    return [feed for feed in source.feeds if feed.every_minutes <= LIVE_MINUTES or any(map(is_forecast, feed.metrics))]
 
 
 def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task]:

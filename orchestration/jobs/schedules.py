@@ -16,7 +16,7 @@ import dagster as dg
 from assets.document_events import OF_ALL_ZONES
 from assets.partitions import asset_key, last_day
 from assets.sources import feed as known_feed
-from orchestration.jobs.live import LIVE, LIVE_MINUTES, TICK, due_tasks, live_jobs
+from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
 from orchestration.work.resources import configured, opened
 from warehouse import clock, health
 from warehouse.market import Feed, Source
@@ -118,8 +118,9 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
 def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
     """Return job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
+    asked_live = live_feeds(source)
     for feed in source.feeds:
-        if feed.every_minutes > LIVE_MINUTES:
+        if feed not in asked_live:
             lag = feed.ahead_days - max(0, feed.publication.day_offset)
             groups[feed.every_minutes, feed.tz, firsts[feed.id], lag, feed.yearly].append(feed)
     names: dict[str, list[Feed]] = {}

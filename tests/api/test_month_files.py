@@ -11,7 +11,7 @@ from api.documents import bulk
 from warehouse import layout, monthfile
 from warehouse.caches import LruCache
 from warehouse.storage import Folder
-from warehouse.versions import LIVE, RowLabels, Versions
+from warehouse.versions import LIVE, NEVER, RowLabels, Versions
 
 FROM = 1_772_323_200
 """2026-03-01T00:00Z."""
@@ -40,7 +40,8 @@ def test_the_sources_are_those_of_all_rows(
     storage.put(layout.MODE, b"live")
     count = 24 * len(labels)
     code, zeros = np.arange(count) % max(1, len(labels)), np.zeros(count, np.int64)
-    rows = Versions(tuple(labels), code, FROM + np.arange(count) * 3600, zeros + 1.5, zeros + 1, zeros + LIVE)
+    hours = FROM + np.arange(count) * 3600
+    rows = Versions(tuple(labels), code, hours, zeros + 1.5, zeros + 1, zeros + LIVE, zeros + NEVER)
     body = monthfile.encode(rows, key, "live")
     storage.put(key, body)
     file = bulk.find(storage, metric, "GB", "2026-03")

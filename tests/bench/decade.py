@@ -18,7 +18,7 @@ from warehouse import catalogue, layout, monthfile, net_rows
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
 from warehouse.market import Metric
 from warehouse.storage import Folder
-from warehouse.versions import LIVE, RowLabels, Versions
+from warehouse.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.zones import ZONES
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
@@ -65,6 +65,6 @@ def _fill(home: Path, start: int, zone: str) -> None:
             ts = np.arange(max(window.start, start), min(window.end, NOW + HOUR), RESOLUTIONS[span], dtype=np.int64)
             swing = 30 * np.sin((ts + phase) / 13751) + 9 * np.sin(ts / 997) + 20 * np.sin((ts - phase) / (58 * DAY))
             values, zeros = np.round(70 + swing, 2), np.zeros(len(ts), np.int64)
-            rows = Versions(labels, zeros, ts, values, zeros + 1, zeros + LIVE)
+            rows = Versions(labels, zeros, ts, values, zeros + 1, zeros + LIVE, zeros + NEVER)
             key = layout.series(metric, zone, month)
             storage.put(key, monthfile.encode(rows, key, "live"))

@@ -15,6 +15,7 @@ from assets.sources import feed
 from warehouse import clock
 from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedError, NotPublished
+from warehouse.forecasts import date_by_answer
 from warehouse.market import Request
 from warehouse.schema import Readings, Row, Rows
 
@@ -40,7 +41,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
                 if product.follow is not None:
                     queue += product.follow(reply.body, request)
                 if request.kind == "rows":
-                    rows.merge(product.parse(reply.body, request))
+                    rows.merge(date_by_answer(product.parse(reply.body, request), instant(now)))
             except NotPublished as error:
                 refused.append((request, error))
         for key, readings in rows.readings.items():  # the later answer about an instant counts, as in a run

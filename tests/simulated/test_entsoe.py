@@ -80,7 +80,7 @@ GB = "10YGB----------A"
             {"documentType": "A65", "processType": "A16", "outBiddingZone_Domain": "none"},
             b"[6.1.A] (none) and interval 2026-11-17T23:00:00Z/",
         ),
-        ({"documentType": "A65", "processType": "A01", "outBiddingZone_Domain": EIC["FR"]}, b"No matching data found"),
+        ({"documentType": "A65", "processType": "A33", "outBiddingZone_Domain": EIC["FR"]}, b"No matching data found"),
         (
             {"documentType": "A44", "in_Domain": GB, "out_Domain": GB},
             b"ENERGY_PRICES [12.1.D] (10YGB----------A, 10YGB----------A)",

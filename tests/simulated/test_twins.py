@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from warehouse import coverage, quality
 from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
 from warehouse.errors import FeedError, NotPublished
 from warehouse.market import Feed, Metric, Request, Source
+from warehouse.metrics import Forecast, actual_of, is_forecast
 from warehouse.schema import Rows, SeriesKey
 from warehouse.zones import ZONES
 
@@ -110,7 +112,7 @@ def test_a_past_day_is_whole_and_the_grids(feed_id: str, kind: str, age: int, as
         assert {(key.zone, key.metric) for key in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}
     estimated = ESTIMATES if now < day.end + 30 * DAY else 0.0
     for key, readings in rows.readings.items():
-        if (key.zone, key.counterparty) not in NOT_IN_THE_GRID:
+        if (key.zone, key.counterparty) not in NOT_IN_THE_GRID and not is_forecast(key.metric):
             inside = [feed.yearly or ts in day.window for ts in readings.ts]
             expected = truth(feed, key, np.array(readings.ts)[inside])
             error = np.abs(np.array(readings.values)[inside] - expected) - estimated * np.abs(expected)
@@ -123,7 +125,8 @@ def test_a_running_day_has_what_must_be_out_and_nothing_of_the_future(feed_id: s
     feed, now = feeds()[feed_id], instant(at)
     day = MarketDay.at(now, feed.tz)
     rows, _ = ask(feed_id, [year_or_day(feed, day)], at)
-    measured = [key for key in rows.readings if not feed.yearly and key.metric != Metric.PRICE_DAY_AHEAD]
+    ahead = {Metric.PRICE_DAY_AHEAD, *Forecast}
+    measured = [key for key in rows.readings if not feed.yearly and key.metric not in ahead]
     ends = (ts + RESOLUTIONS[key.resolution] for key in measured for ts in rows.readings[key].ts)
     newest = max(ends, default=0)
     if feed_id in NEWEST_ONLY:
@@ -131,6 +134,32 @@ def test_a_running_day_has_what_must_be_out_and_nothing_of_the_future(feed_id: s
     else:
         require_whole(rows, feed, day, now)
     assert feed.ahead_days or newest <= now + RESOLUTIONS["5m"]
+
+
+NOT_REVISED = {"caiso.demand_forecast", "eia.demand_forecast"}
+"""A day's forecast is made once."""
+FORECASTING = [feed.id for feed in feeds().values() if any(map(feed.carries, Forecast))]
+
+
+@pytest.mark.parametrize("feed_id", FORECASTING)
+def test_forecasts_are_near_the_grid_of_vintages_that_differ(feed_id: str, ask: Ask) -> None:
+    feed, values = feeds()[feed_id], defaultdict[tuple[str, str, int], set[float]](set)
+    for now in (instant(NOON) + hours * HOUR for hours in (0, 14, 24)):
+        day = MarketDay.at(now, feed.tz)
+        rows, _ = ask(feed_id, [day if feed.reach_days == 0 else day.next(-1)], iso(now))
+        for key, readings in rows.readings.items():
+            if not is_forecast(key.metric):
+                continue
+            assert key.published_at is not None
+            assert key.published_at <= now
+            assert min(readings.ts) + RESOLUTIONS[key.resolution] > key.published_at
+            foreseen = Metric.PRICE_DAY_AHEAD if key.metric == Forecast.PRICE else actual_of(key.metric)
+            actual = truth(feed, key._replace(metric=foreseen), np.array(readings.ts))
+            assert (np.abs(np.array(readings.values) - actual) <= 0.3 * np.abs(actual) + 10).all(), key
+            for ts, value in zip(readings.ts, readings.values, strict=True):
+                values[key.zone, key.metric, ts].add(value)
+    assert len(values) > 20
+    assert any(len(stated) > 1 for stated in values.values()) == (feed_id not in NOT_REVISED)
 
 
 @pytest.mark.parametrize("feed_id", [feed.id for feed in feeds().values() if feed.ahead_days])

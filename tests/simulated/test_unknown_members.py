@@ -128,6 +128,7 @@ LISTS = {
         Case("region", REGION, False, ("RRP", "RRQ")),
         Case("interconnector", TIE, False, ("MWFLOW", "MWFLOP")),
     ),
+    "aemo.predispatch": (Case("region", REGION, False, ("RRP", "RRQ")),),
     "aemo.trading": (
         Case("region", REGION, False, ("RRP", "RRQ")),
         Case("interconnector", TIE, False, ("MWFLOW", "MWFLOP")),
@@ -181,6 +182,13 @@ LISTS = {
     ),
 }
 WITHOUT_LISTS = {
+    "caiso.demand_forecast",
+    "eia.demand_forecast",
+    "elexon.demand_forecast",
+    "entsoe.demand_forecast",
+    "isone.load_forecast",
+    "neso.carbon_forecast",
+    "nyiso.load_forecast",
     "caiso.lmp_rt",
     "caiso.lmp_da",
     "caiso.demand",

@@ -61,7 +61,10 @@ def test_a_body_states_its_expected_rows(small_samples: list[Sample], failures: 
         with failures.of(own.name):
             rows = expected_rows(own)
             stated = [
-                (r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution)
+                (
+                    *(r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution),
+                    *(str(r.published_at or ""), r.basis or ""),
+                )
                 for r in own.parse().sorted()
             ]
             assert stated == rows
@@ -82,6 +85,8 @@ def expected_rows(own: Sample) -> list[tuple[object, ...]]:
                 float(r["value"]),
                 r["unit"],
                 r["resolution"],
+                r.get("published_at") or "",
+                r.get("basis") or "",
             )
             for r in csv.DictReader(file)
         ]

@@ -16,6 +16,7 @@ from assets.sources import codes, feed, feeds, source, sources
 from warehouse import clock
 from warehouse.clock import RESOLUTIONS, MarketDay, market_days
 from warehouse.market import Feed, Metric, Source
+from warehouse.metrics import actual_of
 from warehouse.zones import ZONES
 
 FEEDS = sorted(feeds().values(), key=lambda f: f.id)
@@ -77,7 +78,7 @@ def test_a_feed_says_what_it_carries(one: Feed) -> None:
     assert one.resolution in RESOLUTIONS
     for zone in one.zones:
         for metric in (*one.metrics, *one.optional_metrics):
-            stored = {Metric.PRICE} if metric is Metric.PRICE_DAY_AHEAD else {metric}
+            stored = {Metric.PRICE} if metric is Metric.PRICE_DAY_AHEAD else {actual_of(metric)}
             assert stored <= ZONES[zone].metrics, f"{zone} publishes no {metric}"
     assert MarketDay(one.since, one.tz).hours in (23, 24, 25)
     assert not set(one.optional_metrics) & set(one.metrics)

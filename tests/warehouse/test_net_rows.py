@@ -15,7 +15,7 @@ from warehouse.errors import DamagedFile
 from warehouse.net_rows import MOST_RUNS, PART_ROWS, NetRows
 from warehouse.reader import Reader
 from warehouse.storage import Folder
-from warehouse.versions import LIVE, RowLabels, Versions
+from warehouse.versions import LIVE, NEVER, RowLabels, Versions
 
 KEY = layout.series("interchange", "GB", "2026-11")
 MODE = "live"
@@ -36,6 +36,7 @@ def versions(*rows: tuple[RowLabels, int, float]) -> Versions:
         np.array([value for _, _, value in rows], float),
         np.ones(count, np.int64),
         np.full(count, LIVE),
+        np.full(count, NEVER),
     )
 
 

@@ -37,11 +37,12 @@ def versions(draw):
                 st.floats(allow_nan=False, allow_infinity=False),
                 st.integers(0, 2**38),
                 st.one_of(st.just(-1), st.integers(0, 2**38)),
+                st.one_of(st.just(-1), st.integers(0, 2**38)),
             ),
             max_size=20,
         )
     )
-    columns = [np.array([r[i] for r in rows], np.float64 if i == 2 else np.int64) for i in range(5)]
+    columns = [np.array([r[i] for r in rows], np.float64 if i == 2 else np.int64) for i in range(6)]
     return Versions(own, *columns)
 
 
@@ -68,6 +69,7 @@ def test_equal_versions_give_equal_bytes(month, random):
         month.value,
         month.known_at,
         month.superseded_at,
+        month.published_at,
     ).take(np.array(order, np.int64))
     once = {(s, t, k) for s, t, k in zip(month.label.tolist(), month.ts.tolist(), month.known_at.tolist(), strict=True)}
     if len(once) == len(month):

@@ -15,13 +15,12 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 
-from assets.simulated.aemo import tables
+from assets.simulated.aemo import predispatch, tables
 from assets.simulated.aemo.model import block, day_block, trading_step
 from assets.simulated.aemo.reports import lines_of, market_time, minute, render_monthly, render_report
 from assets.simulated.answer import Answer, typed
 from assets.simulated.format import choice
-from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
-from assets.sources.aemo.rows import AHEAD_OF_UTC
+from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
 from warehouse.clock import DAY, HOUR, MarketDay, local_date
 
 WRITTEN = 11
@@ -76,6 +75,7 @@ class Directory:
         return range(first, last + 1, FIVE_MINUTES)
 
 
+PREDISPATCH = Directory("Predispatch_Reports", "PREDISPATCH", (), True)
 DIRECTORIES = {
     directory.directory.lower(): directory
     for directory in (
@@ -102,7 +102,9 @@ def answer(url: str, now: int) -> Answer:
     path = url.removeprefix(NEMWEB)
     parts = path.lower().split("/")
     reply = None
-    if len(parts) == 5 and parts[:2] == ["", "reports"] and parts[3] in DIRECTORIES:
+    if len(parts) == 5 and parts[3] == PREDISPATCH.directory.lower():
+        reply = _predispatch(path, parts[2] == "current", parts[4], now)
+    elif len(parts) == 5 and parts[:2] == ["", "reports"] and parts[3] in DIRECTORIES:
         where = {"current": _current, "archive": _archive}.get(parts[2])
         reply = where(DIRECTORIES[parts[3]], path, parts[4], now) if where else None
     elif (month := _MONTH.search(url)) is not None:
@@ -138,6 +140,31 @@ def _archive(directory: Directory, path: str, file: str, now: int) -> Answer | N
     size = 1_600_000 if directory.weekly else 5_300_000
     entries = [(written, name, size + choice(name, days[0], 90_000)) for written, name, days in directory.bundles(now)]
     return typed(listing(path, reversed(entries)), HTML)
+
+
+def _predispatch(path: str, is_current: bool, file: str, now: int) -> Answer | None:
+    if not is_current:
+        bundles = {name.lower(): (written, name, days) for written, name, days in PREDISPATCH.bundles(now)}
+        if file in bundles:
+            return typed(_runs([at for day in bundles[file][2] for at in predispatch.published(day, now)], True), ZIP)
+        entries = [(written, name, 30_000_000) for written, name, _ in reversed(bundles.values())]
+        return None if file else typed(listing(path, entries), HTML)
+    first, today = PREDISPATCH.last_bundled(now) + timedelta(days=1), local_date(now, MARKET_TZ)
+    days = [first + timedelta(days=i) for i in range((today - first).days + 1)]
+    runs = {f"{predispatch.name(at)}.zip": at for day in days for at in predispatch.published(day, now)}
+    if not file:
+        return typed(listing(path, [(at, name, 60_000) for name, at in runs.items()]), HTML)
+    published = {name.lower(): at for name, at in runs.items()}.get(file)
+    return None if published is None else typed(_runs([published], False), ZIP)
+
+
+def _runs(instants: Sequence[int], is_bundle: bool) -> bytes:
+    """A zip of the runs published at these instants; in a bundle each is a zip of its own."""
+    members = []
+    for at in instants:
+        name, body = predispatch.name(at), predispatch.report(at)
+        members.append((f"{name}.zip", zipped([(f"{name}.CSV", body)], at)) if is_bundle else (f"{name}.CSV", body))
+    return zipped(members, instants[-1])
 
 
 def _monthly(url: str, year: int, month: int, now: int) -> Answer | None:

@@ -15,8 +15,8 @@ from assets.simulated.aemo.model import Block
 from assets.simulated.aemo.tables import Table
 from assets.simulated.format import short, shorts
 from assets.simulated.grid.ties import TIES as LINES
-from assets.sources.aemo.files import FIVE_MINUTES
-from assets.sources.aemo.rows import AHEAD_OF_UTC, TIES
+from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
+from assets.sources.aemo.rows import TIES
 from warehouse.clock import DAY, HOUR, utc
 
 LOSSES = 0.03

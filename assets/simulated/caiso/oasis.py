@@ -24,6 +24,7 @@ from warehouse.errors import BadWindow
 FIVE = 300
 RTM_AFTER = 240
 """Seconds from an interval's end until its price is out."""
+FORECAST_AT = time(9, 10)
 DAM_AT = time(13)
 """Of the day before, Pacific time."""
 KEPT_DAYS, LONGEST_DAYS = 1187, 31
@@ -41,6 +42,8 @@ TOO_LONG = ("1004", "Date Range exceeded the allowed number of days")
 def answer(params: Mapping[str, str], now: int) -> Answer:
     """The zip for a SingleZip request at `now`."""
     query, market = params.get("queryname", ""), params.get("market_run_id", "")
+    if (query, market) == ("SLD_FCST", "DAM"):
+        return _load_forecast(params, now)
     step = QUERIES.get((query, market))
     try:
         start, end = (_instant(params[name]) for name in ("startdatetime", "enddatetime"))
@@ -59,6 +62,44 @@ def answer(params: Mapping[str, str], now: int) -> Answer:
     return _zipped(
         f"{span}_{query}_{market}_{utc(now):%Y%m%d_%H_%M_%S}_v1.csv", render_lmp(HUB, market, starts, parts_of(prices))
     )
+
+
+def _load_forecast(params: Mapping[str, str], now: int) -> Answer:
+    """The day-ahead demand forecast of the whole area and of one part, out in the morning of the day before."""
+    try:
+        start, end = (_instant(params[name]) for name in ("startdatetime", "enddatetime"))
+    except (KeyError, BadWindow):
+        return _refused(NO_DATA, now)
+    today = MarketDay.at(now, TZ)
+    out = now >= local_instant(datetime.combine(today.day, FORECAST_AT), TZ)
+    starts = np.arange(start, min(end, (today.next() if out else today).end), HOUR, dtype=np.int64)
+    if not starts.size:
+        return _refused(NO_DATA, now)
+    made = np.array([MarketDay.at(ts, TZ).next(-1).start for ts in starts.tolist()]) + 9 * HOUR
+    demand = grid.demand(ZONE, starts, HOUR)
+    for instant in np.unique(made).tolist():
+        own = made == instant
+        demand[own] = grid.as_forecast(demand[own], starts[own], instant, "caiso.demand_forecast")
+    span = "_".join(f"{local_date(ts, TZ):%Y%m%d}" for ts in (start, end))
+    return _zipped(
+        f"{span}_SLD_FCST_DAM_{utc(now):%Y%m%d_%H_%M_%S}_v1.csv",
+        render_load_forecast(starts, {"CA ISO-TAC": demand, "PGE-TAC": 0.45 * demand}),
+    )
+
+
+def render_load_forecast(starts: Ints, areas: Mapping[str, Floats]) -> bytes:
+    """The CSV of an hourly forecast by area, in no order within each."""
+    rows = [
+        "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT,LOAD_TYPE,OPR_DT,OPR_HR,OPR_INTERVAL,MARKET_RUN_ID,TAC_AREA_NAME,"
+        "LABEL,XML_DATA_ITEM,POS,MW,EXECUTION_TYPE,GROUP"
+    ]
+    begins, ends = (np.datetime_as_string(ts.astype("datetime64[s]")).tolist() for ts in (starts, starts + HOUR))
+    for number, (area, megawatts) in enumerate(areas.items(), start=1):
+        for i in np.random.default_rng(number).permutation(len(starts)).tolist():
+            day, hour = _operating_hour(int(starts[i]))
+            head = f"{begins[i]}-00:00,{ends[i]}-00:00,0,{day},{hour},0,DAM,{area}"
+            rows.append(f"{head},Demand Forecast Day Ahead,SYS_FCST_DA_MW,1.6,{short(megawatts[i], 2)},DAM,{number}")
+    return ("\n".join(rows) + "\n").encode()
 
 
 def _instant(text: str) -> int:

@@ -38,6 +38,8 @@ LAG = 70 * 60
 """Seconds after which an hour's load and flows are out."""
 AUCTIONS = {"1": time(12, 57), "2": time(10, 20)}
 """Position -> when tomorrow's results are out, in Brussels: SDAC, and EXAA where there are two."""
+LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
+"""Seconds after midnight of the day before, by its clock."""
 QUARTER_HOURLY_SINCE = date(2025, 10, 1)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
@@ -199,13 +201,30 @@ def _auction(zone: str, day: MarketDay, position: str) -> Period:
 
 def _load(query: _Question) -> bytes | None:
     zone = _ZONES.get(query.params.get("outBiddingZone_Domain", ""))
-    if zone is None or query.params.get("processType") != "A16":
+    process = query.params.get("processType")
+    if zone is None or process not in ("A16", "A01"):
         return None
-    resolution, ts, values = load_of(zone, query.start, query.end, query.now)
+    found = load_of if process == "A16" else load_forecast_of
+    resolution, ts, values = found(zone, query.start, query.end, query.now)
     if not len(ts):
         return None
     period = _as_period(ts, resolution, values)
-    return render_load(query.envelope(query.start, query.end), EIC[zone], period, query.curve)
+    return render_load(query.envelope(query.start, query.end), EIC[zone], period, query.curve, process)
+
+
+def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
+    """A zone's load as it is expected at `now`, made each day for the next, and once more in the evening."""
+    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
+    parts: list[tuple[Ints, Floats]] = []
+    for day in market_days(local_date(start, TZ), local_date(end - 1, TZ), TZ):
+        made = [at for at in (day.next(-1).start + out for out in LOAD_FORECAST_OUT) if at <= now]
+        ts = _steps(max(start, day.start), min(end, day.end), STEPS[resolution])
+        if made and len(ts):
+            demand = grid.demand(zone, ts, STEPS[resolution])
+            parts.append((ts, grid.as_forecast(demand, ts, made[-1], f"entsoe.demand_forecast/{zone}")))
+    if not parts:
+        return resolution, np.empty(0, np.int64), np.empty(0)
+    return resolution, np.concatenate([ts for ts, _ in parts]), np.concatenate([values for _, values in parts])
 
 
 def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:

@@ -7,7 +7,7 @@ times see the package's `__init__`. Schemas: https://www.entsoe.eu/publications/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -74,12 +74,11 @@ def render_price(
     return _document("A44", envelope, curve, series)
 
 
-def render_load(envelope: Envelope, eic: str, period: Period, curve: str = "A03") -> bytes:
-    """Actual total load of a zone."""
+def render_load(envelope: Envelope, eic: str, period: Period, curve: str = "A03", process: str = "A16") -> bytes:
+    """Total load of a zone, actual (A16) or as forecast the day before (A01)."""
     head = "<businessType>A04</businessType><objectAggregation>A01</objectAggregation>"
-    return _document(
-        "A65", envelope, curve, [(head + _domain("outBiddingZone_Domain", eic) + _MEGAWATTS, "", [period])]
-    )
+    series = [(head + _domain("outBiddingZone_Domain", eic) + _MEGAWATTS, "", [period])]
+    return _document("A65", envelope, curve, series, process)
 
 
 def render_flow(envelope: Envelope, into: str, out_of: str, period: Period, curve: str = "A03") -> bytes:
@@ -104,8 +103,8 @@ _Parts = tuple[str, str, Sequence[Period]]
 """A TimeSeries: its elements before and behind curveType, and its Periods."""
 
 
-def _document(kind: str, envelope: Envelope, curve: str, series: Sequence[_Parts]) -> bytes:
-    form = _FORMS[kind]
+def _document(kind: str, envelope: Envelope, curve: str, series: Sequence[_Parts], process: str = "") -> bytes:
+    form = replace(_FORMS[kind], process=process or _FORMS[kind].process)
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<{form.root}_MarketDocument xmlns="urn:iec62325.351:tc57wg16:{form.schema}">',

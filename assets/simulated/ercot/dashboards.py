@@ -134,17 +134,17 @@ def _hourly_demand(now: int) -> Page:
 
 
 @lru_cache(maxsize=8)
-def _hourly(day: MarketDay) -> tuple[list[int], list[float], list[float], list[float]]:
-    """Interval ends, demand, and two forecasts of it."""
+def _hourly(day: MarketDay, newest: int) -> tuple[list[int], list[float], list[float], list[float]]:
+    """Interval ends, demand, and two forecasts of it, as they are at an hour."""
     ends = np.arange(day.start + HOUR, day.end + HOUR, HOUR)
     demand = grid.demand(ZONE, ends - HOUR, HOUR)
-    foreseen = _foreseen(demand, ends).round(2)
+    foreseen = grid.as_forecast(demand, ends, newest, "ercot.load_hourly").round(2)
     return ends.tolist(), demand.round(2).tolist(), foreseen.tolist(), (1.01 * foreseen).round(4).tolist()
 
 
 def _hourly_day(day: MarketDay, newest: int, published: bool) -> Page:
     """`published`: whether the day-ahead forecast of the day is there."""
-    ends, demand, foreseen, ahead = _hourly(day)
+    ends, demand, foreseen, ahead = _hourly(day, newest)
     loads = [load for end, load in zip(ends, demand, strict=True) if end <= newest]
     peaks = {"forecastPeak": max(foreseen), "systemLoad": max(loads)} if loads else {}
     return {

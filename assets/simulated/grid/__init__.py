@@ -130,6 +130,18 @@ def as_published(
     return published
 
 
+def as_forecast(values: Floats, ts: Ints, published_at: int, series: str, share: float = 0.04) -> Floats:
+    """Values as they were expected at an instant (Unix seconds): the further ahead, the further off, up to `share`.
+
+    `series` (`aemo.predispatch/AU-NSW`) seeds the errors, a part of which each vintage has for itself.
+    """
+    days = np.clip((ts - published_at) / DAY, 0.02, 1.0)
+    shared = smooth(f"forecast/{series}", ts, 6 * HOUR)
+    own = smooth(f"forecast/{series}/{published_at}", ts, 4 * HOUR)
+    expected: Floats = values * (1.0 + share * np.sqrt(days) * (0.6 * shared + 0.4 * own))
+    return expected
+
+
 def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
     """The mean of an interval over its five-minute points; `value` may add axes in front."""
     starts = np.asarray(ts, np.int64)

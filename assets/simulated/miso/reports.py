@@ -14,7 +14,7 @@ import numpy as np
 
 from assets.simulated import grid
 from assets.simulated.format import choice, lines, short
-from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.simulated.grid.noise import Floats, Ints
 from assets.simulated.miso.workbook import Cell, workbook
 from assets.sources.miso.prices import HUB
 from assets.sources.miso.requests import PRELIMINARY_DAYS, TZ, ZONE
@@ -115,10 +115,8 @@ def _bare(value: float) -> str:
 
 def _load(published: date) -> bytes:
     """The workbook: 24 lines of figures a day; later ones have blank rows and columns."""
-    days = {
-        day: _figures(day, actual=day < published)
-        for day in (published + timedelta(i) for i in range(-1, FORECAST_DAYS))
-    }
+    every = [published + timedelta(i) for i in range(-1, FORECAST_DAYS)]
+    days = {day: _figures(day, published, day == every[-1]) for day in every}
     spread = published >= SPREAD_SINCE
     gap: list[list[Cell]] = [[]] if spread else []
     columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
@@ -136,11 +134,15 @@ def _load(published: date) -> bytes:
     return workbook([*(map(_spread, rows) if spread else rows), ["MISO MAKES NO REPRESENTATIONS OR WARRANTIES"]])
 
 
-def _figures(day: date, actual: bool) -> list[list[float | None]]:
-    """By hour: forecast and actual load of each resource zone, then of all; actual load of past days only."""
-    hours = _hours(day)
+def _figures(day: date, published: date, is_last: bool) -> list[list[float | None]]:
+    """By hour: forecast and actual load of each resource zone, then of all; actual load of past days only.
+
+    The forecast of a workbook's last day is one value.
+    """
+    hours, actual = _hours(day), day < published
     total = grid.demand(ZONE, hours, HOUR)
-    ahead = total * (1.0 + 0.02 * smooth("miso forecast", hours, 11 * HOUR))
+    made = MarketDay(published, TZ).start
+    ahead = np.full(24, total[0]) if is_last else grid.as_forecast(total, hours, made, "miso.load_daily")
     forecasts = np.stack([share * ahead for share in AREAS.values()]).round()
     loads = np.stack([share * total for share in AREAS.values()]).round(2)
     loads[-1] = (total.round(2) - loads[:-1].sum(axis=0)).round(2)

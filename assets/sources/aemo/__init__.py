@@ -24,9 +24,16 @@ from assets.parsing.columns import floats
 from assets.parsing.days import months
 from assets.parsing.members import require_known
 from assets.parsing.stamps import wall_stamp
-from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, MONTHLY_TABLES_SINCE, Report
-from assets.sources.aemo.rows import (
+from assets.sources.aemo import predispatch
+from assets.sources.aemo.files import (
     AHEAD_OF_UTC,
+    BUNDLES_KEPT_DAYS,
+    FIVE_MINUTES,
+    MARKET_TZ,
+    MONTHLY_TABLES_SINCE,
+    Report,
+)
+from assets.sources.aemo.rows import (
     MEASURES,
     REGIONS,
     ZONES,
@@ -39,7 +46,7 @@ from assets.sources.aemo.rows import (
 )
 from warehouse.clock import MarketDay, month_of
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
 from warehouse.schema import Rows
 
 _DAY_FIRST = re.compile(r"(\d\d?)/(\d\d?)/(\d{4}) (.+)", re.ASCII)
@@ -205,6 +212,22 @@ SOURCE = Source(
             max_bytes=128_000_000,
         ),
         Feed(
+            id="aemo.predispatch",
+            files=True,
+            title="NEM pre-dispatch: regional price and demand, half hours ahead to the end of the trading day",
+            metrics=(Forecast.PRICE, Forecast.DEMAND),
+            resolution="30m",
+            since=MONTHLY_TABLES_SINCE,
+            publication=Publication(grace_minutes=90),
+            requests=predispatch.REPORT.requests,
+            follow=predispatch.REPORT.follow,
+            parse=predispatch.parse,
+            every_minutes=30,
+            revised_days=1,
+            reach_days=BUNDLES_KEPT_DAYS,
+            max_bytes=512_000_000,
+        ),
+        Feed(
             id="aemo.trading",
             files=True,
             title="NEM trading intervals: regional price (rounded to cents) and interconnector flows",
@@ -255,6 +278,8 @@ SOURCE = Source(
         "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for "
         "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: "
         "losses lie between.",
+        "Pre-dispatch is AEMO's own forecast of the same price and demand, by half hours: a price stands against the "
+        "mean of six.",
         "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
         "Dispatch and trading begin in 2015 here; price and demand of the years before stand in the monthly files.",
         "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",

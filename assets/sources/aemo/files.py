@@ -1,4 +1,4 @@
-"""Where AEMO's dispatch and trading reports lie, by the age of their day; and which files a directory listing offers.
+"""Where AEMO's reports lie, by the age of their day; and which files a directory listing offers.
 
 The running and the last day are single five-minute files whose sequence numbers cannot be guessed: their directory is
 read. Days before that are bundles, and months that the monthly archive holds are asked for there, a table a file.
@@ -24,19 +24,24 @@ MARKET_TZ = "Australia/Brisbane"
 FIVE_MINUTES = 300
 CURRENT_DAYS = 1
 """A `Current` directory holds two days, so the whole of yesterday; its DUPLICATE/ folder is passed over."""
+BUNDLES_KEPT_DAYS = 390
+"""`ARCHIVE` holds bundles for thirteen months."""
 MONTHLY_OUT = 12
 """The day of the next month from which a month's archive is sure to be there; it appears about the 8th."""
 MONTHLY_TABLES_SINCE = date(2015, 1, 1)
 """The first month of which the archive has a file a table: of those before it has one zip of all tables each
 (https://github.com/UNSW-CEEM/NEMOSIS/issues/66).
 """
+AHEAD_OF_UTC = 10 * clock.HOUR
+_PREDISPATCH = re.compile(r"PREDISPATCH_\d{12}_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_LEGACY", re.IGNORECASE | re.ASCII)
+"""The run's nominal time, then the instant of publication, half an hour before."""
 RENAMED = (2024, 8)
 """Since this month the archive's files are named with `#`, stored as a literal %23: asked for as %2523."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One of AEMO's five-minute reports and the monthly tables that hold the same rows."""
+    """One of AEMO's reports and the monthly tables that hold the same rows."""
 
     feed: str
     directory: str
@@ -44,12 +49,13 @@ class Report:
     weekly: bool
     """Whether the `ARCHIVE` bundles weeks (to be found by its listing) or days."""
     tables: tuple[str, ...]
+    """None: days that only the monthly archive would hold are not asked for."""
 
     def requests(self, days: Sequence[MarketDay], now: int) -> list[Request]:
         """The questions for these days as of the instant `now`: listing, bundles, or monthly tables."""
         today = clock.local_date(now, MARKET_TZ)
         recent = [d for d in days if d.day >= today - timedelta(days=CURRENT_DAYS)]
-        monthly = [d for d in days if d not in recent and _is_archived(d.day, today)]
+        monthly = [d for d in days if self.tables and d not in recent and _is_archived(d.day, today)]
         between = [d for d in days if d not in recent and d not in monthly]
         return [*self._monthly(monthly), *self._bundles(between), *self._listing("Current", recent)]
 
@@ -58,7 +64,7 @@ class Report:
         if request.kind != "listing":
             return []
         text = text_of(body)
-        names = set(re.findall(rf"{self.prefix}_\d{{8,12}}_\d+\.zip(?=\")", text, re.IGNORECASE | re.ASCII))
+        names = set(re.findall(rf"{self.prefix}_\d{{8,12}}_\d+(?:_LEGACY)?\.zip(?=\")", text, re.IGNORECASE | re.ASCII))
         if not names or not text.rstrip().lower().endswith("</html>"):
             raise FeedChanged(f"no listing of {self.prefix} files, or one cut short")
         chosen: dict[tuple[date, ...], dict[str, str]] = {}
@@ -72,12 +78,13 @@ class Report:
 
     def _file(self, request: Request, days: tuple[date, ...], name: str) -> Request:
         part = name.rsplit(".", 1)[0]
-        of_one_interval = len(part.split("_")[-2]) == 12
+        of_one_interval = len(part.split("_")[-2]) != 8
         return Request(self.feed, request.url + name, days=days, part=part, ext="zip", once=of_one_interval)
 
     def _listing(self, place: str, days: Sequence[MarketDay]) -> list[Request]:
         url = f"{NEMWEB}/Reports/{place}/{self.directory}/"
-        return [Request(self.feed, url, days=tuple(d.day for d in days), kind="listing", ext="html")] if days else []
+        asked = tuple(sorted({d.day for d in days}))
+        return [Request(self.feed, url, days=asked, kind="listing", ext="html")] if days else []
 
     def _bundles(self, days: Sequence[MarketDay]) -> Iterator[Request]:
         if self.weekly:
@@ -113,13 +120,25 @@ def monthly_url(table: str, year: int, month: int) -> str:
     return f"{folder}/PUBLIC_ARCHIVE%2523{table}%2523FILE01%2523{stamp}.zip"
 
 
+def published_at(name: str) -> int | None:
+    """When a pre-dispatch file was published, Unix seconds, by its name; None for other files. Raises FeedChanged."""
+    stamp = _PREDISPATCH.search(name)
+    if stamp is None:
+        return None
+    year, month, day, hour, minute, second = stamp.groups()
+    return wall_stamp(f"{year}/{month}/{day} {hour}:{minute}:{second}") - AHEAD_OF_UTC
+
+
 def _is_archived(day: date, today: date) -> bool:
     following = (day.replace(day=1) + timedelta(days=31)).replace(day=MONTHLY_OUT)
     return today >= following
 
 
 def _days_in(name: str) -> tuple[date, ...]:
-    """The market days that a file holds: of one interval by its end, of a bundled week by its first and last day."""
+    """The market days that a file holds: of one interval by its end, of a bundled week by its first and last day; of a
+    forecast the day when it was published."""
+    if published := published_at(name):
+        return (clock.local_date(published, MARKET_TZ),)
     first, last = name.rsplit(".", 1)[0].split("_")[-2:]
     if len(first) == 12:
         end = wall_stamp(f"{first[:4]}/{first[4:6]}/{first[6:8]} {first[8:10]}:{first[10:]}")

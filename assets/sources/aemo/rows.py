@@ -19,8 +19,8 @@ import pyarrow as pa
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import wall_stamp
 from assets.sources.aemo.csv_tables import Table, tables
-from assets.sources.aemo.files import FIVE_MINUTES
-from warehouse.clock import DAY, HOUR
+from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
+from warehouse.clock import DAY
 from warehouse.errors import FeedChanged
 from warehouse.market import Metric, Request
 from warehouse.schema import Rows, SeriesKey
@@ -29,7 +29,6 @@ Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
-AHEAD_OF_UTC = 10 * HOUR
 HALF_HOUR = 1800
 FIVE_MINUTE_SETTLEMENT = wall_stamp("2021/10/01 00:00:00")
 """Trading intervals that end until here last half an hour."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, time
 
 from assets.parsing.body import columns
@@ -12,12 +13,13 @@ from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
 from warehouse.clock import DAY, MarketDay, utc
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
 from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-CAISO"
 TZ = _outlook.TZ
 HUB = "TH_SP15_GEN-APND"
+AREA = "CA ISO-TAC"
 OASIS = "https://oasis.caiso.com/oasisapi/SingleZip"
 OUTLOOK = "https://www.caiso.com/outlook"
 LONGEST = 31
@@ -67,6 +69,22 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
         ("enddatetime", end),
     )
     return Request(feed, OASIS, params, tuple(d.day for d in run), ext="zip")
+
+
+def demand_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """The day-ahead forecast as published on a day: of that day and the next."""
+    return [_demand_forecast(day) for day in sorted(set(days))]
+
+
+def _demand_forecast(day: MarketDay) -> Request:
+    asked = _lmp_request("caiso.demand_forecast", [day, day.next()], "SLD_FCST", "1", "DAM")
+    params = tuple(pair for pair in asked.params if pair[0] != "node")
+    return replace(asked, params=params, days=(day.day,))
+
+
+def parse_demand_forecast(body: bytes, request: Request) -> Rows:
+    """Hourly `demand_forecast` rows of the whole area, MW. Raises as `oasis.parse_lmp` does."""
+    return oasis.parse_load_forecast(body, AREA, "DAM", SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h"))
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
@@ -200,6 +218,19 @@ SOURCE = Source(
             revised_days=1,
         ),
         Feed(
+            id="caiso.demand_forecast",
+            title="CAISO day-ahead demand forecast",
+            metrics=(Forecast.DEMAND,),
+            resolution="1h",
+            since=date(2009, 4, 1),
+            publication=Publication(daily_at=time(9, 10), grace_minutes=180),
+            requests=demand_forecast_requests,
+            parse=parse_demand_forecast,
+            every_minutes=60,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
             id="caiso.fuelsource",
             files=True,
             version="2",
@@ -216,6 +247,7 @@ SOURCE = Source(
     notes=(
         "Price is the total LMP of the SP15 trading hub, not one of its parts (energy, congestion, losses, gas).",
         "Demand leaves out dispatchable pump load and battery charging.",
+        "The day-ahead demand forecast does not say when it was made: it counts from when it was fetched.",
         "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, "
         "biomass includes biogas.",
         "Interchange is the column Imports (+ = into California); it is no part of the generation.",

@@ -52,6 +52,34 @@ def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
     return rows
 
 
+def parse_load_forecast(body: bytes, area: str, market: str, key: SeriesKey) -> Rows:
+    """The demand forecast of one area and market run; each run is another product. Raises as `parse_lmp` does."""
+    rows, found = Rows(), False
+    names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "MARKET_RUN_ID", "TAC_AREA_NAME", "MW")
+    for text in _texts(body):
+        header, lines = table(only_lines_with(area, text))
+        start, end, run, name, value = columns(header, *names)
+        own = [cells for cells in lines if cells[name] == area]
+        if any(cells[run] != market for cells in own):
+            raise FeedChanged(f"another market run than {market}")
+        starts = [_begin(cells[start], cells[end], RESOLUTIONS[key.resolution]) for cells in own]
+        rows.extend(key, *filled(starts, [reading(cells[value], "MW") for cells in own]))
+        found = found or bool(own) or not text.strip().partition("\n")[2]
+    if not found:
+        raise FeedChanged(f"no forecast of {area}")
+    if not len(rows):
+        raise NotPublished("a header without lines")
+    return rows
+
+
+def _begin(start: str, end: str, step: int) -> int:
+    """The start of an interval. Raises FeedChanged for one that is not `step` seconds long, or off the grid."""
+    begin = _instant(start)
+    if _instant(end) - begin != step or begin % step:
+        raise FeedChanged(f"an interval {start} to {end} instead of {step} s")
+    return begin
+
+
 def _texts(body: bytes) -> Iterator[str]:
     """The CSV members of a zip, or the body itself where it is a bare member. Raises what an error member means."""
     members = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
@@ -99,10 +127,7 @@ def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int
             raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
         if cells[kind] != "LMP" or cells[name] != node:
             continue
-        begin = _instant(cells[start])
-        if _instant(cells[end]) - begin != step or begin % step:
-            raise FeedChanged(f"an interval {cells[start]} to {cells[end]} instead of {step} s")
-        starts.append(begin)
+        starts.append(_begin(cells[start], cells[end], step))
         prices.append(reading(cells[price], "LMP"))
     return starts, prices
 

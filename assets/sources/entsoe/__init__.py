@@ -31,13 +31,14 @@ from assets.sources.entsoe.requests import (
     new_year,
     request_capacity,
     request_demand,
+    request_demand_forecast,
     request_flows,
     request_price,
 )
 from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
 from warehouse.clock import DAY, utc
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Fuel, Metric, Publication, Request, Source
+from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
@@ -104,14 +105,23 @@ def _currency(series: Series, zone: str) -> str:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows: actual total load."""
+    return _load(body, request, "A16", Metric.DEMAND)
+
+
+def parse_demand_forecast(body: bytes, request: Request) -> Rows:
+    """`demand_forecast` rows: day-ahead total load forecast. The document's time is that of the answer."""
+    return _load(body, request, "A01", Forecast.DEMAND)
+
+
+def _load(body: bytes, request: Request, process: str, metric: Metric | Forecast) -> Rows:
     rows = Rows()
-    for series in series_of(body, "A65", process="A16"):
+    for series in series_of(body, "A65", process=process):
         series.need("quantity_Measure_Unit.name", "MAW")
-        _put(rows, _zone(series, "outBiddingZone_Domain.mRID", request), Metric.DEMAND, "MW", series, "quantity")
+        _put(rows, _zone(series, "outBiddingZone_Domain.mRID", request), metric, "MW", series, "quantity")
     return _something(rows)
 
 
-def _put(rows: Rows, zone: str, metric: Metric, unit: str, series: Series, value: str, doubtful: bool = False) -> None:
+def _put(rows: Rows, zone: str, metric: str, unit: str, series: Series, value: str, doubtful: bool = False) -> None:
     """Adds every Period of a series. `doubtful`: the body does not name the auction, which may not be SDAC."""
     for period in series.periods:
         interval = interval_of(period)
@@ -259,6 +269,21 @@ SOURCE = Source(
             zones_per_answer="one",
         ),
         Feed(
+            id="entsoe.demand_forecast",
+            other_resolutions=("1h", "30m"),
+            title="Day-ahead total load forecast of European bidding zones",
+            metrics=(Forecast.DEMAND,),
+            resolution="15m",
+            since=date(2015, 1, 5),
+            publication=Publication(daily_at=time(10), grace_minutes=240),
+            requests=request_demand_forecast,
+            parse=parse_demand_forecast,
+            every_minutes=60,
+            revised_days=0,
+            reach_days=0,
+            zones_per_answer="one",
+        ),
+        Feed(
             id="entsoe.flows",
             version="2",
             other_resolutions=("15m", "30m"),
@@ -293,6 +318,7 @@ SOURCE = Source(
     notes=(
         "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019.",
         "Demand is actual total load (6.1.A) as the operators report and revise it.",
+        "The demand forecast (6.1.B) does not say when it was made: it counts from when it was fetched.",
         "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two "
         "directions, at the coarsest resolution among them; where one border is missing there is no net. A border "
         "of one cable that has no reading for 14 days is out of service, and the net of that time is without it. "

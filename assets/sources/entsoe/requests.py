@@ -6,6 +6,7 @@ Longer blocks are refused ("P1M", which 30 days may exceed); price answers beyon
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
 from assets.parsing.days import runs
@@ -60,6 +61,21 @@ def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
             (("documentType", "A65"), ("processType", "A16"), ("outBiddingZone_Domain", EIC[zone])),
         )
         for block in runs(days, LONGEST)
+        for zone in ZONES
+    ]
+
+
+def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """A zone a request: what is published on a day reaches to the end of the next."""
+    params = (("documentType", "A65"), ("processType", "A01"))
+    return [
+        replace(
+            _request(
+                "entsoe.demand_forecast", [day, day.next()], zone, (*params, ("outBiddingZone_Domain", EIC[zone]))
+            ),
+            days=(day.day,),
+        )
+        for day in sorted(set(days))
         for zone in ZONES
     ]
 

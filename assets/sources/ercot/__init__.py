@@ -30,7 +30,7 @@ from assets.sources.ercot import prices
 from assets.sources.ercot.prices import TZ, ZONE
 from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
 
 HUB = "HB_HUBAVG"
@@ -91,8 +91,28 @@ def _is_forecast(row: object) -> bool:
 
 
 def parse_load_hourly(body: bytes, request: Request) -> Rows:
-    """Hourly demand of yesterday and of today's hours that are over; hours still ahead have forecasts only."""
+    """Hourly demand of yesterday and of today's hours that are over, and ERCOT's current forecast of those ahead.
+
+    `dayAheadForecast` beside it is an older product.
+    """
     answer = json_of(body)
+    rows = _load_hours(answer)
+    key = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
+    expected = Rows()
+    for name in ("currentDay", "nextDay"):
+        hours = member(answer[name], "data", list) if name in answer else []
+        ahead = [hour for hour in hours if isinstance(hour, dict) and "currentLoadForecast" in hour]
+        _extend(expected, key, ahead, "epoch", "currentLoadForecast", HOUR, inf)
+    for readings in expected.readings.values():
+        updated = _updated(answer)
+        if updated == inf:
+            rows.extend(key, readings.ts, readings.values)
+        else:
+            rows.extend_vintage(key, int(updated), "body", readings.ts, readings.values)
+    return rows
+
+
+def _load_hours(answer: object) -> Rows:
     rows = Rows()
     for name in ("previousDay", "currentDay"):
         hours = member(member(answer, name, dict), "data", list)
@@ -105,7 +125,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """Either demand dashboard: the five-minute one has `data`, the hourly one its days by name."""
-    return parse_load(body, request) if "data" in _members(body) else parse_load_hourly(body, request)
+    return parse_load(body, request) if "data" in _members(body) else _load_hours(json_of(body))
 
 
 def _members(body: bytes) -> dict[str, Any]:
@@ -267,9 +287,11 @@ SOURCE = Source(
         ),
         Feed(
             id="ercot.load_hourly",
+            version="2",
             other_resolutions=("5m",),
-            title="ERCOT demand, hourly, yesterday and today",
+            title="ERCOT demand, hourly, yesterday and today, and its forecast to the end of tomorrow",
             metrics=(Metric.DEMAND,),
+            optional_metrics=(Forecast.DEMAND,),
             rank=2,
             resolution="1h",
             since=SEEN,

@@ -6,7 +6,8 @@ too, but never asked for: they want a session cookie and carry a thousand locati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date, time
 from urllib.parse import urlencode
 
@@ -16,12 +17,12 @@ from assets.parsing.columns import drop, filled
 from assets.parsing.days import age
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.stamps import american_date, american_stamp, utc_stamp
+from assets.parsing.stamps import american_date, american_stamp, iso_instant, utc_stamp
 from assets.parsing.totals import Part, extend_total
-from assets.sources.isone.bodies import begin, entries, location, report, ties
+from assets.sources.isone.bodies import begin, entries, load_forecasts, location, report, ties
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Secret, Source
 from warehouse.schema import Readings, Rows, SeriesKey
 
 ZONE = "US-ISONE"
@@ -50,6 +51,7 @@ TIES = {
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
+FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 INTERFACES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, summed=True)
 
@@ -91,21 +93,23 @@ def flows_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _tie_page(day: MarketDay, border: str) -> Request:
-    on = f"{day.day:%m/%d/%Y}"
     form = {
-        "_nstmp_requestType": "externalflow",
-        "_nstmp_startDate": on,
-        "_nstmp_endDate": on,
+        "_nstmp_endDate": f"{day.day:%m/%d/%Y}",
         "_nstmp_twodays": "false",
         "_nstmp_showtwodays": "false",
         **{f"_nstmp_zone{i}": tie for i, tie in enumerate(BORDERS[border])},
     }
+    return _page("isone.flows", day, "externalflow", form, border)
+
+
+def _page(feed: str, day: MarketDay, kind: str, form: Mapping[str, str], part: str = "") -> Request:
+    form = {"_nstmp_requestType": kind, "_nstmp_startDate": f"{day.day:%m/%d/%Y}", **form}
     return Request(
-        "isone.flows",
+        feed,
         f"https://{SITE}/ws/wsclient",
         days=(day.day,),
         zone=ZONE,
-        part=border,
+        part=part,
         method="POST",
         body=urlencode(form),
         headers=_FORM,
@@ -153,6 +157,29 @@ def parse_load(body: bytes, request: Request) -> Rows:
     return _rows(DEMAND, [(begin(entry, HOUR), reading(member(entry, "Load"), "load")) for entry in loads])
 
 
+def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """The page of today and tomorrow, once a day."""
+    return [
+        _page("isone.load_forecast", day, "systemload", {"_nstmp_endDate": f"{day.next().day:%m/%d/%Y}"})
+        for day in sorted(set(days))
+    ]
+
+
+def parse_load_forecast(body: bytes, request: Request) -> Rows:
+    """`demand_forecast` rows, each under the instant when it was made. Raises FeedChanged, NotPublished."""
+    vintages: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    for entry in load_forecasts(body):
+        megawatts = reading(member(entry, "Mw"), "Mw")
+        if megawatts is not None:
+            ts, values = vintages[iso_instant(member(entry, "CreationDate", str))]
+            ts.append(begin(entry, HOUR))
+            values.append(megawatts)
+    rows = Rows()
+    for published_at, columns in vintages.items():
+        rows.extend_vintage(FORECAST, published_at, "body", *columns)
+    return rows
+
+
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows of the body's ties, + into New England (there a minus). Raises FeedChanged, NotPublished."""
     rows = Rows()
@@ -168,7 +195,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 def combine_flows(rows: Rows) -> Rows:
     """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
-    known = {link: readings for (*_, link), readings in rows.readings.items() if link}
+    known = {key.link: readings for key, readings in rows.readings.items()}
     nothing = Readings([], [])
     parts = [(known.get(tie.link, nothing), tie.since) for tie in TIES.values()]
     extend_total(rows, INTERCHANGE, [Part(readings.ts, readings.values, since) for readings, since in parts])
@@ -246,6 +273,19 @@ SOURCE = Source(
             parse=parse_load,
             every_minutes=10,
             secrets=_ACCOUNT,
+        ),
+        Feed(
+            id="isone.load_forecast",
+            title="System load forecast of today and tomorrow",
+            metrics=(Forecast.DEMAND,),
+            resolution="1h",
+            since=date(2015, 1, 1),
+            publication=Publication(daily_at=time(9, 30), grace_minutes=180),
+            requests=load_forecast_requests,
+            parse=parse_load_forecast,
+            every_minutes=60,
+            revised_days=0,
+            reach_days=0,
         ),
         Feed(
             id="isone.flows",

@@ -59,6 +59,21 @@ def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
     return by_tie
 
 
+def load_forecasts(body: bytes) -> list[dict[str, Any]]:
+    """The entries of `[{"data": {"forecast": [...], "priorDay": [...]}}]`: the newest forecast, and the day before's.
+
+    Raises FeedChanged, NotPublished.
+    """
+    answer = _published(body)
+    if not isinstance(answer, list) or len(answer) != 1:
+        raise FeedChanged("not the list of one answer")
+    days = member(answer[0], "data", dict)
+    found = [entry for name in ("priorDay", "forecast") for entry in member(days, name, list)]
+    if not found:
+        raise NotPublished("no forecast in the answer yet")
+    return found
+
+
 def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[str]]:
     """The wanted cells of an ISO Express report's D lines (those that hold `mark`), in the order of the file.
 

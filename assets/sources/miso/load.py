@@ -1,8 +1,10 @@
-"""MISO's total load: five minutes of the running day, hours from the daily workbook."""
+"""MISO's total load: five minutes of the running day, hours and their forecast from the daily workbook."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from datetime import date
 
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import fixed_instant
@@ -11,10 +13,11 @@ from assets.parsing.stamps import clock_minutes, named_date
 from assets.sources.miso import workbook
 from assets.sources.miso.requests import EST, ZONE
 from warehouse.errors import FeedChanged
-from warehouse.market import Metric, Request
+from warehouse.market import Forecast, Metric, Request
 from warehouse.schema import Rows, SeriesKey
 
 LOAD_COLUMN = "MISO ActualLoad (MWh)"
+FORECAST_COLUMN = "MISO MTLF (MWh)"
 _REFERENCE = re.compile(r"(\S+) - Interval (\d\d?:\d\d) EST", re.ASCII)
 
 
@@ -39,9 +42,22 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def parse_load_daily(body: bytes, request: Request) -> Rows:
-    """Hourly actual load; the days ahead in the same workbook have forecasts only."""
+    """Hourly actual load, and the forecast of the hours that were ahead when the workbook was published.
+
+    The workbook says of that only the day, which counts from its midnight. Its last day is one value 24 times: none.
+    """
     rows = Rows()
     for day, hour, value in workbook.hours(body, LOAD_COLUMN):
         # The workbook holds sums of floats: 67,391.01000000001.
         rows.add(ZONE, Metric.DEMAND, fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6), "MW", "1h")
+    published = workbook.published(body)
+    ahead: dict[date, list[tuple[int, float]]] = defaultdict(list)
+    for day, hour, value in workbook.hours(body, FORECAST_COLUMN) if published is not None else ():
+        ahead[day].append((fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6)))
+    for hours in ahead.values():
+        if max(Counter(value for _, value in hours).values()) > len(hours) // 2:
+            rows.dropped["a day of one value"] += len(hours)
+        elif published is not None:
+            key, columns = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h"), zip(*hours, strict=True)
+            rows.extend_vintage(key, fixed_instant(published, 0, EST), "body", *map(list, columns))
     return rows

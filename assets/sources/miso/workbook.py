@@ -21,6 +21,7 @@ from assets.sources.miso import cells
 from assets.sources.miso.cells import MOST_COLUMNS, Cell, Row
 from warehouse.errors import FeedChanged, NotPublished
 
+_PUBLISHED = "publisheddate:"
 _MAGIC = b"\xd0\xcf\x11\xe0"
 
 
@@ -52,6 +53,19 @@ def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
             yield from _reading(day, _number(hour), value)
     if columns is None:
         raise FeedChanged(f"no row that names {name!r}")
+
+
+def published(body: bytes) -> date | None:
+    """The day behind `Published Date:`, above the table; None where there is none. Raises FeedChanged, NotPublished."""
+    _check(body)
+    sheet = cells.first_sheet(body)
+    for row in sheet.rows:
+        places = [i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and _plain(text) == _PUBLISHED]
+        if places:
+            return _date(_filled(row, range(places[0] + 1, MOST_COLUMNS)), sheet.datemode)
+        if any(kind == xlrd.XL_CELL_TEXT and _plain(text) == _plain("HourEnding") for kind, text in row.values()):
+            return None
+    return None
 
 
 def _check(body: bytes) -> None:

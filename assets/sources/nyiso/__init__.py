@@ -10,16 +10,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 
-from assets.parsing.columns import FIVE_MINUTES, drop, on_grid
+from assets.parsing.columns import FIVE_MINUTES, drop, keep, on_grid
 from assets.parsing.days import months
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import Part, extend_total
-from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled
+from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled, wide
 from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
 
 ZONE = "US-NYISO"
@@ -57,6 +57,7 @@ _NOTHING = Series([], [])
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "5m")
+FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 INTERFACES = Members("interface", Metric.INTERCHANGE, TIES, ZONE, summed=True)
 ZONES_OF_LOAD = Members(
@@ -160,6 +161,42 @@ def _refuse_outages(rows: Rows, parts: Sequence[Series]) -> None:
     rows.refuse(ZONE, Metric.DEMAND, dark)
 
 
+OWN_DAY = "own day"
+
+
+def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Today's file and tomorrow's: a file of six days is written over until its first day begins, then it stays.
+
+    So today's counts for today alone.
+    """
+    return [
+        Request(
+            "nyiso.load_forecast",
+            f"http://{MIS}/public/csv/isolf/{file.day:%Y%m%d}isolf.csv",
+            days=(day.day,),
+            zone=ZONE,
+            part=part,
+            ext="csv",
+        )
+        for day in sorted(set(days))
+        for file, part in ((day, OWN_DAY), (day.next(), "tomorrow"))
+    ]
+
+
+def parse_load_forecast(body: bytes, request: Request) -> Rows:
+    """`demand_forecast` rows of the whole control area. Raises FeedChanged, NotPublished."""
+    rows = Rows()
+    for text in files(body):
+        series = placed(rows, wide(text, "NYISO"))
+        if request.part == OWN_DAY:
+            end = MarketDay.at(min(series.ts, default=0), TZ).end
+            series = Series(*keep(rows, *series, end.__gt__, "hours that another file forecasts"))
+        if any(ts % HOUR for ts in series.ts):
+            raise FeedChanged("stamps within the hour: no forecast of hours")
+        rows.extend(FORECAST, *series)
+    return rows
+
+
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows, + into New York: every scheduled tie, the net where all are there. Raises as `parse_load`."""
     rows = Rows()
@@ -240,6 +277,20 @@ SOURCE = Source(
             revised_days=1,
         ),
         Feed(
+            id="nyiso.load_forecast",
+            files=True,
+            title="ISO load forecast for six days",
+            metrics=(Forecast.DEMAND,),
+            resolution="1h",
+            since=_LOAD.first,
+            publication=Publication(daily_at=time(9), grace_minutes=360),
+            requests=load_forecast_requests,
+            parse=parse_load_forecast,
+            every_minutes=60,
+            revised_days=0,
+            reach_days=0,
+        ),
+        Feed(
             id="nyiso.flows",
             files=True,
             version="2",
@@ -257,6 +308,7 @@ SOURCE = Source(
         "The price is the LBMP of load zone N.Y.C. (New York City), congestion and losses included.",
         "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out. "
         "Until January 2005 New York City and Long Island are stated as one.",
+        "The load forecast does not say when it was made: it counts from when it was fetched.",
         "Interchange is scheduled, not metered: eleven ties since 2026, without SCH - HQ_IMPORT_EXPORT, which counts "
         "Quebec again.",
         "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",

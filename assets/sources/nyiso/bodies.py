@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from assets.parsing import arrow_csv
-from assets.parsing.body import columns, is_zip, table, text_of, unzipped, without_cut_cell
+from assets.parsing.body import columns, is_zip, reading, table, text_of, unzipped, without_cut_cell
 from assets.parsing.clocks import instants, repeated
 from assets.parsing.columns import FIVE_MINUTES as FIVE
-from assets.parsing.columns import drop, keep
+from assets.parsing.columns import drop, filled, keep
 from assets.parsing.stamps import american_stamp
 from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
@@ -90,6 +90,14 @@ def loads(rows: Rows, text: str) -> dict[str, Series]:
             instants_of[stamps] = _by_clock(own.ts, stated)
         placed[name] = _kept(rows, instants_of[stamps], own.values)
     return placed or _nothing(text)
+
+
+def wide(text: str, name: str) -> Series:
+    """Wall-clock stamps and MW of one column of a file with a column a zone. Raises FeedChanged, NotPublished."""
+    header, lines = table(text)
+    stamp, place = columns(header, "Time Stamp", name)
+    read = [(american_stamp(cells[stamp]), reading(cells[place], name)) for cells in lines]
+    return Series(*filled([ts for ts, _ in read], [value for _, value in read])) if read else _nothing(text)
 
 
 def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:

@@ -29,7 +29,7 @@ from assets.sources.spp.requests import (
 )
 from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
+from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
 from warehouse.schema import Rows, SeriesKey
 
 HUB = "SPPSOUTH_HUB"
@@ -39,6 +39,7 @@ WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
+FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
@@ -76,6 +77,21 @@ def _prices(rows: Rows, body: bytes, step: int) -> Columns:
     if not own:
         raise sheet.nothing()
     return readings(own, end, value, step)
+
+
+def parse_load_hourly(body: bytes, request: Request) -> Rows:
+    """As `parse_load`, and the `demand_forecast` rows (MTLF) of a mid-term file: a week from when it was written."""
+    rows, sheet = parse_load(body, request), Sheet(body)
+    if "averagedactual" not in sheet.names:
+        return rows
+    end, expected = sheet.place("gmtintervalend", "gmtinterval"), sheet.place("mtlf")
+    columns = readings(sheet.eastern(Rows(), expected), end, expected, HOUR)
+    written = paths.written_at(dict(request.params).get("path", request.url))
+    if written is None:
+        rows.extend(FORECAST, *columns)
+    else:
+        rows.extend_vintage(FORECAST, written, "name", *columns)
+    return rows
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
@@ -227,16 +243,17 @@ SOURCE = Source(
         Feed(
             id="spp.load_hourly",
             files=True,
-            version="2",
+            version="3",
             other_resolutions=("5m",),
-            title="Actual load, hourly means",
+            title="Actual load, hourly means, and the mid-term forecast for seven days",
             metrics=(Metric.DEMAND,),
+            optional_metrics=(Forecast.DEMAND,),
             rank=2,
             resolution="1h",
             since=date(2014, 3, 1),
             publication=Publication(lag_minutes=75, grace_minutes=60),
             requests=load_hourly_requests,
-            parse=parse_load,
+            parse=parse_load_hourly,
             every_minutes=60,
             revised_days=1,
         ),

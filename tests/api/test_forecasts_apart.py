@@ -1,0 +1,91 @@
+"""A warehouse with publishers' forecasts says of everything else what one without them says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assets.documents import geo_layers, publishers
+from assets.documents.publish import publish
+from tests.api.conftest import NOW, Rig
+from warehouse import layout
+from warehouse.catalogue import ranks
+from warehouse.clock import HOUR
+from warehouse.metrics import Forecast
+from warehouse.schema import Rows, SeriesKey
+from warehouse.series import fold
+
+PATHS = (
+    "/v1/status",
+    "/v1/latest/GB",
+    "/v1/map/snapshot",
+    "/v1/brief/GB",
+    "/v1/demand/GB?start=2026-03-30T00:00:00Z&end=2026-04-02T00:00:00Z",
+    "/v1/demand/GB?start=2026-03-29T00:00:00Z&end=2026-04-02T00:00:00Z&interval=1d",
+    "/v1/demand/GB?start=2026-03-29T00:00:00Z&end=2026-04-02T00:00:00Z&stats=true",
+    "/v1/demand?zones=all&start=2026-03-30T00:00:00Z&end=2026-04-02T00:00:00Z",
+    "/v1/carbon-intensity/GB?start=2026-03-30T00:00:00Z&end=2026-04-02T00:00:00Z",
+    "/v1/windows/DE-LU?hours=3",
+    "/v1/windows/GB?hours=3",
+    "/v1/publishers",
+    "/v1/geo/live",
+    "/v1/geo/live/hours",
+    "/v1/bulk",
+    "/v1/changes",
+    "/v1/zones",
+    "/catalog",
+)
+MARK = 31_415.0
+"""Of every forecast, and of nothing else."""
+
+
+def publish_all(rig: Rig) -> None:
+    rig.publish()
+    publish(rig.storage, NOW)
+    publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
+    geo_layers.publish(rig.storage)
+
+
+def put_forecasts(rig: Rig) -> None:
+    """Vintages of three hours, over the last day and the next two."""
+    for zone, metric, unit in (
+        ("GB", Forecast.DEMAND, "MW"),
+        ("US-NYISO", Forecast.DEMAND, "MW"),
+        ("GB", Forecast.CARBON_INTENSITY, "gCO2/kWh"),
+        ("AU-NSW", Forecast.PRICE, "AUD/MWh"),
+    ):
+        rows = Rows()
+        hours = [NOW - NOW % HOUR + i * HOUR for i in range(-24, 48)]
+        for back in (26, 4, 0):
+            rows.extend_vintage(
+                SeriesKey(zone, metric, unit, "1h"), NOW - back * HOUR, "body", hours, [MARK + back] * len(hours)
+            )
+        fold(rig.storage, "north.grid", rows, {}, ranks(rig.sources, (), rig.mode), NOW - 60, rig.mode)
+
+
+@pytest.mark.slow
+def test_all_documents_and_answers_are_those_of_a_warehouse_without_forecasts(everywhere: Rig) -> None:
+    publish_all(everywhere)
+    before, documents = answers(everywhere), documents_of(everywhere)
+    put_forecasts(everywhere)
+    publish_all(everywhere)
+    assert answers(everywhere) == before
+    assert documents_of(everywhere) == documents
+
+
+def answers(rig: Rig) -> dict[str, tuple[int, Any]]:
+    client = rig.client()
+    headers, found = rig.key(client), {}
+    for path in PATHS:
+        answer = client.get(path, headers=headers)
+        found[path] = answer.status_code, answer.get_json()
+    assert {status for status, _ in found.values()} == {200}, {p: s for p, (s, _) in found.items() if s != 200}
+    return found
+
+
+def documents_of(rig: Rig) -> dict[str, bytes | None]:
+    """Every published document, but the manifest, which counts all month files."""
+    storage = rig.storage
+    keys = (key for key in storage.keys(layout.published("")) if "manifest" not in key)
+    return {key: storage.get(key) for key in keys}
