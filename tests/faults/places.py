@@ -119,7 +119,7 @@ class BucketCopy:
 
     def opened(self, now: int = LATER, endpoint: str = "") -> PipelineContext:
         """The pipeline over it, with a client that gives up after seconds, so that a case takes no minutes."""
-        bounds = {"request_s": 1.5, "retries": 2, "retry_s": 4.0, "lease_s": 6.0}
+        bounds = {"request_s": 1.5, "retries": 2, "retry_s": 4.0}
         with mock.patch("warehouse.bucket.Bucket", partial(Bucket, **bounds)):
             return opened(self.address(endpoint), now, self.local)
 
