@@ -15,6 +15,7 @@ from api.service import Service
 from warehouse import clock, health, layout
 from warehouse.errors import DamagedFile
 from warehouse.health import Health, Standing
+from warehouse.metrics import is_forecast
 
 _LOG = logging.getLogger("emds.api")
 _LAST = ("status",)
@@ -114,9 +115,10 @@ def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tup
 def _entry(
     source: str, zone: str, carriers: Sequence[_Carrier], now: int, serving: Mapping[tuple[str, str], str]
 ) -> dict[str, Any]:
-    """One source's standing in one zone: the worst of its metrics decides."""
+    """One source's standing in one zone: the worst of its metrics decides. Forecasts decide nothing: nobody who asks
+    for readings waits for them."""
     by_metric = _by_metric(carriers)
-    standing = [_standing(metric, feeds, now) for metric, feeds in by_metric.items()]
+    standing = [_standing(metric, feeds, now) for metric, feeds in by_metric.items() if not is_forecast(metric)]
     healths = [c.health for c in carriers if c.health is not None]
     newest = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     errors = [f"{h.feed}: {h.last_error}" for h in healths if h.unknown_member or h is newest]

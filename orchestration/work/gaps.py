@@ -15,7 +15,8 @@ from assets.sources import feed as feed_of
 from orchestration.work.backfill import Task, days_of, monthly_tasks
 from warehouse import clock, coverage, health
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, iso, months
+from warehouse.clock import MarketDay, Window, iso, months
+from warehouse.forecasts import instants
 from warehouse.market import Feed
 from warehouse.schema import Rows, SeriesKey
 
@@ -79,7 +80,7 @@ def _held(
         for metric in feed.metrics:
             given = Rows()
             with logged(f"{zone} {metric.value}") as attempt:
-                given = _given(pipeline, feed, zone, metric, clock.Window(span[0].start, span[-1].end))
+                given = _given(pipeline, feed, zone, metric, Window(span[0].start, span[-1].end))
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
                 unknown.add((zone, metric.value))
@@ -112,7 +113,7 @@ def to_fill(pipeline: PipelineContext) -> list[Task]:
 
 
 def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks less the days of which all is held that is due by now."""
+    """The tasks less the days of which all is held that is due by now; of a running day, something is held."""
     return [task for asked in tasks for task in monthly_tasks(feed_of(asked.feed), _open_days(pipeline, asked))]
 
 
@@ -125,8 +126,15 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
         return
     rows, unknown = _held(pipeline, feed, days, [])
     for day in days:
-        if unknown or coverage.check(rows, feed, [day.window], now).gaps:
+        running = day.window.end > now and not _any_within(rows, day.window)
+        if unknown or running or coverage.check(rows, feed, [day.window], now).gaps:
             yield day.day
+
+
+def _any_within(rows: Rows, window: Window) -> bool:
+    return any(
+        window.start <= at < window.end for key, readings in rows.readings.items() for at in instants(key, readings)
+    )
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:

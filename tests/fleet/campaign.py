@@ -262,8 +262,8 @@ def _settle(fleet: Fleet, assets: list[list[str]], days: Sequence[str], say: Say
 
 
 def _assets(source: str) -> list[list[str]]:
-    """The assets of a publisher's feeds."""
-    return [feed.id.split(".") for feed in sources()[source].feeds]
+    """The assets of a publisher's feeds that reach back: the others have no partition of a day that is over."""
+    return [feed.id.split(".") for feed in sources()[source].feeds if feed.reach_days is None]
 
 
 def _undisturbed(fleet: Fleet, days: int) -> Path:

@@ -206,6 +206,14 @@ def test_days_of_a_month_that_cannot_be_read_are_no_whole_ones(tmp_path: Path, m
     assert gaps.without_whole_days(pipeline, tasks) == tasks
 
 
+def test_a_running_day_of_which_nothing_is_held_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while nothing of it is due: a first fill brings what is out."""
+    in_simulated(monkeypatch, tmp_path)
+    monkeypatch.setenv("EMDS_NOW", "2026-11-20T00:10:00Z")
+    tasks = backfill.plan([FEED], date(2026, 11, 20), date(2026, 11, 20))
+    assert gaps.without_whole_days(open_context(), tasks) == tasks
+
+
 def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_simulated(monkeypatch, tmp_path)
     tasks = backfill.plan([CAPACITY], date(2024, 1, 1), date(2025, 12, 31))

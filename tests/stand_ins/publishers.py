@@ -130,11 +130,20 @@ class Publishers:
         """Host -> how many requests were too many."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publishers": self}))
-        self._server.daemon_threads, self._server.block_on_close = True, False
-        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
+        self._plain = self._bound()
+        """New York's old host answers without TLS."""
+        self._server = self._bound()
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._threads = [
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+            for server in (self._server, self._plain)
+        ]
+
+    def _bound(self) -> ThreadingHTTPServer:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publishers": self}))
+        server.daemon_threads, server.block_on_close = True, False
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
+        return server
 
     def _context(self, host: str, expired: bool = False) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -177,33 +186,36 @@ class Publishers:
             return None
 
     @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
+    def ports(self) -> dict[int, int]:
+        """The port of loopback that stands in for each port of the publishers."""
+        return {443: int(self._server.server_address[1]), 80: int(self._plain.server_address[1])}
 
     @contextmanager
     def reach(self, folder: Path) -> Iterator[None]:
         """Serves, and inside the block every publisher's host resolves to this server; no other host resolves."""
         authority = folder / "authority.pem"
         self._authority.cert_pem.write_to_path(str(authority))
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         try:
-            with reached(self.port, authority):
+            with reached(self.ports, authority):
                 yield
         finally:
-            self._server.shutdown()
-            self._server.server_close()
-            self._thread.join()
+            for server, thread in zip((self._server, self._plain), self._threads, strict=True):
+                server.shutdown()
+                server.server_close()
+                thread.join()
 
 
 @contextmanager
-def reached(port: int, authority: Path) -> Iterator[None]:
-    """Inside the block this process finds every publisher's host at a port of loopback; no other host resolves."""
+def reached(ports: Mapping[int, int], authority: Path) -> Iterator[None]:
+    """Inside the block this process finds every publisher's host at ports of loopback; no other host resolves."""
     connect = urllib3.connection.connection.create_connection
 
     def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
-        if address[0] not in HOSTS or address[1] != 443:
+        if address[0] not in HOSTS or address[1] not in ports:
             raise OSError(f"{address} is no stand-in")
-        return connect(("127.0.0.1", port), *args, **kwargs)
+        return connect(("127.0.0.1", ports[address[1]]), *args, **kwargs)
 
     proxies = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
     with (
