@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from warehouse.clock import MarketDay, Window, zone_of
 from warehouse.errors import OutOfReach
 from warehouse.metrics import Forecast as Forecast
-from warehouse.metrics import Limits
+from warehouse.metrics import Limits, is_forecast
 from warehouse.metrics import Metric as Metric
 
 if TYPE_CHECKING:
@@ -273,8 +273,10 @@ class Source:
     """What a reader of these figures must know: definitions, signs, what is left out."""
 
     def __post_init__(self) -> None:
-        """Give every feed what it leaves to its source."""
-        object.__setattr__(self, "feeds", tuple(map(self._complete, self.feeds)))
+        """Give every feed what it leaves to its source. Readings go first: a source that fails is left alone for a
+        while, and no forecast may cost a reading its turn."""
+        complete = map(self._complete, self.feeds)
+        object.__setattr__(self, "feeds", tuple(sorted(complete, key=lambda feed: all(map(is_forecast, feed.metrics)))))
 
     def _complete(self, feed: Feed) -> Feed:
         priced = any(map(feed.carries, (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Forecast.PRICE)))

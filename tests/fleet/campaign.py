@@ -262,8 +262,12 @@ def _settle(fleet: Fleet, assets: list[list[str]], days: Sequence[str], say: Say
 
 
 def _assets(source: str) -> list[list[str]]:
-    """The assets of a publisher's feeds that reach back: the others have no partition of a day that is over."""
-    return [feed.id.split(".") for feed in sources()[source].feeds if feed.reach_days is None]
+    return [feed.split(".") for feed in _feeds(source)]
+
+
+def _feeds(source: str) -> list[str]:
+    """The feeds of a publisher that reach back: the others have no partition of a day that is over."""
+    return [feed.id for feed in sources()[source].feeds if feed.reach_days is None]
 
 
 def _undisturbed(fleet: Fleet, days: int) -> Path:
@@ -271,10 +275,11 @@ def _undisturbed(fleet: Fleet, days: int) -> Path:
     home = fleet.parts.folder / "truth"
     alone = dict.fromkeys(("EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO"), "")
     alone |= dict.fromkeys(("EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE"), "")
-    verbs = []
+    verbs: list[tuple[str, ...]] = []
     for source, _ in LIVE:
         first = days + 5 if source == OLD else 5
-        verbs.append(("backfill", "--source", source, "--start", str(fleet.day(first)), "--end", str(fleet.today)))
+        span = ("--start", str(fleet.day(first)), "--end", str(fleet.today))
+        verbs.extend(("backfill", "--feed", feed, *span) for feed in _feeds(source))
     fleet.parts.emds(*verbs, EMDS_HOME=str(home), **alone)
     return home
 
