@@ -6,8 +6,7 @@ A feed's row is live until the feed itself corrects or withdraws it, whether it 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -121,22 +120,6 @@ def of_day(feed_rows: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
 def touched_days(rows: HeldRows, feed: Feed) -> set[MarketDay]:
     """The market days of `rows.touched`."""
     return {MarketDay(day, feed.tz) for ts in rows.touched for day in _count_by_day(feed, ts)}
-
-
-def days_with_rows(storage: Storage, feed: Feed, places: Collection[tuple[str, str, str]]) -> dict[date, int]:
-    """Row counts of every market day that has any (of a yearly feed, of every year, by its first day).
-
-    `places`: the month files that there are (`series.held`).
-    """
-    counts: dict[date, int] = defaultdict(int)
-    for place in (vintages.Month(*place) for place in places):
-        if place.metric in feed.metrics and place.zone in feed.zones:
-            rows = HeldRows()
-            _read_month(storage, feed, place, rows, None)
-            for ts, _ in rows.series.values():
-                for day, count in _count_by_day(feed, ts).items():
-                    counts[day] += count
-    return dict(sorted(counts.items()))
 
 
 def _count_by_day(feed: Feed, ts: Ints) -> Mapping[date, int]:

@@ -179,14 +179,6 @@ def days_of(text: str) -> tuple[date, ...]:
     return tuple(first + timedelta(days=i) for i in range((after - first).days))
 
 
-def settlement_period(day: MarketDay, period: int, minutes: int = 30) -> int:
-    """The start of settlement period 1..46/48/50, counted from the market day's midnight. Raises BadWindow."""
-    ts = day.start + (period - 1) * minutes * 60
-    if period < 1 or ts >= day.end:
-        raise BadWindow(f"{day} has no settlement period {period}")
-    return ts
-
-
 def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
     """Unix seconds of a local wall-clock stamp; `second_pass` picks the later of the repeated autumn hour (PEP 495).
 

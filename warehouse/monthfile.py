@@ -291,7 +291,7 @@ def layout_of_net(body: bytes, key: str) -> NetLayout | None:
     return net_rows.layout(stated["net"]) if stated.get("net") else None
 
 
-def stated_mode(storage: Storage, key: str) -> object:
+def mode_of(storage: Storage, key: str) -> object:
     """The mode that a kept month file states. Raises DamagedFile and StorageError."""
     body = storage.get(key)
     return None if body is None else _checked(body, key).get("mode")

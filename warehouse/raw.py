@@ -36,7 +36,7 @@ MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RawBody:
     """One kept body with the question that it answers; `fetched_at` in Unix seconds, by the clock of that moment."""
 
     key: str
@@ -86,7 +86,7 @@ def digest(request: Request, body: bytes) -> str:
     return hashlib.sha256(_question(request) + body).hexdigest()[:8]
 
 
-def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Kept]:
+def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[RawBody]:
     """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came.
 
     Raises WrongMode for a body of another mode.
@@ -94,16 +94,16 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
     for key in sorted(_keys(storage, feed, first, last), key=order_of):
         question = _question_of(storage, key)
         if question is not None and _covers(question[0], first, last):
-            yield Kept(key, _fetched_at(key), question[0], _unpacked(question[1], key))
+            yield RawBody(key, _fetched_at(key), question[0], _unpacked(question[1], key))
 
 
-def opened(storage: Storage, key: str) -> Kept | None:
+def opened(storage: Storage, key: str) -> RawBody | None:
     """One kept body, or None where it is gone. Raises DamagedFile, and WrongMode for one of another mode."""
     stored = storage.get(key)
     if stored is None:
         return None
     request, packed = _unframed(storage, stored, key)
-    return Kept(key, _fetched_at(key), request, _unpacked(packed, key))
+    return RawBody(key, _fetched_at(key), request, _unpacked(packed, key))
 
 
 def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:

@@ -17,7 +17,7 @@ from warehouse.metrics import is_forecast
 from warehouse.schema import Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, Floats, Ints, Versions, concat, empty
-from warehouse.vintages import Kept, Month
+from warehouse.vintages import Month, StoredMonth
 
 _EVER = np.iinfo(np.int64).max
 """Stands for LIVE where instants are compared."""
@@ -39,7 +39,7 @@ def put(
     """
     rows = 0
 
-    def put_back(kept: Kept) -> Versions:
+    def put_back(kept: StoredMonth) -> Versions:
         nonlocal rows
         if is_forecast(place.metric):
             merged, _ = forecasts.put_together(concat([kept.versions, stated]))

@@ -20,7 +20,7 @@ from warehouse.metrics import is_forecast
 from warehouse.schema import SCHEMA, Readings, Rows, SeriesKey
 from warehouse.storage import Storage
 from warehouse.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
-from warehouse.vintages import Kept, Month
+from warehouse.vintages import Month, StoredMonth
 
 _ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
 """Readings of one month: of each series the interval starts and the values."""
@@ -141,7 +141,7 @@ def _fold_month(
 ) -> Folded:
     folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
 
-    def merge(kept: Kept) -> Versions | None:
+    def merge(kept: StoredMonth) -> Versions | None:
         nonlocal folded
         at = clock.now() if known_at is None else known_at
         new = as_versions(feed, readings, at)

@@ -55,8 +55,8 @@ def read(storage: Storage, place: Month) -> Versions:
             storage.refresh(last)
 
 
-class Kept(NamedTuple):
-    """What is kept of a month."""
+class StoredMonth(NamedTuple):
+    """What a warehouse holds of a month."""
 
     served: Versions | None
     """None where the served file is lost."""
@@ -67,7 +67,7 @@ class Kept(NamedTuple):
     """Whether a file of the month was damaged or gone."""
 
 
-Merge = Callable[[Kept], Versions | None]
+Merge = Callable[[StoredMonth], Versions | None]
 """Computes every version of a month from what is kept of it; None leaves it as it is. May be called again."""
 
 
@@ -93,7 +93,7 @@ def update(
 
     def changed(stored: Stored | None) -> bytes | None:
         nonlocal former, change, file
-        kept = _kept(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
+        kept = _load(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
         merged = merge(kept)
         if merged is None or (stored is None and not len(merged)):
             return None
@@ -125,7 +125,7 @@ def set_aside(storage: Storage, place: Month, ranks: Mapping[str, int], mode: st
     update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason)
 
 
-def _kept(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> Kept:
+def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:
     """What a served file and its history hold; a damaged one is set aside.
 
     Where the served file is lost, its history is found by its name.
@@ -141,19 +141,19 @@ def _kept(storage: Storage, place: Month, stored: Stored | None, spoilt: str) ->
     served, past = found or (None, Past(_newest_history(storage, place), None))
     lost = served is None and stored is not None
     if past.history is None:
-        return Kept(served, served or empty(), past, lost)
+        return StoredMonth(served, served or empty(), past, lost)
     if stored is None:
         damaged.mark_gone(storage, key)
         lost = True
     try:
         versions = concat([monthfile.history(storage, past.history), served or empty()])
-        return Kept(served, versions, past, lost)
+        return StoredMonth(served, versions, past, lost)
     except DamagedFile as error:
         storage.refresh(key)
         if stored is not None and storage.stat(key) != stored.identity:
             raise Conflict(f"{key} was replaced while its history was read") from None
         damaged.set_aside(storage, error.key, error.reason)
-        return Kept(served, served or empty(), Past(None, past.known_since), True)
+        return StoredMonth(served, served or empty(), Past(None, past.known_since), True)
 
 
 def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past: Past) -> str | None:
@@ -173,7 +173,9 @@ def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
     return max(int(merged.known_at.min()), before or 0)
 
 
-def _change(place: Month, feed: str | None, stored: Stored | None, kept: Kept, served: Versions) -> Change | None:
+def _change(
+    place: Month, feed: str | None, stored: Stored | None, kept: StoredMonth, served: Versions
+) -> Change | None:
     """What changes for readers of readings; the whole month where nobody knows what was served before."""
     if is_forecast(place.metric):
         return None

@@ -111,7 +111,7 @@ def _ask(
     pipeline: PipelineContext,
     gathered: Gathered,
     request: Request,
-    kept_for_good: Callable[[], Mapping[str, raw.Kept]],
+    kept_for_good: Callable[[], Mapping[str, raw.RawBody]],
     newest_before: Callable[[], int],
 ) -> list[Request]:
     """Reads the answer to one question, kept or new; returns the questions that it leads to.
@@ -140,7 +140,7 @@ def _ask(
         return feed.follow(answer.body, request)
 
 
-def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.Kept]:
+def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.RawBody]:
     """The kept bodies of files that never change, by address, of the days that are asked for."""
     days = [day for request in requests for day in request.days]
     bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))

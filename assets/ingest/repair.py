@@ -60,16 +60,16 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
     since = raw.pruned_until(pipeline.storage)
     for month in sorted({place.month for place in places}):
         wanted = [place for place in places if place.month == month]
-        stated: dict[Month, list[Versions]] = {place: [empty()] for place in wanted}
+        restorable: dict[Month, list[Versions]] = {place: [empty()] for place in wanted}
         unread: set[str] = set()
         for feed in _carriers(pipeline, wanted):
             with logged(f"kept bodies of {feed.id}") as reading:
-                for place, versions in _stated(pipeline, feed, month, wanted):
-                    stated[place].append(versions)
+                for place, versions in _restorable_versions(pipeline, feed, month, wanted):
+                    restorable[place].append(versions)
             unread |= {*feed.zones} if reading.error else set()
         for place in (place for place in wanted if place.zone not in unread):
             with logged("/".join(place)):
-                versions = concat(stated[place])
+                versions = concat(restorable[place])
                 yield place, restore.put(pipeline.storage, place, versions, pipeline.ranks, pipeline.mode, since)
 
 
@@ -79,7 +79,7 @@ def _carriers(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[
     yield from (feed for source in pipeline.sources.values() for feed in source.feeds if zones & {*feed.zones})
 
 
-def _stated(
+def _restorable_versions(
     pipeline: PipelineContext, feed: Feed, month: str, places: Collection[Month]
 ) -> Iterator[tuple[Month, Versions]]:
     """What a feed's kept bodies state of some months, each value known since its body came. Raises StorageError.

@@ -70,7 +70,7 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     return _judge_and_store(pipeline, gathered, days, {}, again=True)
 
 
-def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> Iterator[raw.Kept]:
+def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> Iterator[raw.RawBody]:
     """The kept bodies that may hold rows of market days, in the order in which they came.
 
     Those of the neighbouring days too: charts and daily files reach over midnight.

@@ -35,7 +35,7 @@ from warehouse.zones import ZONES
 _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
-Kept = Callable[[str], bytes | None]
+Former = Callable[[str], bytes | None]
 """Returns the bytes of an object that is already published, by its key: they need not be compressed again."""
 
 
@@ -76,30 +76,30 @@ def paths(index: bytes) -> Iterator[str]:
         yield from (f"/map/{version[1].decode()}/{name}" for name in names if name != "index.html")
 
 
-def rendered(asked: Client, kept: Kept) -> tuple[StaticFile, ...]:
+def rendered(asked: Client, former: Former) -> tuple[StaticFile, ...]:
     """Return the files of all paths that have an answer now; what was never published has none."""
     index = asked.get("/").get_data()
-    files = (_file(asked, path, kept) for path in dict.fromkeys(paths(index)))
+    files = (_file(asked, path, former) for path in dict.fromkeys(paths(index)))
     return tuple(file for file in files if file is not None)
 
 
-def _file(asked: Client, path: str, kept: Kept) -> StaticFile | None:
+def _file(asked: Client, path: str, former: Former) -> StaticFile | None:
     answer = asked.get(path)
     if answer.status_code != 200:
         return None
     body, media = answer.get_data(), str(answer.headers["Content-Type"])
     plain = StaticObject(object_key(body, media), body, media)
-    return StaticFile(path, media, answer.headers["Cache-Control"], plain, _packed(plain, kept), _terms(body, media))
+    return StaticFile(path, media, answer.headers["Cache-Control"], plain, _packed(plain, former), _terms(body, media))
 
 
-def _packed(plain: StaticObject, kept: Kept) -> tuple[StaticObject, ...]:
+def _packed(plain: StaticObject, former: Former) -> tuple[StaticObject, ...]:
     """Return the body in every coding that makes it smaller."""
     if len(plain.body) < LEAST_BYTES or extension(plain.media) in _PACKED_ALREADY:
         return ()
     forms = []
     for coding in SUFFIXES:
         key = packed_key(plain.key, coding)
-        body = kept(key) or pack_well(plain.body, coding)
+        body = former(key) or pack_well(plain.body, coding)
         if len(body) < len(plain.body):
             forms.append(StaticObject(key, body, plain.media, coding))
     return tuple(forms)

@@ -68,7 +68,7 @@ def _name(request: Request, number: int) -> str:
     return "_".join(filter(None, (product, first, f"{number:03d}", *places))) + f".{request.ext}"
 
 
-def _entry(file: str, kept: raw.Kept, mode: str) -> dict[str, Any]:
+def _entry(file: str, kept: raw.RawBody, mode: str) -> dict[str, Any]:
     request = kept.request
     address = with_query(request.url, request.params)
     return {
@@ -92,7 +92,7 @@ def _day(days: Sequence[date]) -> str | None:
     return next((texts[0][:length] for length in (10, 7, 4) if len({text[:length] for text in texts}) == 1), None)
 
 
-def _expected(folder: Path, feed: Feed, entry: dict[str, Any], kept: raw.Kept) -> dict[str, Any]:
+def _expected(folder: Path, feed: Feed, entry: dict[str, Any], kept: raw.RawBody) -> dict[str, Any]:
     """Write the net rows as the parser reads them from the recording; where they lie, and how many. Nothing without."""
     days = days_of(entry["day"]) if entry["day"] else ()
     try:

@@ -117,11 +117,11 @@ def restore_mode(storage: Storage) -> str:
     except WrongMode as error:
         if storage.stat(layout.MODE) is None and not _lies_whole(storage):
             raise WrongMode(f"{error}; months that the catalogue counts are not here") from None
-        stated = _stated_modes(storage)
-        if len(stated) != 1:
-            words = ", ".join(sorted(stated)) or "nothing"
+        found = _modes_of_files(storage)
+        if len(found) != 1:
+            words = ", ".join(sorted(found)) or "nothing"
             raise WrongMode(f"{error}; the month files say {words}") from None
-        [mode] = stated
+        [mode] = found
         storage.put(layout.MODE, mode.encode())
         return mode
     return ""
@@ -132,15 +132,15 @@ def _lies_whole(storage: Storage) -> bool:
     return storage.stat(layout.published(layout.MANIFEST)) is not None and not manifest.missing(storage)
 
 
-def _stated_modes(storage: Storage) -> set[str]:
-    stated = set()
+def _modes_of_files(storage: Storage) -> set[str]:
+    found = set()
     for key in [*storage.keys(layout.series_prefix()), *storage.keys(layout.history_prefix())]:
         if layout.is_month_file(key):
             try:
-                stated.add(str(monthfile.stated_mode(storage, key)))
+                found.add(str(monthfile.mode_of(storage, key)))
             except StorageError:
                 continue
-    return stated & set(modes.MODES)
+    return found & set(modes.MODES)
 
 
 def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:

@@ -70,7 +70,7 @@ def publication(version: int, text: str, withheld: tuple[str, ...] = ()) -> Publ
     return Publication(version, version, "live", tuple(files), (), {}, withheld)
 
 
-def shown(target: Target) -> dict[str, bytes]:
+def files_by_name(target: Target) -> dict[str, bytes]:
     """What a web server or CDN shows by name, without the ready forms that only a folder has."""
     names = [name for name in target._list(SITE) if name != SITE_VERSION and not name.endswith(".gz")]
     return {name.removeprefix(SITE): target.get(name) or b"" for name in names}
@@ -200,11 +200,11 @@ def test_killed_at_every_write_readers_see_whole_files_and_the_next_publication_
         if target.get(POINTER):
             seen.add("new" if manifest_of(target.get)["version"] == new.version else "old")
         bodies = {file.plain.body for each in (old, new) for file in each.files}
-        assert set(shown(target).values()) <= bodies, f"killed at {step}"
+        assert set(files_by_name(target).values()) <= bodies, f"killed at {step}"
         last = publication(3 * step + 3, f"last{step}")
         send(open_target(address_of), last)
         assert manifest_of(target.get)["version"] == last.version
-        assert set(shown(target).values()) == {file.plain.body for file in last.files}
+        assert set(files_by_name(target).values()) == {file.plain.body for file in last.files}
         step += 1
     assert seen == {"old", "new"}
     assert step > 6
@@ -214,7 +214,7 @@ def test_an_older_publication_never_replaces_a_newer_one(tmp_path: Path) -> None
     target = open_target(str(tmp_path))
     assert send(target, publication(2, "new"))[2]
     assert not send(target, publication(1, "old"))[2]
-    assert shown(target)["v1/zones.json"].startswith(b"new")
+    assert files_by_name(target)["v1/zones.json"].startswith(b"new")
 
 
 def test_what_is_superseded_stays_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_damaged_objects_and_manifests_are_made_good_by_the_next_publication(tmp
     (tmp_path / same.key).write_bytes(same.body[:-1])
     (tmp_path / old.manifest.key).write_bytes(old.manifest.body[:-1])
     assert send(open_target(str(tmp_path)), new)[2]
-    assert shown(target)["docs.html"] == same.body
+    assert files_by_name(target)["docs.html"] == same.body
     assert manifest_of(target.get)["version"] == 2
 
 
@@ -311,7 +311,7 @@ def test_names_that_a_killed_publisher_had_not_removed_go_with_the_next_publicat
             send(open_target(address_of), one)
     assert open_target(address_of).get("site/docs.html") is not None
     send(open_target(address_of), replace(one, version=3))
-    assert set(shown(open_target(address_of))) == {"v1/zones.json"}
+    assert set(files_by_name(open_target(address_of))) == {"v1/zones.json"}
 
 
 @pytest.mark.parametrize("target", ["ftp://x/y", "s3://"])

@@ -45,18 +45,6 @@ def test_market_days_follow_each_other_without_gap(day: date, tz: str) -> None:
     assert MarketDay.at(today.start, tz) == today == MarketDay.at(today.end - 1, tz)
 
 
-@given(DAYS)
-def test_settlement_periods_count_from_london_midnight(day: date) -> None:
-    london = MarketDay(day, "Europe/London")
-    count = int(london.hours * 2)
-    assert count in (46, 48, 50)
-    starts = [clock.settlement_period(london, period) for period in range(1, count + 1)]
-    assert starts == list(range(london.start, london.end, 1800))
-    for period in (0, count + 1):
-        with pytest.raises(BadWindow):
-            clock.settlement_period(london, period)
-
-
 @given(st.integers(0, 4102444800), st.sampled_from(ZONE_NAMES))
 def test_local_stamps_turn_back_into_their_instant(ts: int, tz: str) -> None:
     moment = datetime.fromtimestamp(ts, ZoneInfo(tz))

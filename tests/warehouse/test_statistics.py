@@ -17,13 +17,13 @@ from warehouse.statistics import FIRST_SPANS, Statistics, statistics
 QUARTER = 900
 
 
-def of(rows: list[tuple[int, int, float]], start: int, end: int, **limits: float) -> Statistics | None:
+def statistics_of(rows: list[tuple[int, int, float]], start: int, end: int, **limits: float) -> Statistics | None:
     ts, seconds, values = (np.array(column) for column in zip(*rows, strict=True))
     return statistics(ts.astype(np.int64), seconds.astype(np.int64), values.astype(float), start, end, **limits)
 
 
 def test_a_row_counts_for_its_time_inside_the_window() -> None:
-    stats = of([(0, HOUR, 10.0), (HOUR, HOUR, 20.0), (2 * HOUR, 2 * HOUR, 40.0)], HOUR // 2, 3 * HOUR)
+    stats = statistics_of([(0, HOUR, 10.0), (HOUR, HOUR, 20.0), (2 * HOUR, 2 * HOUR, 40.0)], HOUR // 2, 3 * HOUR)
     assert stats is not None
     assert (stats.count, stats.coverage) == (3, 1.0)
     assert stats.mean == pytest.approx((0.5 * 10 + 20 + 40) / 2.5)
@@ -31,24 +31,24 @@ def test_a_row_counts_for_its_time_inside_the_window() -> None:
 
 
 def test_missing_time_lowers_the_coverage_and_nothing_else() -> None:
-    stats = of([(0, HOUR, 10.0), (3 * HOUR, HOUR, 20.0)], 0, 4 * HOUR)
+    stats = statistics_of([(0, HOUR, 10.0), (3 * HOUR, HOUR, 20.0)], 0, 4 * HOUR)
     assert stats is not None
     assert (stats.coverage, stats.mean) == (0.5, 15)
 
 
 def test_no_row_no_statistics() -> None:
-    assert of([(0, HOUR, 1.0)], HOUR, 2 * HOUR) is None
+    assert statistics_of([(0, HOUR, 1.0)], HOUR, 2 * HOUR) is None
 
 
 def test_extremes_name_the_earliest_interval() -> None:
-    stats = of([(n * HOUR, HOUR, value) for n, value in enumerate([2.0, 1.0, 1.0, 3.0, 3.0])], 0, 5 * HOUR)
+    stats = statistics_of([(n * HOUR, HOUR, value) for n, value in enumerate([2.0, 1.0, 1.0, 3.0, 3.0])], 0, 5 * HOUR)
     assert stats is not None
     assert (stats.min_ts, stats.max_ts) == (HOUR, 3 * HOUR)
 
 
 def test_spans_beyond_a_threshold_end_at_gaps_and_at_the_window() -> None:
     rows = [(0, HOUR, -1.0), (HOUR, HOUR, -2.0), (3 * HOUR, HOUR, -3.0), (4 * HOUR, HOUR, 0.0), (5 * HOUR, HOUR, -1.0)]
-    stats = of(rows, HOUR // 2, 5 * HOUR + QUARTER, below=0.0, above=0.0)
+    stats = statistics_of(rows, HOUR // 2, 5 * HOUR + QUARTER, below=0.0, above=0.0)
     assert stats is not None
     assert stats.below is not None
     assert stats.above is not None
@@ -58,7 +58,7 @@ def test_spans_beyond_a_threshold_end_at_gaps_and_at_the_window() -> None:
 
 
 def test_only_the_first_spans_are_named() -> None:
-    stats = of([(n * HOUR, HOUR, float(n % 2)) for n in range(60)], 0, 60 * HOUR, above=0.5)
+    stats = statistics_of([(n * HOUR, HOUR, float(n % 2)) for n in range(60)], 0, 60 * HOUR, above=0.5)
     assert stats is not None
     assert stats.above is not None
     assert (stats.above.spans, len(stats.above.first)) == (30, FIRST_SPANS)
@@ -81,7 +81,7 @@ def test_agrees_with_a_count_minute_by_minute(parts: list[tuple[int, int, int]],
         for minute in range(ts // 60, (ts + seconds) // 60)
         if first <= minute < first + length
     ]
-    stats = of(rows, first * 60, (first + length) * 60, above=10.0)
+    stats = statistics_of(rows, first * 60, (first + length) * 60, above=10.0)
     if not minutes:
         assert stats is None
         return
