@@ -46,8 +46,8 @@ def instants(key: SeriesKey, readings: Readings) -> list[int]:
 def merge(old: Versions, new: Versions) -> tuple[Versions, tuple[int, int, int, int]]:
     """A month's versions with some vintages of a feed, and how many rows were added, changed, evicted and unchanged.
 
-    Vintages are taken oldest first, whenever they come: a late one takes its place among those that are held, and is
-    never the current one.
+    Vintages are taken oldest first, whenever they come: a late one takes its place among those that are held. It is
+    the current one only where the newest that is held is older: newer ones that repeat a value leave no version.
     """
     both, count = concat([old, new]), len(old)
     merged, kept = put_together(both, count)

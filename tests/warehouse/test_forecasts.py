@@ -69,6 +69,15 @@ hours = st.dictionaries(st.integers(-4, 30), st.sampled_from([20_000.0, 21_000.0
 bodies = st.lists(st.tuples(st.integers(-6, 12), hours), min_size=1, max_size=4, unique_by=lambda vintage: vintage[0])
 
 
+def test_a_late_vintage_between_two_equal_ones_is_current_until_the_newest_is_read_again(tmp_path):
+    folder, newest = Folder(tmp_path), (3, {6: 20_000.0})
+    fold(folder, rows_of((1, {6: 20_000.0}), newest), NOON + 3 * HOUR)
+    fold(folder, rows_of((2, {6: 22_000.0})), NOON + 4 * HOUR)
+    assert answers(folder) == {6: 22_000.0}
+    fold(folder, rows_of(newest), NOON + 5 * HOUR)
+    assert answers(folder) == {6: 20_000.0}
+
+
 @settings(max_examples=60)
 @given(st.lists(bodies, min_size=1, max_size=4), st.data())
 def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_factory, steps, data):
