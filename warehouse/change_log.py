@@ -56,7 +56,7 @@ class Entry:
 
 
 class Head(NamedTuple):
-    """What the log says of itself; made from the segments where it is lost."""
+    """The log's own record; made from the segments where it is lost."""
 
     name: str
     """Another one in another warehouse: cursors of one open nothing in the other."""
@@ -177,15 +177,15 @@ def read(
     found: list[Entry] = []
     more, last = False, 0
     for looked, (segment, entries) in enumerate(_from(storage, head, at // SEGMENT)):
-        shown = _settled(entries, until)
-        for stored in shown:
+        settled = _settled(entries, until)
+        for stored in settled:
             if stored["number"] > at and len(found) < limit:
                 at, entry = stored["number"], _entry(stored)
                 found += [entry] if wanted(entry.change) else []
-        more = bool(shown) and shown[-1]["number"] > at
+        more = bool(settled) and settled[-1]["number"] > at
         last = entries[-1]["number"] if entries else last
-        if more or len(shown) < len(entries) or len(found) == limit or looked + 1 == MOST_SEGMENTS:
-            more = more or (len(shown) == len(entries) and _exists(storage, segment + 1))
+        if more or len(settled) < len(entries) or len(found) == limit or looked + 1 == MOST_SEGMENTS:
+            more = more or (len(settled) == len(entries) and _exists(storage, segment + 1))
             break
     if at == start and start > last and start > _last(storage, head):
         raise UnknownCursor(oldest)
@@ -200,11 +200,11 @@ def newest(storage: Storage, until: int | None = None) -> str:
     segment = _newest_segment(storage, head)
     for number in range(segment, head.first // SEGMENT - 1, -1):
         try:
-            seen = _settled(_entries(storage, head, number), until)
+            settled = _settled(_entries(storage, head, number), until)
         except UnknownCursor as behind:
             return behind.oldest
-        if seen:
-            return _cursor(head, seen[-1]["number"])
+        if settled:
+            return _cursor(head, settled[-1]["number"])
     return _cursor(head, head.first - 1)
 
 
@@ -299,7 +299,7 @@ def _last(storage: Storage, head: Head) -> int:
 
 
 def _head(storage: Storage) -> Head | None:
-    """What the log says of itself; None for one that was never begun. Raises StorageError."""
+    """The log's own record; None for one that was never begun. Raises StorageError."""
     return _head_of(storage, storage.get(layout.CHANGE_LOG))
 
 
@@ -307,8 +307,8 @@ def _head_of(storage: Storage, stored: bytes | None) -> Head | None:
     """The same of the bytes of its file; made again from the segments where it is damaged or lost."""
     try:
         if stored is not None:
-            said = orjson.loads(artefact.unsealed(stored, layout.CHANGE_LOG))
-            return Head(said["log"], said["first"], said["tail"])
+            members = orjson.loads(artefact.unsealed(stored, layout.CHANGE_LOG))
+            return Head(members["log"], members["first"], members["tail"])
     except DamagedFile as error:
         _LOG.error("made again from the segments: %s", error)
     return _head_of_segments(storage)
@@ -319,15 +319,15 @@ def _head_of_segments(storage: Storage) -> Head | None:
     for number in reversed(numbers):
         key = layout.change_segment(number)
         try:
-            said = orjson.loads(artefact.unsealed(storage.get(key) or b"", key))
+            members = orjson.loads(artefact.unsealed(storage.get(key) or b"", key))
         except DamagedFile:
             continue
-        return Head(said["log"], numbers[0] * SEGMENT + 1, numbers[-1])
+        return Head(members["log"], numbers[0] * SEGMENT + 1, numbers[-1])
     return Head(secrets.token_hex(4), (numbers[-1] + 1) * SEGMENT + 1, numbers[-1] + 1) if numbers else None
 
 
 def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
-    """Notes the newest segment, and prunes what is older than KEPT_S: first out of reach of cursors, then for good."""
+    """Record the newest segment, and prune what is older than KEPT_S: first out of reach of cursors, then for good."""
     old = _prunable(storage, head, now)
 
     def advance(stored: Stored | None) -> bytes:
