@@ -26,10 +26,10 @@ from warehouse.storage import WAIT_S, Change, Identity, Stored, checked_key
 FRESH_S = 1.0
 """So long what was looked at counts as unchanged: as long as a reader may miss another writer's put."""
 CACHE_BYTES = 1 << 30
-_MOST_SEEN = 100_000
+_MOST_VIEWS = 100_000
 
 
-class _Seen(NamedTuple):
+class _View(NamedTuple):
     """What was last known of a key. `at`: monotonic seconds at which it was asked for; `tag` None: nothing there."""
 
     at: float
@@ -59,7 +59,7 @@ class Bucket:
         self._requests = Requests(self.place, request_s, retries, retry_s)
         name = hashlib.sha256(str(self.place).encode()).hexdigest()[:16]
         self._bodies = BodyCache(self.local / "cache" / name, cache_bytes)
-        self._seen: dict[str, _Seen] = {}
+        self._views: dict[str, _View] = {}
         self._listings = TtlCache(fresh_s)
 
     def __str__(self) -> str:
@@ -78,10 +78,10 @@ class Bucket:
 
     def read(self, key: str) -> Stored | None:
         """The bytes and their identity, which belong together. Raises StorageError."""
-        seen = self._fresh(checked_key(key))
-        if seen is not None:
-            stored = self._copy(key, seen)
-            if stored is not None or not seen.tag:
+        view = self._fresh(checked_key(key))
+        if view is not None:
+            stored = self._copy(key, view)
+            if stored is not None or not view.tag:
                 return stored
         return self._fetch(key)[1]
 
@@ -97,50 +97,50 @@ class Bucket:
         return part
 
     def _copied(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        seen = self._seen.get(checked_key(key))
-        if seen is None or not seen.tag or seen.identity != identity:
+        view = self._views.get(checked_key(key))
+        if view is None or not view.tag or view.identity != identity:
             return None
-        return self._bodies.part(key, seen.tag, start, length)
+        return self._bodies.part(key, view.tag, start, length)
 
-    def _fresh(self, key: str) -> _Seen | None:
-        seen = self._seen.get(key)
-        return seen if seen is not None and time.monotonic() - seen.at < self.fresh_s else None
+    def _fresh(self, key: str) -> _View | None:
+        view = self._views.get(key)
+        return view if view is not None and time.monotonic() - view.at < self.fresh_s else None
 
-    def _copy(self, key: str, seen: _Seen | None) -> Stored | None:
+    def _copy(self, key: str, view: _View | None) -> Stored | None:
         """What was seen, where its bytes lie here."""
-        if seen is None or not seen.tag or seen.identity is None:
+        if view is None or not view.tag or view.identity is None:
             return None
-        body = self._bodies.get(key, seen.tag)
-        return None if body is None else Stored(body, seen.identity)
+        body = self._bodies.get(key, view.tag)
+        return None if body is None else Stored(body, view.identity)
 
-    def _fetch(self, key: str) -> tuple[_Seen, Stored | None]:
+    def _fetch(self, key: str) -> tuple[_View, Stored | None]:
         """Asks for the bytes, or whether those that lie here are still right."""
         from obstore.exceptions import NotModifiedError
 
-        begun, known = time.monotonic(), self._seen.get(key)
+        begun, known = time.monotonic(), self._views.get(key)
         kept = self._copy(key, known)
         try:
             found = self._requests.read(key, known.tag if known and kept else None)
         except NotModifiedError:
-            return self._learn(key, _Seen(begun, *known[1:]) if known else _Seen(begun, None, None)), kept
+            return self._learn(key, _View(begun, *known[1:]) if known else _View(begun, None, None)), kept
         if found is None:
-            return self._learn(key, _Seen(begun, None, None)), None
+            return self._learn(key, _View(begun, None, None)), None
         self._bodies.put(key, found.tag, found.body)
-        return self._learn(key, _Seen(begun, found.tag, found.identity)), Stored(found.body, found.identity)
+        return self._learn(key, _View(begun, found.tag, found.identity)), Stored(found.body, found.identity)
 
-    def _learn(self, key: str, seen: _Seen) -> _Seen:
-        if len(self._seen) >= _MOST_SEEN:
-            self._seen.clear()
-        self._seen[key] = seen
-        return seen
+    def _learn(self, key: str, view: _View) -> _View:
+        if len(self._views) >= _MOST_VIEWS:
+            self._views.clear()
+        self._views[key] = view
+        return view
 
     def stat(self, key: str) -> Identity | None:
         """Version, size and the put's own number of what a key holds, or None. Raises StorageError."""
-        seen = self._fresh(checked_key(key))
-        if seen is None:
+        view = self._fresh(checked_key(key))
+        if view is None:
             begun = time.monotonic()
-            seen = self._learn(key, _Seen(begun, *(self._requests.head(key) or (None, None))))
-        return seen.identity
+            view = self._learn(key, _View(begun, *(self._requests.head(key) or (None, None))))
+        return view.identity
 
     def listing(self, prefix: str) -> dict[str, str]:
         """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
@@ -187,22 +187,22 @@ class Bucket:
         anew decides that nothing is put. Raises StorageError, also where other writers were first for long.
         """
         deadline, pause = time.monotonic() + WAIT_S, 0.02
-        seen = self._seen.get(checked_key(key))
-        stored = self._copy(key, seen)
+        view = self._views.get(checked_key(key))
+        stored = self._copy(key, view)
         asked = stored is None
-        if seen is None or stored is None:
-            seen, stored = self._fetch(key)
+        if view is None or stored is None:
+            view, stored = self._fetch(key)
         while True:
             try:
                 body = change(stored)
                 if body is not None and (stored is None or stored.body != body):
-                    self._write(key, body, seen.tag or "create", version)
+                    self._write(key, body, view.tag or "create", version)
                     return True
                 if asked:
                     return False
-                asked, before = True, seen.tag
-                seen, stored = self._fetch(key)
-                if seen.tag == before:
+                asked, before = True, view.tag
+                view, stored = self._fetch(key)
+                if view.tag == before:
                     return False
                 continue
             except Conflict:
@@ -210,7 +210,7 @@ class Bucket:
                     raise StorageError(f"{key} was not written: other writers were first for {WAIT_S:.0f} s") from None
             time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
             pause, asked = min(2 * pause, 0.5), True
-            seen, stored = self._fetch(key)
+            view, stored = self._fetch(key)
 
     def _write(self, key: str, body: bytes, mode: Tag | str, version: int | None) -> None:
         begun, token = time.monotonic(), secrets.token_hex(7)
@@ -221,18 +221,18 @@ class Bucket:
             self.refresh(key)
             raise
         self._bodies.put(key, tag, body)
-        self._learn(key, _Seen(begun, tag, Identity(stamp, len(body), int(token, 16))))
+        self._learn(key, _View(begun, tag, Identity(stamp, len(body), int(token, 16))))
         self._listings.clear()
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: the next reading asks for it."""
-        self._seen.pop(key, None)
+        self._views.pop(key, None)
 
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Raises StorageError."""
         begun = time.monotonic()
         self._requests.delete(checked_key(key))
-        self._learn(key, _Seen(begun, None, None))
+        self._learn(key, _View(begun, None, None))
         self._bodies.forget(key)
         self._listings.clear()
 

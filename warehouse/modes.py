@@ -55,15 +55,15 @@ def check(storage: Storage, wanted: str | None) -> str:
     return mode
 
 
-def check_file(storage: Storage, stated: object, key: str) -> None:
+def check_file(storage: Storage, found_mode: object, key: str) -> None:
     """Raises WrongMode for a file whose mode is not the warehouse's."""
-    compare(require(storage), stated, key)
+    compare(require(storage), found_mode, key)
 
 
-def compare(mode: str, stated: object, key: str) -> None:
+def compare(mode: str, found_mode: object, key: str) -> None:
     """The same where the caller knows the warehouse's mode."""
-    if stated != mode:
-        raise WrongMode(f"{key} holds {stated} rows, but this warehouse is {mode}: neither folded in nor served")
+    if found_mode != mode:
+        raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
 
 
 def _holds_rows(storage: Storage) -> bool:

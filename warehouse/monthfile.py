@@ -88,8 +88,8 @@ def encode(versions: Versions, key: str, mode: str, past: Past | None = None) ->
     with writer:
         for part in filter(len, parts):
             writer.write_table(_columns(part))
-        stated = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
-        writer.add_key_value_metadata({"emds": _footer(key, mode, past or Past(None, None), stated)})
+        members = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
+        writer.add_key_value_metadata({"emds": _footer(key, mode, past or Past(None, None), members)})
     body = out.getvalue()
     return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
 
@@ -97,9 +97,9 @@ def encode(versions: Versions, key: str, mode: str, past: Past | None = None) ->
 def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
     """The checksums come last: by their places the text is found without a Parquet reader."""
     head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key}
-    stated = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
-    own = b"".join((_OWN, seal.short(stated).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
-    return (stated + own).decode()
+    members = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
+    own = b"".join((_OWN, seal.short(members).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
+    return (members + own).decode()
 
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
@@ -199,9 +199,9 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     text = tail[begin:own]
     if begin < 0 or tail[digits : digits + seal.SHORT_DIGITS] != seal.short(text).encode():
         return None
-    stated = _said(orjson.loads(text + b"}"), key)
-    modes.compare(mode, stated.get("mode"), key)
-    return net_rows.layout(stated["net"]) if stated.get("net") else None
+    members = _checked_footer(orjson.loads(text + b"}"), key)
+    modes.compare(mode, members.get("mode"), key)
+    return net_rows.layout(members["net"]) if members.get("net") else None
 
 
 def net_parts(storage: Storage, key: str, identity: Identity, kept: NetLayout, parts: range) -> list[Floats] | None:
@@ -218,9 +218,9 @@ def net(storage: Storage, key: str, mode: str) -> NetRows | None:
     body = storage.get(key)
     if body is None:
         return None
-    stated = _checked(body, key)
-    modes.compare(mode, stated.get("mode"), key)
-    return net_rows.read(body, stated["net"]) if stated.get("net") else None
+    members = _checked(body, key)
+    modes.compare(mode, members.get("mode"), key)
+    return net_rows.read(body, members["net"]) if members.get("net") else None
 
 
 def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
@@ -250,21 +250,21 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     if at < len(_MARK):
         raise DamagedFile(key, "has no checksum")
     seal.check(body, at, key)
-    stated = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
+    members = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
     if not is_history:
-        return _said(stated, key)
+        return _checked_footer(members, key)
     if key != layout.history(metric, zone, month, _sha8(body)):
         raise DamagedFile(key, "its name is that of other bytes")
-    return _said(stated, layout.history(metric, zone, month, BLANK_SHA8), key)
+    return _checked_footer(members, layout.history(metric, zone, month, BLANK_SHA8), key)
 
 
-def _said(stated: dict[str, Any], own: str, key: str = "") -> dict[str, Any]:
+def _checked_footer(members: dict[str, Any], own: str, key: str = "") -> dict[str, Any]:
     """What a footer says, if it is of this release and of this file; `own`: the key that it must state."""
-    seal.check_version(stated.get("schema"), key or own)
-    if stated.get("key") != own:
-        raise DamagedFile(key or own, f"is a copy of {stated.get('key')}")
-    return stated
+    seal.check_version(members.get("schema"), key or own)
+    if members.get("key") != own:
+        raise DamagedFile(key or own, f"is a copy of {members.get('key')}")
+    return members
 
 
 def whole(storage: Storage, key: str) -> bytes | None:
@@ -287,8 +287,8 @@ def digest(body: bytes) -> str:
 def layout_of_net(body: bytes, key: str) -> NetLayout | None:
     """Where the net rows lie in a checked month file, out of its bytes; None: it has fuels. Raises StorageError."""
     own = body.rfind(_OWN)
-    stated = _said(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
-    return net_rows.layout(stated["net"]) if stated.get("net") else None
+    members = _checked_footer(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
+    return net_rows.layout(members["net"]) if members.get("net") else None
 
 
 def mode_of(storage: Storage, key: str) -> object:

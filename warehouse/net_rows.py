@@ -184,12 +184,12 @@ def _breaks(net: Versions) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return breaks
 
 
-def layout(stated: Mapping[str, Any]) -> NetLayout:
+def layout(description: Mapping[str, Any]) -> NetLayout:
     """Where the rows that `described` describes lie."""
-    labels = _shared(tuple([RowLabels(*label) for label in stated["labels"]]))
+    labels = _shared(tuple([RowLabels(*label) for label in description["labels"]]))
     steps = [RESOLUTIONS[label.resolution] for label in labels]
-    runs = tuple(Run(code, start, count, steps[code]) for code, start, count in stated["runs"])
-    return NetLayout(labels, runs, stated["offset"], stated.get("parts", ""))
+    runs = tuple(Run(code, start, count, steps[code]) for code, start, count in description["runs"])
+    return NetLayout(labels, runs, description["offset"], description.get("parts", ""))
 
 
 @lru_cache(maxsize=4096)
@@ -198,8 +198,8 @@ def _shared(labels: tuple[RowLabels, ...]) -> tuple[RowLabels, ...]:
     return labels
 
 
-def read(body: bytes, stated: Mapping[str, Any]) -> NetRows:
+def read(body: bytes, description: Mapping[str, Any]) -> NetRows:
     """The rows that `described` describes, out of checked bytes. The values are a copy: they keep no file in memory."""
-    where = layout(stated)
+    where = layout(description)
     value = np.frombuffer(body, "<f8", sum(run.length for run in where.runs), where.offset).astype(np.float64)
     return NetRows(where, value)

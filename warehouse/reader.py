@@ -136,45 +136,45 @@ class Reader:
         of_parts = None if window is None or side != "net" else self._of_parts(file, window)
         if of_parts is not None:
             return of_parts
-        kept = self._kept(file, side)
-        if isinstance(kept, RowColumns):
-            return kept
-        label, ts, value, run = kept.columns(window)
-        return RowColumns(kept.labels, label, ts, value, run=run)
+        cached = self._cached(file, side)
+        if isinstance(cached, RowColumns):
+            return cached
+        label, ts, value, run = cached.columns(window)
+        return RowColumns(cached.labels, label, ts, value, run=run)
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
         """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
-        kept: RowColumns | NetRows | NetLayout | None = self._memory.found((file, side))
-        if kept is None and side == "net":
-            kept = self._layout(file)
-        return (self._kept(file, side) if kept is None else kept).labels_in(window)
+        cached: RowColumns | NetRows | NetLayout | None = self._memory.found((file, side))
+        if cached is None and side == "net":
+            cached = self._layout(file)
+        return (self._cached(file, side) if cached is None else cached).labels_in(window)
 
     def _of_parts(self, file: MonthFile, window: Window) -> RowColumns | None:
         """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
-        kept = self._layout(file)
-        if kept is None:
+        cached = self._layout(file)
+        if cached is None:
             return None
-        pieces = kept.within(window)
+        pieces = cached.within(window)
         parts = parts_of(pieces)
         values = [self._memory.found((file, part)) for part in parts]
         if any(value is None for value in values):
-            read = self._read_parts(file, kept, parts)
+            read = self._read_parts(file, cached, parts)
             if read is None:
                 return None
             values = read
         value = values[0] if len(values) == 1 else np.concatenate([_NO_VALUES, *values])
         label, ts, value, run = columns_of(pieces, value, parts.start * PART_ROWS)
-        return RowColumns(kept.labels, label, ts, value, run=run)
+        return RowColumns(cached.labels, label, ts, value, run=run)
 
     def _layout(self, file: MonthFile) -> NetLayout | None:
         return self._layouts.get(file, partial(self._read_layout, file))
 
     def _read_layout(self, file: MonthFile) -> tuple[NetLayout | None, int]:
-        kept = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
-        return kept, 200 if kept is None else kept.nbytes
+        cached = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
+        return cached, 200 if cached is None else cached.nbytes
 
-    def _read_parts(self, file: MonthFile, kept: NetLayout, parts: range) -> list[Floats] | None:
-        values = monthfile.net_parts(self.storage, file.key, file.identity, kept, parts)
+    def _read_parts(self, file: MonthFile, cached: NetLayout, parts: range) -> list[Floats] | None:
+        values = monthfile.net_parts(self.storage, file.key, file.identity, cached, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
             if self._read_before.note((file, part)):
                 self._memory.keep((file, part), value, value.nbytes + 700)
@@ -183,28 +183,28 @@ class Reader:
     def _mode(self) -> str:
         return self._seen.get(layout.MODE, partial(modes.require, self.storage))
 
-    def _kept(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
+    def _cached(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
         return self._memory.get((file, side), partial(self._decode, file, side))
 
     def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
-        kept: RowColumns | NetRows | None = None
+        cached: RowColumns | NetRows | None = None
         if side == "net":
-            kept = monthfile.net(self.storage, file.key, self._mode())
-        if kept is None:
-            kept = _sides(monthfile.versions(self.storage, file.key))[side]
+            cached = monthfile.net(self.storage, file.key, self._mode())
+        if cached is None:
+            cached = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
             self._seen.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
-        return kept, kept.nbytes
+        return cached, cached.nbytes
 
     def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
         """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.
 
         Raises FileReplaced, and as `monthfile.read` does.
         """
-        kept = self._layout(file) if side == "net" else None
-        if kept is not None:
-            return frozenset((label.source, label.feed) for label in kept.labels)
+        cached = self._layout(file) if side == "net" else None
+        if cached is not None:
+            return frozenset((label.source, label.feed) for label in cached.labels)
         carriers: Mapping[MonthFileSide, frozenset[Carrier]]
         carriers = self._memory.get((file, "carriers"), partial(self._read_carriers, file))
         return carriers[side]
@@ -289,5 +289,5 @@ def joined(parts: Iterable[RowColumns]) -> RowColumns:
 
 
 def _column(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-    kept = [part for part in parts if part is not None]
-    return np.concatenate(kept) if kept and len(kept) == len(parts) else None
+    cached = [part for part in parts if part is not None]
+    return np.concatenate(cached) if cached and len(cached) == len(parts) else None

@@ -31,9 +31,9 @@ class Statement(NamedTuple):
 
 
 def put(
-    storage: Storage, place: Month, stated: Versions, ranks: Mapping[str, int], mode: str, known_since: int | None
+    storage: Storage, place: Month, from_bodies: Versions, ranks: Mapping[str, int], mode: str, known_since: int | None
 ) -> int:
-    """Put stated versions beside what is left of a month; return how many rows are served then.
+    """Put versions from kept bodies beside what is left of a month; return how many rows are served then.
 
     `known_since`: before it not every value is known. Raises WrongMode and StorageError.
     """
@@ -42,9 +42,9 @@ def put(
     def put_back(kept: StoredMonth) -> Versions:
         nonlocal rows
         if is_forecast(place.metric):
-            merged, _ = forecasts.put_together(concat([kept.versions, stated]))
+            merged, _ = forecasts.put_together(concat([kept.versions, from_bodies]))
         else:
-            merged = merge(kept.versions, stated)
+            merged = merge(kept.versions, from_bodies)
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
@@ -64,15 +64,15 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
             merged, _ = forecasts.merge(merged, _table(feed, [statement], month))
         return merged
     final = _table(feed, [Statement(max((each.at for each in statements), default=0), believed)], month)
-    stated = concat([_table(feed, statements, month), final])
-    order = np.argsort(series.identities(stated), kind="stable")
-    rows, identity = stated.take(order), series.identities(stated)[order]
+    from_bodies = concat([_table(feed, statements, month), final])
+    order = np.argsort(series.identities(from_bodies), kind="stable")
+    rows, identity = from_bodies.take(order), series.identities(from_bodies)[order]
     new = np.concatenate([[True], np.diff(identity) != 0])[: len(rows)]
     changed = new | np.concatenate([[True], (np.diff(rows.value) != 0) | (np.diff(rows.label) != 0)])[: len(rows)]
     rows, identity = rows.take(changed), identity[changed]
     ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
     rows = replace(rows, superseded_at=ends)
-    kept = np.isin(identity, series.identities(stated)[len(stated) - len(final) :])
+    kept = np.isin(identity, series.identities(from_bodies)[len(from_bodies) - len(final) :])
     return rows.take(kept & ((ends == LIVE) | (ends > rows.known_at)))
 
 
@@ -89,12 +89,12 @@ def _columns(rows: Rows) -> list[tuple[SeriesKey, Ints, Floats]]:
     return [(key, np.asarray(r.ts, np.int64), np.asarray(r.values, np.float64)) for key, r in readings]
 
 
-def merge(left: Versions, stated: Versions) -> Versions:
-    """What is left of a month, and of the stated versions the time that it does not hold.
+def merge(left: Versions, from_bodies: Versions) -> Versions:
+    """What is left of a month, and of the versions from bodies the time that it does not hold.
 
-    Where a stated version reaches into the first that is left and says the same, that one is known since the stated.
+    Where one reaches into the first that is left and says the same, that one is known since the body came.
     """
-    both, count = concat([left, stated]), len(left)
+    both, count = concat([left, from_bodies]), len(left)
     _, code = np.unique(series.identities(both), return_inverse=True)
     readings = int(code.max(initial=-1)) + 1
     mine, own = code[:count], code[count:]
@@ -104,16 +104,16 @@ def merge(left: Versions, stated: Versions) -> Versions:
     np.maximum.at(last, mine, ends[:count])
     is_first = left.known_at == first[mine]
     value[mine[is_first]] = left.value[is_first]
-    begin, end = stated.known_at, ends[count:]
-    reaches = (begin < first[own]) & (end > first[own]) & (stated.value == value[own])
+    begin, end = from_bodies.known_at, ends[count:]
+    reaches = (begin < first[own]) & (end > first[own]) & (from_bodies.value == value[own])
     since = first.copy()
     since[own[reaches]] = begin[reaches]
     parts = [
         _known(left, np.where(is_first, since[mine], left.known_at), ends[:count]),
-        _known(stated, begin, np.minimum(end, since[own])),
+        _known(from_bodies, begin, np.minimum(end, since[own])),
     ]
     held = first[own] < _EVER
-    parts.append(_known(stated.take(held), np.maximum(begin, last[own])[held], end[held]))
+    parts.append(_known(from_bodies.take(held), np.maximum(begin, last[own])[held], end[held]))
     return concat(parts)
 
 

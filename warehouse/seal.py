@@ -35,17 +35,18 @@ def check(body: bytes, at: int, key: str) -> None:
         raise DamagedFile(key, "its bytes are not those that were written")
 
 
-def check_version(stated: object, key: str) -> None:
+def check_version(version: object, key: str) -> None:
     """Raises StorageError for a file of another release, with the way out; nothing is wrong with the file."""
-    if not isinstance(stated, int):
+    if not isinstance(version, int):
         raise DamagedFile(key, "does not say its schema's version")
-    if stated > SCHEMA_VERSION:
+    if version > SCHEMA_VERSION:
         raise StorageError(
-            f"{key} was written by a newer release (schema {stated}, this one knows {SCHEMA_VERSION}): use that release"
+            f"{key} was written by a newer release (schema {version}, this one knows {SCHEMA_VERSION}): "
+            "use that release"
         )
-    if stated < SCHEMA_VERSION:
+    if version < SCHEMA_VERSION:
         raise StorageError(
-            f"{key} was written by an older release (schema {stated}, this one writes {SCHEMA_VERSION}): "
+            f"{key} was written by an older release (schema {version}, this one writes {SCHEMA_VERSION}): "
             "name another EMDS_HOME and fill it with `emds backfill`"
         )
 

@@ -84,10 +84,10 @@ def loads(rows: Rows, text: str) -> dict[str, Series]:
     by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
     instants_of: dict[tuple[tuple[int, ...], ...], list[int | None]] = {}  # the zones have the same stamps on most days
     placed = {}
-    for name, (own, stated) in by_zone.items():
-        stamps = (tuple(own.ts), tuple(stated))
+    for name, (own, by_column) in by_zone.items():
+        stamps = (tuple(own.ts), tuple(by_column))
         if stamps not in instants_of:
-            instants_of[stamps] = _by_clock(own.ts, stated)
+            instants_of[stamps] = _by_clock(own.ts, by_column)
         placed[name] = _kept(rows, instants_of[stamps], own.values)
     return placed or _nothing(text)
 
@@ -100,8 +100,8 @@ def wide(text: str, name: str) -> Series:
     return Series(*filled([ts for ts, _ in read], [value for _, value in read])) if read else _nothing(text)
 
 
-def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:
-    """Instants of one series' stamps; `stated` are those that the column of the clock's name makes of them.
+def _by_clock(walls: Sequence[int], by_column: Sequence[int]) -> list[int | None]:
+    """Instants of one series' stamps; `by_column` are those that the column of the clock's name makes of them.
 
     In the repeated hour the column decides if it names both passes, or is right in the rest of the file; else the
     order.
@@ -110,12 +110,12 @@ def _by_clock(walls: Sequence[int], stated: Sequence[int]) -> list[int | None]:
     try:
         placed = instants(walls, TZ)
     except FeedChanged:  # a stamp in the hour that spring skips: only the column can mean something by it
-        return list(stated)
+        return list(by_column)
     if not doubtful:
         return placed
-    passes = {stated[i] - walls[i] for i in doubtful}
-    if len(passes) > 1 or all(placed[i] == stated[i] for i in range(len(walls)) if i not in doubtful):
-        return [stated[i] if i in doubtful else placed[i] for i in range(len(walls))]
+    passes = {by_column[i] - walls[i] for i in doubtful}
+    if len(passes) > 1 or all(placed[i] == by_column[i] for i in range(len(walls)) if i not in doubtful):
+        return [by_column[i] if i in doubtful else placed[i] for i in range(len(walls))]
     return placed
 
 
@@ -173,7 +173,7 @@ def _clocked(
     read = _read(header, lines, texts, value)
     read = read.filter(read.column(value).is_valid())
     walls = _mapped(read, stamp, american_stamp)
-    stated = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
+    by_column = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
     names, values = read.column(name).combine_chunks(), read.column(value).to_numpy()
     texts_of = [text.strip() for text in names.dictionary.to_pylist()]
     own_names = {text: number for number, text in enumerate(dict.fromkeys(texts_of))}
@@ -183,7 +183,7 @@ def _clocked(
         own = numbers == number
         if own.any():
             series = Series(walls[own].tolist(), values[own].tolist())
-            by_name[own_name] = series, stated[own].tolist() if clock else []
+            by_name[own_name] = series, by_column[own].tolist() if clock else []
     return by_name
 
 
