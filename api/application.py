@@ -35,10 +35,10 @@ from api.series import views as series
 from api.series import windows
 from api.service import Service
 from api.settings import Settings
-from warehouse import home, layout
 from warehouse.errors import StorageError
-from warehouse.storage import Storage
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store import home, layout
+from warehouse.store.storage import Storage
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -10,8 +10,8 @@ from api.documents.catalogue import Catalogue, current
 from api.http.messages import Request
 from api.settings import Settings
 from warehouse.caches import AskedBefore, LruCache
-from warehouse.reader import Reader
-from warehouse.storage import Storage
+from warehouse.series.reader import Reader
+from warehouse.store.storage import Storage
 
 if TYPE_CHECKING:
     from api.access.gate import Entry, Gate

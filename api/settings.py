@@ -1,7 +1,7 @@
 """The settings of the API: one frozen value, read from the environment once and checked at start.
 
 Names, defaults and meanings of all variables are in `warehouse.settings`; the pipeline's own are read by
-`orchestration.work.settings`. EMDS_NOW is only checked here: `warehouse.clock` reads it.
+`orchestration.work.settings`. EMDS_NOW is only checked here: `warehouse.market.clock` reads it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from api.ethereum_address import is_address
-from warehouse import clock, layout, object_store, settings
+from warehouse import settings
 from warehouse.errors import BadWindow, MarketError, StorageError
-from warehouse.home import at
+from warehouse.market import clock
+from warehouse.store import layout, object_store
+from warehouse.store.home import at
 
 Network = IPv4Network | IPv6Network
 

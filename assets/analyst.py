@@ -15,7 +15,7 @@ from assets.analyst_views import quoted, statements
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
-from warehouse.market import Source
+from warehouse.market.market import Source
 
 NAME = "warehouse.duckdb"
 KEY = dg.AssetKey(["analyst", "warehouse_duckdb"])

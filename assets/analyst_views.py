@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources import sources as all_sources
-from warehouse import layout
-from warehouse.clock import RESOLUTIONS
-from warehouse.metrics import BY_FUEL, METRICS, Forecast, Metric
-from warehouse.zones import ZONES
+from warehouse.market.clock import RESOLUTIONS
+from warehouse.market.metrics import BY_FUEL, METRICS, Forecast, Metric
+from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
 _COLUMNS = {
     "zone": "Bidding zone, balancing authority or region; see `zones`",

@@ -12,9 +12,10 @@ from assets import verdicts
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, key_of
 from assets.verdicts import AGREES, RULES, Verdict
-from warehouse import clock, health
-from warehouse.clock import iso
-from warehouse.market import Feed, Source
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import iso
+from warehouse.market.market import Feed, Source
 
 FRESH = "fresh"
 _FRESH_MEANS = (

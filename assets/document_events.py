@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.ingest.context import PipelineContext
-from warehouse import layout
+from warehouse.store import layout
 
 PREFIX, GROUP = "published", "documents"
 CATALOGUE, SNAPSHOT = dg.AssetKey([PREFIX, "catalogue"]), dg.AssetKey([PREFIX, "snapshot"])

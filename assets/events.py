@@ -19,10 +19,10 @@ from assets.ingest import plots
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
 from assets.partitions import asset_key, key_of, last_day, raw_key
-from warehouse import clock
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, months
-from warehouse.market import Feed, Source
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, months
+from warehouse.market.market import Feed, Source
 
 CODE_VERSION, DATA_VERSION = "dagster/code_version", "dagster/data_version"
 """Tags of an event, by which the UI shows a partition as stale once the parser or the rows have changed."""

@@ -19,10 +19,10 @@ from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.partitions import asset_key, days_of, pool_of, raw_key
-from warehouse import clock
-from warehouse.clock import MarketDay
-from warehouse.market import Feed, Source
-from warehouse.schema import SCHEMA
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Source
+from warehouse.rows.schema import SCHEMA
 
 OWNER = "team:market-feeds"
 _COLUMNS = {

@@ -11,11 +11,11 @@ from datetime import date, timedelta
 
 import orjson
 
-from warehouse import layout
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile
-from warehouse.market import Feed
-from warehouse.storage import Storage, Stored
+from warehouse.market.market import Feed
+from warehouse.store import layout
+from warehouse.store.storage import Storage, Stored
 
 FIRST_FILL_DAYS = 35
 """How far back a first fill asks where EMDS_SINCE says nothing."""

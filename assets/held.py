@@ -13,13 +13,14 @@ from datetime import date
 import numpy as np
 
 from assets.ingest.reports import window_of
-from warehouse import clock, vintages
-from warehouse.clock import MarketDay, Window
-from warehouse.market import Feed
-from warehouse.metrics import is_forecast
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Storage
-from warehouse.versions import LIVE, Floats, Ints
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed
+from warehouse.market.metrics import is_forecast
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import LIVE, Floats, Ints
+from warehouse.series import vintages
+from warehouse.store.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)

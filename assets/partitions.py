@@ -9,8 +9,8 @@ from datetime import date, timedelta
 import dagster as dg
 
 from assets import first_days
-from warehouse.clock import MarketDay
-from warehouse.market import Feed, Source
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Source
 
 
 def first_partition(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:

@@ -13,8 +13,8 @@ from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key
-from warehouse.market import Source
-from warehouse.zones import ZONES
+from warehouse.market.market import Source
+from warehouse.market.zones import ZONES
 
 BY_ZONE = {
     "latest": "The zone's newest value of every metric whose interval has begun.",

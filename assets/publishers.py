@@ -13,8 +13,8 @@ from assets.documents import publishers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
-from warehouse import clock
-from warehouse.market import Source
+from warehouse.market import clock
+from warehouse.market.market import Source
 
 GROUP = "documents"
 _ROW, _LEFT, _WIDTH = 16, 190, 640

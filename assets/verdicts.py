@@ -17,14 +17,16 @@ from assets import held
 from assets.held import HeldRows
 from assets.ingest import level_shifts
 from assets.ingest.reports import window_of
-from warehouse import clock, coverage, layout, quality
-from warehouse.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.market import Feed, Source
-from warehouse.metrics import Agreement, define
-from warehouse.schema import SeriesKey
-from warehouse.storage import Storage
-from warehouse.versions import Floats, Ints
+from warehouse.judge import coverage, quality
+from warehouse.market import clock
+from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
+from warehouse.market.market import Feed, Source
+from warehouse.market.metrics import Agreement, define
+from warehouse.rows.schema import SeriesKey
+from warehouse.rows.versions import Floats, Ints
+from warehouse.store import layout
+from warehouse.store.storage import Storage
 
 BELIEVED, COMPLETE, STEADY, AGREES = "believed", "complete", "steady", "agrees"
 NOTHING_READ = "no row of this day is held, though some are due"

@@ -26,7 +26,7 @@ import shapely
 
 from geo_data import TABLES, backdrop, fetch, findings, footprints, layers, mending, records, refresh, review
 from geo_data.recipe import LEVELS, Level
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
 PLANTS = TABLES / "plants.csv"

@@ -14,8 +14,8 @@ import shapely
 from pyproj import Geod
 
 from geo_data.records import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
-from warehouse.market import Fuel
-from warehouse.zones import ZONES
+from warehouse.market.market import Fuel
+from warehouse.market.zones import ZONES
 
 FLOOR_MW = 250.0
 """The smallest plant of the layer."""

@@ -9,7 +9,7 @@ import shapely
 
 from geo_data import checks, records
 from geo_data.recipe import LEVELS
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 
 def every() -> dict[str, dict[str, list[str]]]:

@@ -27,8 +27,8 @@ from topojson.core.topology import Topology
 
 from geo_data import records, tiles
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE, SHIPPED
-from warehouse import layout
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
 DATES = ("as_of", "checked", "valid_from", "valid_to")
 """Columns that are dates (ISO 8601 in JSON and CSV)."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from geo_data.records import Mend, Plant, cell
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 _TYPES = {field.name: str(field.type) for field in dataclasses.fields(Plant)}
 _ORDER = {zone: place for place, zone in enumerate(ZONES)}

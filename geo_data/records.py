@@ -14,7 +14,7 @@ from geo_data import TABLES
 
 @dataclass(frozen=True, slots=True)
 class ZoneRecord:
-    """Facts about a footprint. Name, time zone and currency stand in `warehouse.zones`."""
+    """Facts about a footprint. Name, time zone and currency stand in `warehouse.market.zones`."""
 
     id: str
     country: str

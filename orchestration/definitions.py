@@ -31,8 +31,9 @@ from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
 from orchestration.webhooks.sensor import JOB, webhook_sensor
 from orchestration.work.settings import PipelineSettings
-from warehouse import clock, modes
 from warehouse import settings as warehouse_settings
+from warehouse.market import clock
+from warehouse.store import modes
 
 AFTER_FILL = "after_fill"
 """The job of everything that no feed's run makes: after a first fill none of it is "never materialized"."""

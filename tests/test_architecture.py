@@ -19,17 +19,37 @@ FILES = sorted(
     path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if not path.is_relative_to(CLIENTS)
 )
 
-BASICS = {"warehouse.market", "warehouse.metrics", "warehouse.clock", "warehouse.schema", "warehouse.errors"}
+BASICS = {
+    "warehouse.market.market",
+    "warehouse.market.metrics",
+    "warehouse.market.clock",
+    "warehouse.rows.schema",
+    "warehouse.errors",
+}
 """What every parser may know of the warehouse."""
+OF_EVERY_ROOM = {"warehouse.errors", "warehouse.bookkeeping", "warehouse.caches", "warehouse.settings"}
 ALLOWED: dict[str, set[str]] = {
     "warehouse": {"warehouse"},
+    "warehouse.market": {"warehouse.market", "warehouse.errors", "warehouse.rows.schema"},
+    "warehouse.rows": {"warehouse.rows", "warehouse.market", "warehouse.errors"},
+    "warehouse.judge": {"warehouse.judge", "warehouse.rows", "warehouse.market", "warehouse.errors"},
+    "warehouse.store": {"warehouse.store", *OF_EVERY_ROOM},
+    "warehouse.series": {"warehouse.series", "warehouse.store", "warehouse.rows", "warehouse.market", *OF_EVERY_ROOM},
+    "warehouse.figures": {
+        "warehouse.figures",
+        "warehouse.series",
+        "warehouse.store",
+        "warehouse.rows",
+        "warehouse.market",
+        *OF_EVERY_ROOM,
+    },
     "assets.parsing": {"assets.parsing", *BASICS},
     "assets.sources": {"assets.sources", "assets.parsing", *BASICS},
     "assets.sources.__main__": {
         "assets.sources",
         "assets.documents.feeds_page",
-        "warehouse.forecasts",
-        "warehouse.quality",
+        "warehouse.rows.forecasts",
+        "warehouse.judge.quality",
         *BASICS,
     },
     "assets.fetch": {"assets.fetch", "assets.sources", "assets.parsing", *BASICS},
@@ -38,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "assets.fetch",
         "assets.parsing",
         "assets.sources",
-        "warehouse.zones",
+        "warehouse.market.zones",
         *BASICS,
     },
     "assets.ingest": {"assets.ingest", "assets.documents", "assets.fetch", "warehouse"},
@@ -261,7 +281,7 @@ def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
     spelled = re.compile(
         r"^(series|history|raw|published|quarantine|backfill|damaged)/|^accounts\.sqlite$|\.history\.parquet"
     )
-    elsewhere = {"warehouse.layout", "assets.sources", "assets.simulated"}
+    elsewhere = {"warehouse.store.layout", "assets.sources", "assets.simulated"}
     wrong = []
     for path in (path for path in FILES if not within(module_of(path), elsewhere)):
         tree = tree_of(path)

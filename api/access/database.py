@@ -24,8 +24,8 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceEr
 from api.access import tables
 from api.access.email_address import identity
 from api.access.tables import KEYS, METADATA, SCHEMA
-from warehouse import layout
 from warehouse.errors import MarketError
+from warehouse.store import layout
 
 LIBPQ_TIMEOUTS = {
     "connect_timeout": "5",

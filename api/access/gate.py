@@ -44,7 +44,7 @@ from api.http import responses
 from api.http.compression import choose
 from api.http.messages import Request, Response
 from api.settings import Network, Settings
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 if TYPE_CHECKING:
     from api.documents.cache import Document

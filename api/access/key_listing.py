@@ -8,7 +8,7 @@ from sqlalchemy import case, delete, func, select, update
 
 from api.access.database import Database
 from api.access.tables import KEYS, PREVIOUS_KEYS, USAGE
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 
 @dataclass(frozen=True, slots=True)

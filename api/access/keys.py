@@ -19,7 +19,7 @@ from api.access.database import AccountsUnavailable
 from api.access.limits import RateLimits
 from api.access.usage import Reserved, UsageCounter
 from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, Refusal, refuse_for
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 KEY_PREFIX = "emds_"
 KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"

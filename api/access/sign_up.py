@@ -16,8 +16,8 @@ from api.access.database import Database
 from api.access.email_address import identity
 from api.access.keys import digest_of, spell
 from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
-from warehouse.clock import DAY, HOUR
 from warehouse.errors import CallerError
+from warehouse.market.clock import DAY, HOUR
 
 KEYS_PER_ADDRESS = 3
 IDLE_DAYS = 7

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from sqlalchemy import URL
 
 from api.access.database import LIBPQ_TIMEOUTS, AccountsUnavailable, Database
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 CALLS_PER_DAY = 500
 """Of a key without a quota of its own."""

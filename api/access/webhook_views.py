@@ -20,9 +20,9 @@ from api.documents import changes
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from warehouse import change_log
-from warehouse.clock import iso
-from warehouse.zones import ZONES
+from warehouse.market.clock import iso
+from warehouse.market.zones import ZONES
+from warehouse.series import change_log
 
 _MOST_BYTES = 8192
 _LONGEST_URL = 500

@@ -18,8 +18,8 @@ from sqlalchemy import Row, Select, delete, exists, func, insert, select, update
 
 from api.access.database import Database
 from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
-from warehouse.clock import DAY
 from warehouse.errors import MarketError
+from warehouse.market.clock import DAY
 
 EVENTS = ("changes", "price.above", "price.below", "band", "stale")
 MOST_OF_A_KEY = 10

@@ -29,14 +29,16 @@ from api.http.problems import Problem
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
-from warehouse import clock, layout, monthfile
 from warehouse.caches import LruCache
+from warehouse.documents.manifest import Place, Summary, summaries_of
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.manifest import Place, Summary, summaries_of
-from warehouse.metrics import YEARLY, Metric, is_forecast
-from warehouse.reader import MonthFile
-from warehouse.storage import Storage
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.metrics import YEARLY, Metric, is_forecast
+from warehouse.market.zones import ZONES
+from warehouse.series import monthfile
+from warehouse.series.reader import MonthFile
+from warehouse.store import layout
+from warehouse.store.storage import Storage
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """As the paths spell them: `price-day-ahead`, `carbon-intensity`."""

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from api.http.compression import pack_well
-from warehouse import artefact, layout
 from warehouse.errors import DamagedFile
-from warehouse.storage import Identity, Storage
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Identity, Storage
 
 
 @dataclass(slots=True)

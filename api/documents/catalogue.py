@@ -10,10 +10,10 @@ import orjson
 
 from api.documents.cache import Document, DocumentCache
 from api.http.messages import Request, Response, View
-from warehouse import layout
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
-from warehouse.metrics import Metric
-from warehouse.zones import ZONES, zone, zones_with
+from warehouse.market.metrics import Metric
+from warehouse.market.zones import ZONES, zone, zones_with
+from warehouse.store import layout
 
 if TYPE_CHECKING:
     from api.access.gate import Entry

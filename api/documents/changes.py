@@ -12,13 +12,13 @@ from api.http import parameters, responses
 from api.http.messages import Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from warehouse import change_log
-from warehouse.change_log import Entry, Page, UnknownCursor
-from warehouse.changes import Change
-from warehouse.clock import DAY
-from warehouse.metrics import CURRENT, Metric
-from warehouse.storage import Storage
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY
+from warehouse.market.metrics import CURRENT, Metric
+from warehouse.market.zones import ZONES
+from warehouse.series import change_log
+from warehouse.series.change_log import Entry, Page, UnknownCursor
+from warehouse.series.changes import Change
+from warehouse.store.storage import Storage
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""

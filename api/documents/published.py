@@ -16,10 +16,11 @@ from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from warehouse import clock, layout
-from warehouse.clock import LAST_INSTANT
-from warehouse.coverage_note import coverage_note
-from warehouse.market import Metric
+from warehouse.figures.coverage_note import coverage_note
+from warehouse.market import clock
+from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.market import Metric
+from warehouse.store import layout
 
 _HEAD = ("as_of", "method", "docs", "months")
 """Members of `/v1/publishers` beside its entries."""

@@ -12,10 +12,12 @@ from api.documents.catalogue import Catalogue
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.service import Service
-from warehouse import clock, health, layout
+from warehouse.documents import health
+from warehouse.documents.health import Health, Standing
 from warehouse.errors import DamagedFile
-from warehouse.health import Health, Standing
-from warehouse.metrics import is_forecast
+from warehouse.market import clock
+from warehouse.market.metrics import is_forecast
+from warehouse.store import layout
 
 _LOG = logging.getLogger("emds.api")
 _LAST = ("status",)

@@ -23,10 +23,10 @@ from api.series import formats
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from api.series.windows import LONGEST_HOURS
-from warehouse.change_log import CURSOR_PATTERN
-from warehouse.clock import HOUR
-from warehouse.metrics import CURRENT, METRICS, PUBLIC, Metric
-from warehouse.zones import ZONES, zones_with
+from warehouse.market.clock import HOUR
+from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
+from warehouse.market.zones import ZONES, zones_with
+from warehouse.series.change_log import CURSOR_PATTERN
 
 # fmt: off
 SAMPLE = yes_no(

@@ -8,8 +8,8 @@ from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, takes
 from api.http.parameters import Parameter
 from api.series import formats
-from warehouse.metrics import METRICS, Metric, Path
-from warehouse.zones import zones_with
+from warehouse.market.metrics import METRICS, Metric, Path
+from warehouse.market.zones import zones_with
 
 _ROWS = (
     " Rows ascend by `ts` (start of the interval), then `fuel`; the window is half-open. Where rows were left out, "

@@ -12,8 +12,8 @@ from api.endpoints.endpoint import Endpoint, takes
 from api.geo import parameters as geo
 from api.geo.ogc import COLLECTIONS, ROOT
 from api.series import formats
-from warehouse.metrics import PUBLIC
-from warehouse.zones import ZONES
+from warehouse.market.metrics import PUBLIC
+from warehouse.market.zones import ZONES
 
 DOC_PAGES = {
     "brief": "The method of the brief",

@@ -28,8 +28,8 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
-from warehouse import layout
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
+from warehouse.store import layout
 
 ROOT = "/v1/geo"
 LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from api.geo.layers import Box
 from api.http.parameters import Parameter, choice, words, yes_no
-from warehouse.market import Fuel
-from warehouse.zones import ZONES
+from warehouse.market.market import Fuel
+from warehouse.market.zones import ZONES
 
 FLOOR_MW = 250
 """The smallest plant that the layer holds."""

@@ -21,7 +21,8 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
 from api.service import Service
-from warehouse import clock, layout
+from warehouse.market import clock
+from warehouse.store import layout
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}

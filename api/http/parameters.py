@@ -12,11 +12,11 @@ from werkzeug.datastructures import MultiDict
 
 from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
-from warehouse import clock
-from warehouse.change_log import CURSOR_PATTERN
-from warehouse.clock import LAST_INSTANT
 from warehouse.errors import BadWindow
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.zones import ZONES
+from warehouse.series.change_log import CURSOR_PATTERN
 
 Moment = int | date
 """An instant as callers give it: Unix seconds, or a date that stands for its first instant in a zone's civil time."""

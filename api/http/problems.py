@@ -13,7 +13,6 @@ from typing import Any
 
 import orjson
 
-from warehouse import layout
 from warehouse.errors import (
     BadWindow,
     CallerError,
@@ -23,6 +22,7 @@ from warehouse.errors import (
     UnknownZone,
     Withheld,
 )
+from warehouse.store import layout
 
 MEDIA = "application/problem+json"
 _LOG = logging.getLogger("emds.api")

@@ -20,10 +20,11 @@ from api.series import statistics, windows
 from api.series.query import SAMPLE_ROWS
 from api.series.windows import WindowQuestion
 from api.service import Service
-from warehouse import clock, layout
-from warehouse.clock import iso
-from warehouse.metrics import BY_PATH, PUBLIC, YEARLY, Metric
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.clock import iso
+from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY, Metric
+from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
 Arguments = Mapping[str, Any]
 """A tool's checked arguments."""

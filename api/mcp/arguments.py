@@ -16,8 +16,8 @@ from api.endpoints import query_parameters as query
 from api.http import parameters
 from api.http.parameters import Parameter, whole
 from api.http.problems import ParameterFault
-from warehouse.metrics import BY_PATH, PUBLIC, YEARLY, Metric
-from warehouse.zones import ZONES, zones_with
+from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY, Metric
+from warehouse.market.zones import ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 

@@ -24,8 +24,8 @@ from api.series.page import Page
 from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
 from api.series.rows import plain_columns
 from api.service import Service
-from warehouse.clock import HOUR, RESOLUTIONS, iso
-from warehouse.metrics import BY_FUEL, BY_PATH, YEARLY, Metric
+from warehouse.market.clock import HOUR, RESOLUTIONS, iso
+from warehouse.market.metrics import BY_FUEL, BY_PATH, YEARLY, Metric
 
 _KEYS = ("zone", "fuel", "counterparty", "link")
 """Members that tell rows of one instant apart."""

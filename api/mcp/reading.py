@@ -16,9 +16,9 @@ from api.mcp import arguments as takes
 from api.mcp.answers import zones_with_metrics
 from api.mcp.arguments import metric_name, read, zone_id
 from api.mcp.text import with_times
-from warehouse.clock import HOUR
-from warehouse.metrics import BY_PATH, SCALAR
-from warehouse.zones import ZONES
+from warehouse.market.clock import HOUR
+from warehouse.market.metrics import BY_PATH, SCALAR
+from warehouse.market.zones import ZONES
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _JSON, _MARKDOWN = "application/json", "text/markdown"

@@ -35,7 +35,7 @@ from api.openapi import document
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}

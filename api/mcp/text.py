@@ -12,9 +12,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from api.openapi.members import STATE
-from warehouse.clock import iso
-from warehouse.market import Metric
-from warehouse.zones import ZONES
+from warehouse.market.clock import iso
+from warehouse.market.market import Metric
+from warehouse.market.zones import ZONES
 
 SIMULATED = "SIMULATED figures, not market data."
 _MOST_NAMED = 12

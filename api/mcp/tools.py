@@ -14,8 +14,8 @@ from api.mcp.calls import Prepare
 from api.mcp.protocol import OLDEST
 from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
-from warehouse.metrics import METRICS, SCALAR, Metric
-from warehouse.zones import ZONES, zones_with
+from warehouse.market.metrics import METRICS, SCALAR, Metric
+from warehouse.market.zones import ZONES, zones_with
 
 _REFERENCE = "#/components/schemas/"
 _DEPTH = 2

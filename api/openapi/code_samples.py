@@ -11,7 +11,7 @@ import orjson
 
 from api.endpoints.endpoint import Endpoint
 from api.openapi.document import BODIES
-from warehouse import clock
+from warehouse.market import clock
 
 LANGUAGES: Mapping[str, str] = {
     "curl": "curl",

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
-from warehouse.market import Fuel
-from warehouse.metrics import METRICS, Metric
-from warehouse.zones import ZONES
+from warehouse.market.market import Fuel
+from warehouse.market.metrics import METRICS, Metric
+from warehouse.market.zones import ZONES
 
 _HEAD = """# The data
 

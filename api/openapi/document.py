@@ -17,7 +17,7 @@ from api.openapi import responses
 from api.openapi.members import ref
 from api.openapi.schemas import SCHEMAS
 from api.settings import Settings
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 VERSION = "1.0.0"
 Json = dict[str, Any]

@@ -22,11 +22,12 @@ from api.series import page as pages
 from api.series.page import Page
 from api.series.query import SeriesRequest
 from api.service import Service
-from warehouse import clock, layout
-from warehouse.change_log import UnknownCursor
-from warehouse.clock import DAY
 from warehouse.errors import CallerError, StorageError
-from warehouse.metrics import BY_PATH
+from warehouse.market import clock
+from warehouse.market.clock import DAY
+from warehouse.market.metrics import BY_PATH
+from warehouse.series.change_log import UnknownCursor
+from warehouse.store import layout
 
 _ROWS = 2
 _DAYS = 7

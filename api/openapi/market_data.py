@@ -29,7 +29,7 @@ from api.openapi.members import (
     text,
 )
 from api.series.gaps import MOST as MOST_GAPS
-from warehouse.context import Band
+from warehouse.figures.context import Band
 
 # fmt: off
 _ROW: tuple[Member, ...] = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from api.access.keys import KEY_PATTERN
-from warehouse.clock import LAST_INSTANT, RESOLUTIONS
-from warehouse.market import Fuel
-from warehouse.metrics import METRICS, PUBLIC
-from warehouse.zones import ZONES
+from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
+from warehouse.market.market import Fuel
+from warehouse.market.metrics import METRICS, PUBLIC
+from warehouse.market.zones import ZONES
 
 Schema = dict[str, Any]
 Member = str | tuple[str, Schema, str]

@@ -29,7 +29,7 @@ from api.openapi.members import (
     ref,
     text,
 )
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 # fmt: off
 _URL: Member = ("url", text(format="uri", maxLength=500), "Where to send messages: https, a public host.")

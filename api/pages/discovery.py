@@ -27,11 +27,11 @@ from api.openapi.code_samples import example_path
 from api.pages import html
 from api.service import Service
 from api.settings import Settings
-from warehouse import clock
-from warehouse.clock import DAY
 from warehouse.errors import StorageError
-from warehouse.storage import Identity
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.clock import DAY
+from warehouse.market.zones import ZONES
+from warehouse.store.storage import Identity
 
 _TITLE = "Electricity Market Data Service"
 _ABOUT = (

@@ -14,8 +14,8 @@ from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.errors import StorageError
-from warehouse.storage import Identity
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store.storage import Identity
 
 FOLDER = Path(__file__).parent / "map"
 _MEDIA = {

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warehouse import coverage, health
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
-from warehouse.health import Carrier
-from warehouse.reader import RowColumns
-from warehouse.resample import Interval
-from warehouse.versions import Ints
+from warehouse.documents import health
+from warehouse.documents.health import Carrier
+from warehouse.figures.resample import Interval
+from warehouse.judge import coverage
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.rows.versions import Ints
+from warehouse.series.reader import RowColumns
 
 MOST = 20
 """More are not listed."""

@@ -17,10 +17,10 @@ from api.series.gaps import holes, last_end
 from api.series.paging import Cursor, Order, PageSlice, cut, first_rows, has_passed, resume
 from api.series.query import SAMPLE_ROWS, Plan, SeriesRequest, ZonePlan
 from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
-from warehouse.clock import DAY, HOUR, Window
-from warehouse.metrics import YEARLY
-from warehouse.reader import FileReplaced, Reader, RowColumns, joined
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY, HOUR, Window
+from warehouse.market.metrics import YEARLY
+from warehouse.market.zones import ZONES
+from warehouse.series.reader import FileReplaced, Reader, RowColumns, joined
 
 _LONGEST = DAY + HOUR
 """Seconds of the longest interval, a civil day; years have no calendar of their feeds, and no holes."""

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import orjson
 
-from warehouse.clock import LAST_INSTANT, Window
-from warehouse.reader import RowColumns, joined
-from warehouse.versions import RowLabels
-from warehouse.zones import ZONES
+from warehouse.market.clock import LAST_INSTANT, Window
+from warehouse.market.zones import ZONES
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns, joined
 
 Order = Literal["asc", "desc"]
 _NO_CURSOR = "is not a cursor of this service"

@@ -13,12 +13,12 @@ from api.http.parameters import conflict, to_unix
 from api.http.problems import ParameterFault
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
-from warehouse import clock
-from warehouse.clock import DAY, HOUR, Window
 from warehouse.errors import BadWindow
-from warehouse.metrics import BY_FUEL, YEARLY, Metric
-from warehouse.reader import MonthFile, Reader
-from warehouse.resample import Interval
+from warehouse.figures.resample import Interval
+from warehouse.market import clock
+from warehouse.market.clock import DAY, HOUR, Window
+from warehouse.market.metrics import BY_FUEL, YEARLY, Metric
+from warehouse.series.reader import MonthFile, Reader
 
 TimeStyle = Literal["utc", "local"]
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from api.series.page import Page
 from api.series.query import TimeStyle
-from warehouse.clock import zone_of
-from warehouse.metrics import BY_FUEL
-from warehouse.reader import RowColumns
-from warehouse.versions import Ints, RowLabels
-from warehouse.zones import ZONES
+from warehouse.market.clock import zone_of
+from warehouse.market.metrics import BY_FUEL
+from warehouse.market.zones import ZONES
+from warehouse.rows.versions import Ints, RowLabels
+from warehouse.series.reader import RowColumns
 
 Notation = Literal["json", "csv"]
 _BETWEEN: Mapping[Notation, bytes] = {"json": b",", "csv": b"\n"}

@@ -16,9 +16,9 @@ from api.series.page import whole_window
 from api.series.query import SAMPLE_ROWS, SeriesRequest
 from api.series.stored_rows import sources_of_rows
 from api.service import Service
-from warehouse.clock import DAY, RESOLUTIONS
-from warehouse.reader import Reader, RowColumns
-from warehouse.statistics import Beyond, Statistics, statistics
+from warehouse.figures.statistics import Beyond, Statistics, statistics
+from warehouse.market.clock import DAY, RESOLUTIONS
+from warehouse.series.reader import Reader, RowColumns
 
 LONGEST = 3653 * DAY
 """Ten years."""

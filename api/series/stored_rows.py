@@ -10,12 +10,12 @@ import numpy as np
 from api.documents.catalogue import Catalogue
 from api.series.paging import Order
 from api.series.query import SeriesRequest, ZonePlan
-from warehouse import clock
-from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
-from warehouse.metrics import YEARLY
-from warehouse.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
-from warehouse.resample import Interval, chunks, means
-from warehouse.zones import ZONES
+from warehouse.figures.resample import Interval, chunks, means
+from warehouse.market import clock
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
+from warehouse.market.metrics import YEARLY
+from warehouse.market.zones import ZONES
+from warehouse.series.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 
 Part = TypeVar("Part")
 

@@ -18,10 +18,10 @@ from api.series.page import page
 from api.series.query import Plan, SeriesRequest
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.market import Metric
-from warehouse.metrics import BY_PATH
-from warehouse.reader import FileReplaced, Reader
-from warehouse.zones import zones_with
+from warehouse.market.market import Metric
+from warehouse.market.metrics import BY_PATH
+from warehouse.market.zones import zones_with
+from warehouse.series.reader import FileReplaced, Reader
 
 _WRITTEN_OUT = ("zones", "start", "end", "limit", "as_of", "cursor")
 """Parameters that the `Link` to the next page spells out."""

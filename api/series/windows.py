@@ -15,13 +15,15 @@ from api.series.page import Page
 from api.series.page import answer as answer_page
 from api.series.query import MOST_ROWS, SeriesRequest
 from api.service import Service
-from warehouse import clock, health, horizon
-from warehouse.clock import HOUR
-from warehouse.horizon import BestBlocks
-from warehouse.market import Metric
-from warehouse.reader import Reader
-from warehouse.windows import METHOD, Kind
-from warehouse.zones import zone
+from warehouse.documents import health
+from warehouse.figures import horizon
+from warehouse.figures.horizon import BestBlocks
+from warehouse.figures.windows import METHOD, Kind
+from warehouse.market import clock
+from warehouse.market.clock import HOUR
+from warehouse.market.market import Metric
+from warehouse.market.zones import zone
+from warehouse.series.reader import Reader
 
 LONGEST_HOURS = 24
 _DOCS = "/docs/windows"

@@ -9,8 +9,8 @@ from typing import Any
 from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.headline import headline
 from assets.documents.summary import summary
-from warehouse.context import METHOD, WINDOW_DAYS
-from warehouse.coverage_note import coverage_note
+from warehouse.figures.context import METHOD, WINDOW_DAYS
+from warehouse.figures.coverage_note import coverage_note
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:

@@ -9,15 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warehouse import health, series
 from warehouse.bookkeeping import logged
-from warehouse.clock import interval_end
-from warehouse.context import Reading, readings
-from warehouse.health import Carrier
-from warehouse.metrics import CURRENT, Metric
-from warehouse.recent import RecentRows, recent
-from warehouse.storage import Storage
-from warehouse.window_stats import SeriesHistory
+from warehouse.documents import health
+from warehouse.documents.health import Carrier
+from warehouse.figures.context import Reading, readings
+from warehouse.figures.recent import RecentRows, recent
+from warehouse.figures.window_stats import SeriesHistory
+from warehouse.market.clock import interval_end
+from warehouse.market.metrics import CURRENT, Metric
+from warehouse.series import series
+from warehouse.store.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from warehouse.context import Band, Direction
+from warehouse.figures.context import Band, Direction
 
 Flow = Literal["import", "export"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from geo_data.terms import LAYERS, SHIPPED
-from warehouse import artefact, layout
 from warehouse.errors import DamagedFile
-from warehouse.storage import Storage
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
 
 
 @cache

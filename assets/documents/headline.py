@@ -11,8 +11,8 @@ from typing import Any
 from assets.documents import flow_words
 from assets.documents.figures import Figure, ZoneFigures
 from assets.documents.spoken_numbers import band_of, grouped, heard
-from warehouse.context import WINDOW_DAYS, Context
-from warehouse.metrics import SCALAR, brief_words
+from warehouse.figures.context import WINDOW_DAYS, Context
+from warehouse.market.metrics import SCALAR, brief_words
 
 Numbers = dict[str, Any]
 

@@ -16,10 +16,10 @@ from assets.documents import geo_layers, live_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.live_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
-from warehouse import artefact, layout
-from warehouse.metrics import SCALAR
-from warehouse.storage import Storage
-from warehouse.zones import ZONES
+from warehouse.market.metrics import SCALAR
+from warehouse.market.zones import ZONES
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
 
 Body = dict[str, Any]
 _NO_FIGURE = dict.fromkeys(("value", "unit", "ts", "expected_by", "percentile"))

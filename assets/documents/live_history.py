@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from assets.documents.figures import ZoneFigures
-from warehouse import series
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, Window
-from warehouse.market import Metric
-from warehouse.storage import Storage
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window
+from warehouse.market.market import Metric
+from warehouse.series import series
+from warehouse.store.storage import Storage
 
 SHORT_HOURS = 48
 HOURLY_DAYS = 7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from warehouse.clock import utc, zone_of
+from warehouse.market.clock import utc, zone_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,13 @@ from typing import Any
 
 from assets.documents import bodies, live
 from assets.documents.figures import ZoneFigures, figures
-from warehouse import artefact, catalogue, clock, layout
 from warehouse.bookkeeping import logged
+from warehouse.documents import catalogue
 from warehouse.errors import StorageError
-from warehouse.storage import Storage
-from warehouse.zones import ZONES, zone
+from warehouse.market import clock
+from warehouse.market.zones import ZONES, zone
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
 
 
 @dataclass(slots=True)

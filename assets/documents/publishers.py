@@ -1,7 +1,7 @@
 """Measured publishers: how late, how often revised and how whole each feed's rows were, by UTC month.
 
 Computed from what is kept: when each value was first known and when it was replaced (month files and their history),
-and how the feed was asked (`warehouse.attempts`). The definitions: docs/publishers.md.
+and how the feed was asked (`warehouse.documents.attempts`). The definitions: docs/publishers.md.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from typing import Any
 import numpy as np
 import orjson
 
-from warehouse import artefact, attempts, catalogue, clock, feed_stats, layout, vintages
-from warehouse.attempts import Attempts, Span
-from warehouse.clock import DAY
+from warehouse.documents import attempts, catalogue
+from warehouse.documents.attempts import Attempts, Span
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.feed_stats import FeedMonth, FeedStats
-from warehouse.market import Feed, Source
-from warehouse.metrics import is_forecast
-from warehouse.storage import Storage
-from warehouse.versions import Floats, Ints
-from warehouse.vintages import Month
+from warehouse.judge import feed_stats
+from warehouse.judge.feed_stats import FeedMonth, FeedStats
+from warehouse.market import clock
+from warehouse.market.clock import DAY
+from warehouse.market.market import Feed, Source
+from warehouse.market.metrics import is_forecast
+from warehouse.rows.versions import Floats, Ints
+from warehouse.series import vintages
+from warehouse.series.vintages import Month
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
 
 METHOD = "publishers/1"
 MONTHS = 13

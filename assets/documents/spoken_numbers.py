@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from warehouse.context import Band
+from warehouse.figures.context import Band
 
 
 def band_of(percentile: int) -> Band:

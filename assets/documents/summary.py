@@ -14,9 +14,9 @@ from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.headline import headline
 from assets.documents.local_time import LocalTime
 from assets.documents.spoken_numbers import band_of, difference_of, grouped, heard
-from warehouse.context import WINDOW_DAYS, Context, Trend
-from warehouse.coverage_note import listed
-from warehouse.metrics import brief_words
+from warehouse.figures.context import WINDOW_DAYS, Context, Trend
+from warehouse.figures.coverage_note import listed
+from warehouse.market.metrics import brief_words
 
 _MIX = "generation_mix"
 _RANKS = {

@@ -23,7 +23,7 @@ from assets.fetch.deadline import Adapter, Overdue, deadline
 from assets.fetch.session import Reply, with_query
 from assets.sources import source
 from warehouse.errors import FeedChanged, FeedUnavailable
-from warehouse.market import Feed, Request, Source
+from warehouse.market.market import Feed, Request, Source
 
 CHUNK = 65536
 REDIRECTS = 4

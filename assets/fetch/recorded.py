@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
 from assets.sources import feeds
-from warehouse.clock import days_of
 from warehouse.errors import NotPublished, StorageError
-from warehouse.market import Request
+from warehouse.market.clock import days_of
+from warehouse.market.market import Request
 
 _DATED = re.compile(r"\d{6}|\d{4}-\d\d")
 """A parameter that holds a time. It is not compared: a recorded week answers for each of its days."""

@@ -29,9 +29,9 @@ from assets.fetch.credentials import (
 )
 from assets.fetch.turns import Turns
 from assets.sources import source
-from warehouse import clock
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Feed, Request
+from warehouse.market import clock
+from warehouse.market.market import Feed, Request
 
 ATTEMPTS = 3
 PATIENCE = 60.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assets.fetch.session import Fetched
-from warehouse.clock import MarketDay
-from warehouse.market import Feed, Request, Source
-from warehouse.storage import Storage
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request, Source
+from warehouse.store.storage import Storage
 
 
 class Fetcher(Protocol):

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assets.ingest.reports import NOTHING_PUBLISHED, DayReport, Failures
-from warehouse import clock
-from warehouse.coverage import Pair
+from warehouse.documents.health import Health
 from warehouse.errors import UNKNOWN_MEMBER, NotPublished
-from warehouse.health import Health
-from warehouse.market import Feed
-from warehouse.metrics import is_forecast
-from warehouse.schema import Rows, SeriesKey
+from warehouse.judge.coverage import Pair
+from warehouse.market import clock
+from warehouse.market.market import Feed
+from warehouse.market.metrics import is_forecast
+from warehouse.rows.schema import Rows, SeriesKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from functools import cache, partial
 from assets.fetch.session import Fetched
 from assets.ingest.boundary import feed_code, transport
 from assets.ingest.context import PipelineContext
-from warehouse import forecasts, quality, raw
-from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
-from warehouse.market import Feed, Request
-from warehouse.schema import Readings, Rows, SeriesKey
+from warehouse.judge import quality
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request
+from warehouse.rows import forecasts
+from warehouse.rows.schema import Readings, Rows, SeriesKey
+from warehouse.series import raw
 
 MOST_REQUESTS = 20_000
 """Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""

@@ -1,6 +1,6 @@
 """A run's rows against what is stored of their series: reads the last weeks once, and other feeds where in doubt.
 
-What makes a shift: see `warehouse.levels`.
+What makes a shift: see `warehouse.judge.levels`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from warehouse import levels, series, vintages
 from warehouse.bookkeeping import logged
-from warehouse.clock import Window, months
-from warehouse.coverage import Pair
-from warehouse.levels import Hourly, Shift
-from warehouse.metrics import BY_FUEL
-from warehouse.quality import Finding
-from warehouse.schema import Readings, Rows
-from warehouse.storage import Storage
-from warehouse.versions import LIVE, Floats, Ints
+from warehouse.judge import levels
+from warehouse.judge.coverage import Pair
+from warehouse.judge.levels import Hourly, Shift
+from warehouse.judge.quality import Finding
+from warehouse.market.clock import Window, months
+from warehouse.market.metrics import BY_FUEL
+from warehouse.rows.schema import Readings, Rows
+from warehouse.rows.versions import LIVE, Floats, Ints
+from warehouse.series import series, vintages
+from warehouse.store.storage import Storage
 
 _COLUMNS = ("ts", "value", "counterparty", "link")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from warehouse.clock import iso
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import iso
+from warehouse.rows.schema import Rows, SeriesKey
 
 WIDTH, HEIGHT, POINTS = 480, 80, 240
 

@@ -8,8 +8,10 @@ from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
-from warehouse import catalogue, clock, layout
 from warehouse.bookkeeping import logged
+from warehouse.documents import catalogue
+from warehouse.market import clock
+from warehouse.store import layout
 
 
 def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:

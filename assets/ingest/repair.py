@@ -14,15 +14,19 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.gather import Gathered
 from assets.ingest.runs import judge_kept, kept_bodies
-from warehouse import clock, damaged, layout, manifest, quality, raw, restore, vintages
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, Window
+from warehouse.documents import manifest
 from warehouse.errors import StorageError
-from warehouse.market import Feed
-from warehouse.restore import Statement
-from warehouse.schema import Rows
-from warehouse.versions import Versions, concat, empty
-from warehouse.vintages import Month
+from warehouse.judge import quality
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed
+from warehouse.rows.schema import Rows
+from warehouse.rows.versions import Versions, concat, empty
+from warehouse.series import damaged, raw, restore, vintages
+from warehouse.series.restore import Statement
+from warehouse.series.vintages import Month
+from warehouse.store import layout
 
 _LOG = logging.getLogger("emds.ingest")
 

@@ -11,13 +11,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse import clock, coverage, forecasts, quality
-from warehouse.clock import MarketDay, Window
 from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach
-from warehouse.market import Feed, Request
-from warehouse.metrics import is_forecast
-from warehouse.schema import Rows
-from warehouse.series import Folded
+from warehouse.judge import coverage, quality
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed, Request
+from warehouse.market.metrics import is_forecast
+from warehouse.rows import forecasts
+from warehouse.rows.schema import Rows
+from warehouse.series.series import Folded
 
 Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
 Failures = Sequence[tuple[Request, MarketError]]

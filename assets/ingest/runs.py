@@ -21,9 +21,8 @@ from assets.ingest.feed_health import Outcome
 from assets.ingest.gather import Gathered, gather
 from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
-from warehouse import attempts, clock, coverage, health, layout, quality, raw, series
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, Window
+from warehouse.documents import attempts, health
 from warehouse.errors import (
     UNKNOWN_MEMBER,
     CredentialsMissing,
@@ -33,8 +32,13 @@ from warehouse.errors import (
     StorageError,
     as_storage_error,
 )
-from warehouse.market import Feed
-from warehouse.schema import Member, Rows
+from warehouse.judge import coverage, quality
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed
+from warehouse.rows.schema import Member, Rows
+from warehouse.series import raw, series
+from warehouse.store import layout
 
 _LOG = logging.getLogger("emds")
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from warehouse.clock import DAY, MarketDay, is_ambiguous, local_instant
 from warehouse.errors import BadWindow, FeedChanged
+from warehouse.market.clock import DAY, MarketDay, is_ambiguous, local_instant
 
 EARLIEST, LATEST = 631152000, 4102444800
 """From 1990 until the end of 2099: no market of ours is older, and an instant beyond them is a broken digit."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from warehouse.errors import FeedChanged
-from warehouse.schema import Rows
+from warehouse.rows.schema import Rows
 
 FIVE_MINUTES = 300
 Columns = tuple[list[int], list[float]]

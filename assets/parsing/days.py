@@ -7,7 +7,7 @@ from datetime import date
 from itertools import groupby
 from math import inf
 
-from warehouse.clock import MarketDay
+from warehouse.market.clock import MarketDay
 
 
 def age(day: MarketDay, now: int) -> int:

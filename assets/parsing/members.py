@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from warehouse.errors import FeedChanged
-from warehouse.schema import Member, Rows
+from warehouse.rows.schema import Member, Rows
 
 LONGEST_NAME = 40
 T = TypeVar("T")

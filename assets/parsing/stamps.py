@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import NoReturn
 
 from assets.parsing.clocks import plausible
-from warehouse.clock import DAY, zone_of
 from warehouse.errors import FeedChanged
+from warehouse.market.clock import DAY, zone_of
 
 _DATE = re.compile(r"(\d{4})([-/])(\d\d)\2(\d\d)", re.ASCII)
 _TIME = re.compile(r"[ T](\d\d?):(\d\d)(?::(\d\d)(?:\.0+)?)?(Z|\+00:00)?", re.ASCII)

@@ -8,7 +8,7 @@ from math import fsum
 from typing import NamedTuple
 
 from assets.parsing.columns import drop
-from warehouse.schema import Rows, SeriesKey
+from warehouse.rows.schema import Rows, SeriesKey
 
 DIGITS = 6
 """Decimals of a sum: finer than any publisher prints, coarser than what adding floats leaves behind."""

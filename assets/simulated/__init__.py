@@ -11,8 +11,8 @@ from importlib import import_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
 from assets.simulated.faults import Fault, apply, parse
-from warehouse import clock
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.market import Request
 
 
 class Simulated:

@@ -8,7 +8,7 @@ import numpy as np
 
 from assets.simulated import grid
 from assets.simulated.grid.noise import Ints
-from warehouse.clock import HOUR, MarketDay, zone_of
+from warehouse.market.clock import HOUR, MarketDay, zone_of
 
 QUARTER = 900
 QUARTER_HOURLY_SINCE = date(2025, 10, 1)

@@ -21,8 +21,8 @@ from assets.simulated import grid
 from assets.simulated.answer import JSON, Answer, json_answer, typed
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia import PAGE, RESPONDENTS
-from warehouse.clock import DAY, HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.market import Request
 
 LISTED_AFTER = 60 * 60
 """Seconds after an hour's end until its rows are there."""

@@ -17,9 +17,9 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.elexon import BASE, TIES
-from warehouse.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
 from warehouse.errors import BadWindow
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
+from warehouse.market.market import Request
 
 HALF_HOUR = 1800
 LONDON = "Europe/London"

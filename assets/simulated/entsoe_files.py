@@ -16,8 +16,8 @@ from assets.simulated.entsoe import flow_of, load_of
 from assets.simulated.format import short, shorts
 from assets.sources.entsoe.areas import EIC, borders
 from assets.sources.entsoe_files import HOST, LOG, PRODUCTS, TOP, TZ
-from warehouse.clock import HOUR, local_date, market_days, utc
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, local_date, market_days, utc
+from warehouse.market.market import Request
 
 OUT_AT = time(13, 40)
 VERSIONS = {"EnergyPrices_12.1.D": "r3.1", "ActualTotalLoad_6.1.A": "r3", "PhysicalFlows_12.1.G": "r3"}

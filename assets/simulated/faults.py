@@ -17,9 +17,9 @@ from assets.fetch.session import Reply
 from assets.parsing.body import is_zip, unzipped
 from assets.simulated.answer import Answer
 from assets.sources import codes, source
-from warehouse import clock
 from warehouse.errors import BadWindow, FeedUnavailable
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.market import Request
 
 KINDS = ("timeout", "429", "503", "truncated", "changed", "frozen", "late")
 _FORM = re.compile(

@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 from assets.simulated.grid.noise import Floats
-from warehouse.clock import zone_of
+from warehouse.market.clock import zone_of
 
 
 def short(value: float, digits: int) -> str:

@@ -21,8 +21,8 @@ from assets.simulated.answer import JSON, NOTHING, Answer, typed
 from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.isone import TIES
-from warehouse.clock import DAY, HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.market import Request
 
 ZONE, TZ = "US-ISONE", "America/New_York"
 HUB = {"@LocId": "4000", "@LocType": "HUB", "$": ".H.INTERNAL_HUB"}

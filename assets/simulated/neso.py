@@ -16,9 +16,9 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.format import plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
-from warehouse.clock import DAY, HOUR, instant, utc
 from warehouse.errors import BadWindow
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, instant, utc
+from warehouse.market.market import Request
 
 HALF_HOUR = 1800
 LAG = 12 * 60

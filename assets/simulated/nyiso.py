@@ -18,8 +18,8 @@ from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed, zipped
 from assets.simulated.format import choice, lines, local, short
 from assets.sources.nyiso import QUEBEC_AGAIN, TIES
-from warehouse.clock import HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.market import Request
 
 ZONE, TZ = "US-NYISO", "America/New_York"
 HUB = "N.Y.C."

@@ -11,8 +11,8 @@ from assets.simulated.answer import NOTHING, Answer
 from assets.simulated.day_ahead import auction, is_out
 from assets.simulated.format import choice, lines, short
 from assets.sources.omie import HOST, TZ
-from warehouse.clock import MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Request
 
 OUT_AT = time(13, 15)
 

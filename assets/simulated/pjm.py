@@ -20,9 +20,9 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.format import local
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
-from warehouse.clock import DAY, HOUR, MarketDay, local_instant, utc
 from warehouse.errors import BadWindow
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay, local_instant, utc
+from warehouse.market.market import Request
 
 FIVE = 300
 UNVERIFIED_AFTER = 200

@@ -16,8 +16,8 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
 from assets.simulated.format import choice
 from assets.sources.pse import HOST, TZ
-from warehouse.clock import HOUR, MarketDay, utc, zone_of
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay, utc, zone_of
+from warehouse.market.market import Request
 
 OUT_AT = time(13, 50)
 LAG = 10 * HOUR

@@ -19,8 +19,8 @@ from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.format import choice, lines, local, short
 from assets.simulated.grid.noise import Ints
 from assets.sources.spp import paths
-from warehouse.clock import DAY, HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.market import Request
 
 ZONE, TZ = "US-SPP", paths.TZ
 FIVE, MINUTE = 300, 60

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TextIO
 
 from assets.sources import codes, feed, sources
-from warehouse.clock import days_of
 from warehouse.errors import CallerError, MarketError
-from warehouse.forecasts import date_by_answer
-from warehouse.market import Feed, Request
-from warehouse.quality import judge_answer
-from warehouse.schema import Rows
+from warehouse.judge.quality import judge_answer
+from warehouse.market.clock import days_of
+from warehouse.market.market import Feed, Request
+from warehouse.rows.forecasts import date_by_answer
+from warehouse.rows.schema import Rows
 
 COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution", "published_at", "basis")
 

@@ -25,10 +25,10 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
-from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Secret, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.eia.gov"
 PAGE = 5000

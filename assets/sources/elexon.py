@@ -23,10 +23,10 @@ from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import Part, extend_total
-from warehouse.clock import DAY, MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import DAY, MarketDay, iso
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source, request_window
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "data.elexon.co.uk"
 BASE = f"https://{HOST}/bmrs/api/v1"

@@ -24,10 +24,10 @@ from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import iso_instant, utc_stamp
 from assets.parsing.totals import Part, extend_total
-from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.energidataservice.dk"
 TZ = "Europe/Copenhagen"

@@ -22,10 +22,10 @@ from typing import Any
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import plausible
 from assets.parsing.days import runs
-from warehouse.clock import RESOLUTIONS, MarketDay, local_date
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
+from warehouse.market.clock import RESOLUTIONS, MarketDay, local_date
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
 
 HOST = "api.energy-charts.info"
 TZ = "Europe/Brussels"

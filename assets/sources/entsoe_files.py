@@ -25,10 +25,10 @@ from assets.sources.entsoe import CURRENCIES, put_both_sides
 from assets.sources.entsoe.areas import EIC, ZONES, names_of, zone_of
 from assets.sources.entsoe.net import combine
 from assets.sources.entsoe.xml import RESOLUTIONS
-from warehouse.clock import MarketDay, utc
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, utc
+from warehouse.market.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.rows.schema import Rows
 
 HOST = "fms.tp.entsoe.eu"
 TOP = "TP_export"

@@ -26,10 +26,10 @@ from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
-from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import MarketDay, iso
+from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.carbonintensity.org.uk"
 HALF_HOUR = 1800

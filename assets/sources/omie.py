@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from datetime import date, time
 
 from assets.parsing.body import no_html, number, text_of
-from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
 
 HOST = "www.omie.es"
 TZ = "Europe/Madrid"

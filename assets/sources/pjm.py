@@ -13,10 +13,10 @@ from typing import Any
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import iso_instant
-from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay
+from warehouse.market.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-PJM"
 TZ = "America/New_York"

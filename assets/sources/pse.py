@@ -20,10 +20,10 @@ import numpy as np
 
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.stamps import iso_instant
-from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
 
 HOST = "api.raporty.pse.pl"
 TZ = "Europe/Warsaw"

@@ -24,10 +24,10 @@ from assets.parsing.body import json_of, local, member, number, reading, xml_of
 from assets.parsing.days import runs
 from assets.parsing.members import Members
 from assets.parsing.stamps import iso_date, iso_instant
-from warehouse.clock import MarketDay, iso
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, iso
+from warehouse.market.market import Feed, Metric, Publication, Request, Source, request_window
+from warehouse.rows.schema import Rows
 
 HOST, PRICE_HOST = "odre.opendatasoft.com", "eco2mix.rte-france.com"
 TZ = "Europe/Paris"

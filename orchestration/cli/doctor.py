@@ -11,11 +11,13 @@ from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
 from orchestration.cli import machine
 from orchestration.work.resources import open_unclaimed
-from warehouse import clock, health, home
-from warehouse.bucket import Bucket
-from warehouse.clock import iso
-from warehouse.market import Source
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import iso
+from warehouse.market.market import Source
 from warehouse.settings import SETTINGS
+from warehouse.store import home
+from warehouse.store.bucket import Bucket
 
 
 def doctor() -> int:

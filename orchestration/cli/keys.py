@@ -50,7 +50,7 @@ def list_keys(days: int, top: int) -> int:
 @click.argument("key", metavar="ID", type=KEY)
 def show(key: int) -> int:
     """Show one key by its ID in `emds keys list`."""
-    from warehouse.clock import iso
+    from warehouse.market.clock import iso
 
     use = next((use for use in _uses(30) if use.id == key), None)
     if use is None:
@@ -116,7 +116,7 @@ def _print_table(title: str, uses: Sequence[KeyUse]) -> None:
     if not uses:
         return
     from api.access.usage import CALLS_PER_DAY
-    from warehouse.clock import DAY, iso
+    from warehouse.market.clock import DAY, iso
 
     print(f"\n{title}\n{_HEAD}")
     for use in uses:

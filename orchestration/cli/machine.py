@@ -10,7 +10,7 @@ from pathlib import Path
 
 from warehouse import settings
 from warehouse.errors import StorageError
-from warehouse.home import Home
+from warehouse.store.home import Home
 
 LEAST_FREE_BYTES = 2_000_000_000
 """Dagster's storage alone grows by some 60 MB a day."""

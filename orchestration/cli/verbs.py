@@ -20,7 +20,7 @@ from orchestration.cli.webhooks import webhooks
 from warehouse.errors import MarketError, StorageError
 
 if TYPE_CHECKING:
-    from warehouse.market import Feed
+    from warehouse.market.market import Feed
 
 PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
 PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
@@ -210,7 +210,7 @@ def probe(source: str | None, feed: str | None, day: date | None, requests: int)
 def record(source: str | None, feed: str | None, day: date | None, requests: int, folder: Path) -> int:
     """Probe, and keep the answers in a folder that `replay` takes."""
     from orchestration.work import record
-    from warehouse import layout
+    from warehouse.store import layout
 
     if (folder / "MANIFEST.json").exists():
         raise click.UsageError(f"{folder} already holds recordings: name a new folder")

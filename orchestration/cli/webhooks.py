@@ -54,7 +54,7 @@ def deliver() -> int:
 @_ID
 def show(webhook: str) -> int:
     """Show one subscription, without its secret."""
-    from warehouse.clock import iso
+    from warehouse.market.clock import iso
 
     with _found(webhook) as (found, _):
         subscription = found.subscription

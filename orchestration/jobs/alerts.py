@@ -18,8 +18,9 @@ import requests
 from assets.ingest.context import PipelineContext
 from orchestration.jobs.recording import COMMAND_LINE
 from orchestration.work.settings import PipelineSettings
-from warehouse import clock, health
-from warehouse.clock import iso
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import iso
 
 ASSET_JOB = "__ASSET_JOB"
 """The job of every run that is launched from an asset's page."""

@@ -24,12 +24,12 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from orchestration.work import gaps
 from orchestration.work.backfill import Task
-from warehouse import clock
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay
 from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, OutOfReach
-from warehouse.market import Feed, Request, Source
-from warehouse.metrics import is_forecast
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request, Source
+from warehouse.market.metrics import is_forecast
 
 LIVE, FILL_GAPS = "live", "fill_gaps"
 LIVE_MINUTES = 15

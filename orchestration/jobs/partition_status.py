@@ -14,9 +14,9 @@ from assets.held import HeldDay, HeldRows
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.partitions import asset_key, key_of, last_day
-from warehouse import clock
-from warehouse.clock import MarketDay, months
-from warehouse.market import Feed
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, months
+from warehouse.market.market import Feed
 
 BACK_DAYS = 10
 HELD = "held before Dagster knew of it"

@@ -20,9 +20,9 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.partitions import key_of
 from orchestration.servers.dagster_home import dagster_home
-from warehouse import clock
 from warehouse.bookkeeping import described, logged
-from warehouse.market import Feed
+from warehouse.market import clock
+from warehouse.market.market import Feed
 
 _LOG = logging.getLogger("emds")
 COMMAND_LINE = "command_line"

@@ -14,8 +14,10 @@ from pathlib import Path
 import dagster as dg
 
 from assets.ingest.context import PipelineContext
-from warehouse import clock, layout, raw, vintages
 from warehouse.bookkeeping import logged
+from warehouse.market import clock
+from warehouse.series import raw, vintages
+from warehouse.store import layout
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
 _GONE = {

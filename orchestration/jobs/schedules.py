@@ -18,8 +18,9 @@ from assets.partitions import asset_key, last_day
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
 from orchestration.work.resources import configured, opened
-from warehouse import clock, health
-from warehouse.market import Feed, Source
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.market import Feed, Source
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 PRIORITY, MAX_RUNTIME = "dagster/priority", "dagster/max_runtime"

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from api.settings import Settings
 from orchestration.work.resources import open_context
-from warehouse import catalogue, clock, home
+from warehouse.documents import catalogue
 from warehouse.errors import StorageError
+from warehouse.market import clock
+from warehouse.store import home
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"

@@ -21,8 +21,8 @@ from orchestration.servers import serve
 from orchestration.servers.dagster_home import dagster_home
 from orchestration.servers.processes import Servers, end_with_parent
 from orchestration.work.settings import PipelineSettings
-from warehouse import layout
 from warehouse.errors import StorageError, as_storage_error
+from warehouse.store import layout
 
 ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0

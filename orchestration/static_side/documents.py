@@ -30,7 +30,7 @@ from orchestration.static_side.publication import (
     object_key,
     packed_key,
 )
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})

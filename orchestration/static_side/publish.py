@@ -29,11 +29,12 @@ from orchestration.static_side.publication import (
 )
 from orchestration.static_side.target import Target, open_target
 from orchestration.work.resources import opened
-from warehouse import artefact, clock, layout, modes
 from warehouse import settings as warehouse_settings
 from warehouse.caches import LruCache
 from warehouse.errors import DamagedFile
-from warehouse.storage import Storage
+from warehouse.market import clock
+from warehouse.store import artefact, layout, modes
+from warehouse.store.storage import Storage
 
 _LOG = logging.getLogger("emds.publish")
 _PARQUET = "application/vnd.apache.parquet"

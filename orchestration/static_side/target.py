@@ -27,9 +27,9 @@ from orchestration.static_side.publication import (
     read_json,
     site_names,
 )
-from warehouse import object_store
 from warehouse.errors import Conflict, StorageError
-from warehouse.object_store import StoreAddress, ask, open_store
+from warehouse.store import object_store
+from warehouse.store.object_store import StoreAddress, ask, open_store
 
 try:
     import obstore

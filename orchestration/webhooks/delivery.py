@@ -21,7 +21,7 @@ from orchestration.webhooks import events, transport
 from orchestration.webhooks.events import Documents
 from orchestration.webhooks.transport import TOTAL_S, NotDelivered
 from warehouse.bookkeeping import logged
-from warehouse.storage import Storage
+from warehouse.store.storage import Storage
 
 ROUND_S = 60.0
 SLOW_S = 2.0

@@ -12,11 +12,12 @@ from api.access.webhooks import Webhook
 from api.documents import changes
 from api.documents.changes import Wanted
 from assets.documents.live_history import rounded
-from warehouse import artefact, change_log, layout
-from warehouse.change_log import Page, UnknownCursor
-from warehouse.clock import iso
-from warehouse.storage import Storage
-from warehouse.zones import ZONES
+from warehouse.market.clock import iso
+from warehouse.market.zones import ZONES
+from warehouse.series import change_log
+from warehouse.series.change_log import Page, UnknownCursor
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
 
 ENTRIES = 100
 """At most so many in one message about changes: some 40 kB."""

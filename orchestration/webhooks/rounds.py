@@ -12,8 +12,10 @@ from api.settings import Settings
 from orchestration.cli.keys import open_accounts
 from orchestration.webhooks import delivery
 from orchestration.work.resources import opened
-from warehouse import change_log, clock, layout
-from warehouse.storage import Storage
+from warehouse.market import clock
+from warehouse.series import change_log
+from warehouse.store import layout
+from warehouse.store.storage import Storage
 
 SPARE_S = 1.0
 """The clocks of machines differ."""

@@ -24,10 +24,10 @@ from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.work.resources import open_context
-from warehouse import clock
 from warehouse.bookkeeping import logged
-from warehouse.clock import DAY, RESOLUTIONS, MarketDay
-from warehouse.market import Feed
+from warehouse.market import clock
+from warehouse.market.clock import DAY, RESOLUTIONS, MarketDay
+from warehouse.market.market import Feed
 
 WORKERS = 2
 

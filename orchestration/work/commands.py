@@ -17,9 +17,11 @@ from orchestration.work import backfill
 from orchestration.work.backfill import Task
 from orchestration.work.replay import replay
 from orchestration.work.resources import open_context
-from warehouse import clock, layout, settings
+from warehouse import settings
 from warehouse.bookkeeping import logged
 from warehouse.errors import MarketError
+from warehouse.market import clock
+from warehouse.store import layout
 
 SHOWN_FAILURES = 3
 """Failed days listed for each feed; the rest are counted."""

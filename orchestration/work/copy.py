@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from warehouse import home, layout, modes, monthfile, release
 from warehouse.errors import StorageError
-from warehouse.storage import Storage
+from warehouse.series import monthfile
+from warehouse.store import home, layout, modes, release
+from warehouse.store.storage import Storage
 
 _AT_ONCE = 8
 _FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS)

@@ -29,7 +29,7 @@ def _fill(days: int, recordings: Path | None) -> None:
     from orchestration.work import backfill, commands, gaps
     from orchestration.work.resources import open_context
     from orchestration.work.settings import PipelineSettings
-    from warehouse import catalogue
+    from warehouse.documents import catalogue
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)

@@ -13,12 +13,14 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.sources import feed as feed_of
 from orchestration.work.backfill import Task, days_of, monthly_tasks
-from warehouse import clock, coverage, health
 from warehouse.bookkeeping import logged
-from warehouse.clock import MarketDay, Window, iso, months
-from warehouse.forecasts import instants
-from warehouse.market import Feed
-from warehouse.schema import Rows, SeriesKey
+from warehouse.documents import health
+from warehouse.judge import coverage
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window, iso, months
+from warehouse.market.market import Feed
+from warehouse.rows.forecasts import instants
+from warehouse.rows.schema import Rows, SeriesKey
 
 BACK_DAYS = 10
 """Older holes wait for `emds gaps --fill`: a publisher that has not filled them by then is not asked every day."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from orchestration.work.settings import PipelineSettings
 from warehouse.errors import StorageError
-from warehouse.object_store import REQUEST_S, StoreAddress, lacks_bucket, open_store, reason
+from warehouse.store.object_store import REQUEST_S, StoreAddress, lacks_bucket, open_store, reason
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

@@ -21,10 +21,12 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from orchestration.work.resources import open_scratch
 from orchestration.work.settings import PipelineSettings
-from warehouse import clock, coverage, modes
-from warehouse.clock import MarketDay, iso
 from warehouse.errors import CredentialsMissing, MarketError, NotPublished, StorageError
-from warehouse.market import Feed, Request
+from warehouse.judge import coverage
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, iso
+from warehouse.market.market import Feed, Request
+from warehouse.store import modes
 
 REQUESTS = 12
 """At most so many requests a feed and day, by default: enough to meet a publisher."""

@@ -10,11 +10,12 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.sources import feed as feed_of
 from orchestration.work.backfill import Task, days_of, monthly_tasks
-from warehouse import damaged, layout, raw, series
 from warehouse.bookkeeping import logged
-from warehouse.clock import Window, months
-from warehouse.market import Feed
-from warehouse.vintages import Month
+from warehouse.market.clock import Window, months
+from warehouse.market.market import Feed
+from warehouse.series import damaged, raw, series
+from warehouse.series.vintages import Month
+from warehouse.store import layout
 
 
 def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:

@@ -23,12 +23,12 @@ from assets.sources import source
 from assets.sources.__main__ import write_rows
 from orchestration.work import probe
 from orchestration.work.settings import PipelineSettings
-from warehouse import raw
-from warehouse.clock import days_of, iso
 from warehouse.errors import FeedError, StorageError
-from warehouse.market import Feed, Request
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.market.clock import days_of, iso
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Rows
+from warehouse.series import raw
+from warehouse.store.storage import Folder
 
 
 def record(folder: Path, feeds: Sequence[Feed], day: date | None = None, most: int = probe.REQUESTS) -> int:

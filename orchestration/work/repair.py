@@ -14,11 +14,13 @@ from assets.ingest.refresh import refresh_all
 from orchestration.work import verify
 from orchestration.work.resources import open_context, opened
 from orchestration.work.verify import Fault
-from warehouse import damaged, layout, manifest, modes, monthfile, vintages
 from warehouse.bookkeeping import logged
+from warehouse.documents import manifest
 from warehouse.errors import StorageError, WrongMode
-from warehouse.storage import Storage
-from warehouse.vintages import Month
+from warehouse.series import damaged, monthfile, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout, modes
+from warehouse.store.storage import Storage
 
 
 def main() -> int:

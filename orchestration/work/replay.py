@@ -16,9 +16,9 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds
 from orchestration.work.resources import replay_plan
-from warehouse.clock import MarketDay, local_date
 from warehouse.errors import FeedError
-from warehouse.market import Feed, Request
+from warehouse.market.clock import MarketDay, local_date
+from warehouse.market.market import Feed, Request
 
 
 @dataclass(slots=True)

@@ -12,12 +12,14 @@ from assets.fetch.turns import Turns
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.work.settings import PipelineSettings
-from warehouse import catalogue, clock, layout, modes, release
-from warehouse.bucket import Bucket
-from warehouse.clock import MarketDay
+from warehouse.documents import catalogue
 from warehouse.errors import NotPublished, StorageError
-from warehouse.market import Feed, Request
-from warehouse.storage import Folder, Storage
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request
+from warehouse.store import layout, modes, release
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder, Storage
 
 Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
 

@@ -8,10 +8,11 @@ from datetime import date
 from urllib.parse import urlsplit
 
 from assets.sources import sources
-from warehouse import home, settings
+from warehouse import settings
 from warehouse.errors import StorageError
-from warehouse.home import Home
-from warehouse.modes import MODES
+from warehouse.store import home
+from warehouse.store.home import Home
+from warehouse.store.modes import MODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ import numpy as np
 import orjson
 
 from assets import first_days
-from warehouse import artefact, attempts, change_log, damaged, layout, manifest, modes, monthfile, raw, release
-from warehouse.clock import month_window
+from warehouse.documents import attempts, manifest
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.metrics import YEARLY
-from warehouse.storage import Storage
-from warehouse.versions import Versions, empty
+from warehouse.market.clock import month_window
+from warehouse.market.metrics import YEARLY
+from warehouse.rows.versions import Versions, empty
+from warehouse.series import change_log, damaged, monthfile, raw
+from warehouse.store import artefact, layout, modes, release
+from warehouse.store.storage import Storage
 
 
 class Fault(NamedTuple):

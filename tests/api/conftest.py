@@ -23,13 +23,14 @@ from assets.documents.publish import publish
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.trade import Trade, open_trade
-from warehouse import artefact, catalogue, layout
-from warehouse.clock import HOUR, instant
-from warehouse.market import Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import HOUR, instant
+from warehouse.market.market import Source
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
 """The current time in these tests: the day after Europe's clocks went forward."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from warehouse.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Feed, Metric, Publication, Source
 
 
 def _none(*_: object) -> Any:

@@ -20,7 +20,7 @@ from api.geo.parameters import FORMATS, UNCUT
 from api.settings import Settings
 from assets.documents import geo_layers
 from geo_data.terms import LAYERS as DATA_LAYERS
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 LAYERS = ("zones.low", "zones.high", "interconnectors", "plants")
 CUT_FORMATS = [(layer, name) for layer in DATA_LAYERS for name in FORMATS[layer] if name not in ("geojson", *UNCUT)]

@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from api.access.gate import Gate
 from api.settings import Settings
 from tests.stand_ins.shop import shop
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 NOON = 20_000 * DAY + DAY // 2
 PATH = "/v1/latest/GB"

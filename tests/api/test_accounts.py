@@ -21,7 +21,7 @@ from api.access.sign_up import SignUp, TooManyKeys, TooManySignUps
 from api.access.usage import CALLS_PER_DAY, UsageCounter
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 NOW = 20_000 * DAY + 3600
 

@@ -20,7 +20,7 @@ from api.access.sign_up import SignUp, TooManyKeys
 from api.access.usage import UsageCounter
 from api.access.x402.ledger import Ledger
 from api.application import create_app
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 NOW = 20_000 * DAY + 3600
 OLD_KEY = "emds_" + "A1b" * 14 + "Z"

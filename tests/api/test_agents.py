@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.mcp.reading import read_table, tokens
-from warehouse.clock import DAY, HOUR
+from warehouse.market.clock import DAY, HOUR
 
 Call = Callable[..., dict[str, Any]]
 

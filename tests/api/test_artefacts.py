@@ -16,8 +16,8 @@ import pytest
 from api.documents.cache import Document, DocumentCache
 from assets.documents.publish import publish
 from tests.api.conftest import NOW
-from warehouse import artefact
-from warehouse.storage import Folder, Identity
+from warehouse.store import artefact
+from warehouse.store.storage import Folder, Identity
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ import pytest
 
 from api.documents.bulk import stored_month
 from tests.api.conftest import NOW, Rig, fill
-from warehouse import layout, monthfile
-from warehouse.clock import DAY, HOUR, instant
+from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.series import monthfile
+from warehouse.store import layout
 
 PRICE = "/v1/bulk/price/GB/2026-03.parquet"
 

@@ -22,7 +22,7 @@ from orchestration.work import copy
 from tests.api.conftest import Rig
 from tests.stand_ins.buckets import make_bucket
 from tests.stand_ins.places import BucketPlace
-from warehouse.clock import instant
+from warehouse.market.clock import instant
 
 pytestmark = pytest.mark.slow
 

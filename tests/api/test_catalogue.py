@@ -10,11 +10,11 @@ import pytest
 
 from api.documents import status
 from api.endpoints.table import ENDPOINTS
-from warehouse.clock import HOUR, instant
+from warehouse.documents.health import Health, note
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.health import Health, note
-from warehouse.market import Metric, Publication
-from warehouse.zones import ZONES
+from warehouse.market.clock import HOUR, instant
+from warehouse.market.market import Metric, Publication
+from warehouse.market.zones import ZONES
 
 
 def test_zones_are_the_25_of_the_specification_in_its_order(market: Any) -> None:

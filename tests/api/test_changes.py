@@ -8,9 +8,9 @@ import pytest
 
 from api.documents import changes
 from tests.api.conftest import NOW, Rig
-from warehouse import change_log
-from warehouse.changes import Change
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
+from warehouse.series import change_log
+from warehouse.series.changes import Change
 
 START = NOW - NOW % 3600 - 86400
 

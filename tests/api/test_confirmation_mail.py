@@ -15,7 +15,7 @@ import pytest
 from api.access.x402.ledger import Ledger
 from api.settings import MailServer, Settings, SettingsError
 from tests.api.key_service import Service, opened
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 
 class _Smtp(socketserver.StreamRequestHandler):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from warehouse import layout
+from warehouse.store import layout
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from assets.documents.publish import publish
 from tests.api.conftest import NOW, Rig
-from warehouse.clock import HOUR
+from warehouse.market.clock import HOUR
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 SERVER = "https://emds.example"

@@ -10,13 +10,13 @@ from api.documents.status import _Carrier, _entry
 from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from tests.api.conftest import NOW, Rig
-from warehouse import layout
-from warehouse.catalogue import ranks
-from warehouse.clock import HOUR
-from warehouse.health import Health
-from warehouse.metrics import Forecast
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
+from warehouse.documents.catalogue import ranks
+from warehouse.documents.health import Health
+from warehouse.market.clock import HOUR
+from warehouse.market.metrics import Forecast
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import layout
 
 PATHS = (
     "/v1/status",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import NOW, Rig, asking
-from warehouse.clock import DAY, HOUR, RESOLUTIONS
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS
 
 START = NOW - NOW % DAY
 ZONES = ("AU-SA", "DE-LU", "GB")

@@ -27,8 +27,8 @@ from api.http.messages import Request
 from api.settings import Settings
 from tests.stand_ins import postgres
 from tests.stand_ins.shop import shop
-from warehouse.clock import DAY
-from warehouse.metrics import BY_PATH
+from warehouse.market.clock import DAY
+from warehouse.market.metrics import BY_PATH
 
 NOON = 20_000 * DAY + DAY // 2
 

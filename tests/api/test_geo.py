@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.api.geo_answers import LAYERS, frame_of, ids, index_of, served_layers
-from warehouse.market import Fuel
-from warehouse.zones import ZONES
+from warehouse.market.market import Fuel
+from warehouse.market.zones import ZONES
 
 
 @pytest.fixture(scope="module")

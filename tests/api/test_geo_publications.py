@@ -11,7 +11,7 @@ from api.access.gate import Gate
 from api.settings import Settings
 from assets.documents import geo_layers
 from tests.api.geo_answers import app_of
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 
 def test_nothing_published_is_503_and_a_new_publication_is_seen(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from api.series import views
 from tests.api.conftest import Rig
-from warehouse.clock import HOUR, instant
-from warehouse.reader import Reader
-from warehouse.storage import Folder
+from warehouse.market.clock import HOUR, instant
+from warehouse.series.reader import Reader
+from warehouse.store.storage import Folder
 
 
 def reads(*_: object) -> None:

@@ -25,7 +25,7 @@ from api.settings import Settings
 from tests.stand_ins import postgres
 from tests.stand_ins.served import Served
 from tests.stand_ins.shop import shop
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 NOON = 20_000 * DAY + DAY // 2
 

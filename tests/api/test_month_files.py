@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from api.documents import bulk
-from warehouse import layout, monthfile
 from warehouse.caches import LruCache
-from warehouse.storage import Folder
-from warehouse.versions import LIVE, NEVER, RowLabels, Versions
+from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
+from warehouse.series import monthfile
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 FROM = 1_772_323_200
 """2026-03-01T00:00Z."""

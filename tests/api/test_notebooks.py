@@ -11,7 +11,7 @@ import requests
 
 from assets.documents.publish import publish
 from tests.api.conftest import NOW
-from warehouse.clock import HOUR
+from warehouse.market.clock import HOUR
 
 pytestmark = pytest.mark.slow
 CLIENT = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"

@@ -15,8 +15,8 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from geo_data import records
-from warehouse import artefact, layout
-from warehouse.storage import Folder
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from api.documents.catalogue import Catalogue
 from api.series.page import Page, answer
 from api.series.paging import Cursor, first_rows
 from api.series.query import SeriesRequest
-from warehouse.clock import HOUR, Window, instant
-from warehouse.market import Metric
-from warehouse.reader import Reader
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
+from warehouse.market.clock import HOUR, Window, instant
+from warehouse.market.market import Metric
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.reader import Reader
+from warehouse.series.series import fold
+from warehouse.store.storage import Folder
 
 EDGES = [
     instant(text)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.http.problems import KINDS
-from warehouse import layout
+from warehouse.store import layout
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import pytest
 
 from assets.documents import publishers
 from tests.api.conftest import NOW, Rig, fill
-from warehouse import attempts, layout
+from warehouse.documents import attempts
+from warehouse.store import layout
 
 
 def measured(rig: Rig) -> None:

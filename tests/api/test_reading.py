@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from api.series.gaps import DueSpan, holes
 from api.settings import Settings
-from warehouse.clock import DAY, HOUR, Window, instant, iso
-from warehouse.reader import RowColumns
-from warehouse.versions import RowLabels
+from warehouse.market.clock import DAY, HOUR, Window, instant, iso
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns
 
 HALF = HOUR // 2
 

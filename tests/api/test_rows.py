@@ -19,10 +19,10 @@ from api.series import formats, rows
 from api.series.gaps import DueSpan
 from api.series.page import Page
 from api.series.query import Plan, SeriesRequest, ZonePlan
-from warehouse.clock import DAY, LAST_INSTANT
-from warehouse.market import Metric
-from warehouse.reader import RowColumns
-from warehouse.versions import RowLabels
+from warehouse.market.clock import DAY, LAST_INSTANT
+from warehouse.market.market import Metric
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns
 
 WORDS = st.none() | st.text("ab%{}\\\"',:é\n", max_size=6)
 ODD = [0.0, -0.0, 1.0, -1.0, 0.1, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, math.nan, math.inf, -math.inf]

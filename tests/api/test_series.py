@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.application import create_app
-from warehouse.clock import HOUR, instant
+from warehouse.market.clock import HOUR, instant
 
 
 def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) -> None:

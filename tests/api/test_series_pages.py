@@ -8,7 +8,7 @@ import pytest
 
 from api.series.paging import Cursor
 from tests.api.conftest import asking
-from warehouse.clock import DAY, HOUR, instant
+from warehouse.market.clock import DAY, HOUR, instant
 
 
 def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:

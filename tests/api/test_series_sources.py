@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from warehouse.clock import DAY, HOUR, instant
-from warehouse.storage import Folder
+from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.store.storage import Folder
 
 
 def test_rows_name_their_source_where_the_window_mixes_several(ask: Any, market: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from api.access.prices import price_of
 from api.settings import Facilitator
-from warehouse.clock import HOUR
+from warehouse.market.clock import HOUR
 
 PATHS = {
     "/v1/price": (["DE-LU", "GB"], ""),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from warehouse.clock import HOUR
+from warehouse.market.clock import HOUR
 
 STEPS = {"5m": 300, "30m": 1800, "1h": HOUR}
 

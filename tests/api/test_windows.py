@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from warehouse.clock import HOUR, instant
+from warehouse.market.clock import HOUR, instant
 
 NOW = instant("2026-03-30T12:10:00Z")
 RUNNING = instant("2026-03-30T12:00:00Z")

@@ -19,7 +19,7 @@ from tests.stand_ins.book import Book
 from tests.stand_ins.chain import BUYER
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.trade import PAY_TO
-from warehouse import artefact
+from warehouse.store import artefact
 
 
 @dataclass

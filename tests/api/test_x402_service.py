@@ -26,9 +26,9 @@ from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
 from tests.stand_ins.paying_clients import CLIENTS, Client
-from warehouse import artefact
-from warehouse.clock import iso
-from warehouse.metrics import BY_PATH
+from warehouse.market.clock import iso
+from warehouse.market.metrics import BY_PATH
+from warehouse.store import artefact
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.assets.demand_feed import NOON
-from warehouse import catalogue, series
-from warehouse.clock import RESOLUTIONS
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import RESOLUTIONS
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 
 def _feed(

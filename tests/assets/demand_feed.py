@@ -11,12 +11,13 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
-from warehouse import clock, series
-from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 DAY = date(2026, 6, 10)
 START = MarketDay(DAY, "Europe/London").start

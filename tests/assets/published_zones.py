@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warehouse import artefact
-from warehouse.layout import SNAPSHOT
+from warehouse.store import artefact
+from warehouse.store.layout import SNAPSHOT
 
 HOUR, DAY = 3600, 86400
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 
 from assets import analyst
-from warehouse import series
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 HOUR = 3600
 RANKS = {"a.best": 1, "b.other": 2}

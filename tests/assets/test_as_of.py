@@ -11,11 +11,12 @@ import pytest
 from api.series.query import settled
 from assets.fetch.session import Fetched
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, whole
-from warehouse import clock, series
-from warehouse.clock import Window
 from warehouse.errors import BadWindow
-from warehouse.market import Request
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import Window
+from warehouse.market.market import Request
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 WINDOW = Window(START, START + 86400)
 

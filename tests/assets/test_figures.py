@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from assets.documents.publish import publish
-from warehouse import artefact, catalogue
-from warehouse.market import Metric, Publication
+from warehouse.documents import catalogue
+from warehouse.market.market import Metric, Publication
+from warehouse.store import artefact
 
 HOUR = 3600
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z

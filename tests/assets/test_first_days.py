@@ -8,8 +8,8 @@ from pathlib import Path
 
 from assets import first_days
 from assets.sources import feeds
-from warehouse import layout
-from warehouse.storage import Folder
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 FEED = feeds()["neso.generation"]
 

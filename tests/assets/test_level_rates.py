@@ -15,9 +15,10 @@ import pytest
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
-from warehouse import levels, series
-from warehouse.clock import DAY, MarketDay, Window, instant, local_date
-from warehouse.levels import Hourly
+from warehouse.judge import levels
+from warehouse.judge.levels import Hourly
+from warehouse.market.clock import DAY, MarketDay, Window, instant, local_date
+from warehouse.series import series
 
 pytestmark = pytest.mark.slow
 

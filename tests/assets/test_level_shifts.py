@@ -14,10 +14,10 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
-from warehouse import series
-from warehouse.clock import MarketDay, Window, instant
-from warehouse.market import Feed, Request
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, Window, instant
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Rows
+from warehouse.series import series
 
 NOW = instant("2026-11-18T12:00:00Z")
 TODAY = date(2026, 11, 18)

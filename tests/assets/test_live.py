@@ -13,13 +13,14 @@ from assets.documents import live_history
 from assets.documents.figures import figures
 from assets.documents.publish import Published, _publish_live, publish
 from geo_data import records
-from warehouse import artefact, catalogue, layout
-from warehouse.clock import DAY, HOUR, Window
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR, Window
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 NOW = 1_795_176_600  # 2026-11-20T12:10Z
 LAST = NOW - NOW % HOUR

@@ -11,8 +11,8 @@ import orjson
 import assets.documents.publish
 from assets.documents.publish import publish
 from tests.assets.published_zones import NOW, document, fill
-from warehouse import artefact, layout
-from warehouse.layout import SNAPSHOT
+from warehouse.store import artefact, layout
+from warehouse.store.layout import SNAPSHOT
 
 
 def test_a_publisher_that_read_less_never_sets_a_zone_back(world, monkeypatch):

@@ -6,9 +6,9 @@ import pytest
 
 from assets.documents.publish import publish
 from tests.assets.published_zones import NOW, document, fill
-from warehouse import artefact, layout
-from warehouse.layout import SNAPSHOT
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store import artefact, layout
+from warehouse.store.layout import SNAPSHOT
 
 
 def damage(world, zone, metric="demand"):

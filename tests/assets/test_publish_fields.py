@@ -6,8 +6,8 @@ from pathlib import Path
 
 from assets.documents.publish import publish
 from tests.assets.published_zones import ALL_OF_FRANCE, HOUR, NOW, document, fill
-from warehouse.layout import SNAPSHOT
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store.layout import SNAPSHOT
 
 ZONE_FIELDS = {"attribution": str, "license": str}
 VALUE = {"value": float, "unit": str, "ts": int, "resolution": str}

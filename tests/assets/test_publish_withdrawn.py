@@ -7,9 +7,9 @@ import pytest
 import assets.documents.publish
 from assets.documents.publish import publish
 from tests.assets.published_zones import ALL_OF_FRANCE, NOW, document, fill
-from warehouse import artefact, layout
 from warehouse.errors import StorageError, UnknownZone
-from warehouse.layout import SNAPSHOT
+from warehouse.store import artefact, layout
+from warehouse.store.layout import SNAPSHOT
 
 
 def test_without_a_catalogue_nothing_is_published(world):

@@ -9,7 +9,7 @@ import orjson
 
 from assets.documents.publish import publish
 from tests.assets.published_zones import DAY, HOUR, START
-from warehouse import artefact
+from warehouse.store import artefact
 
 
 def numbers_in(node) -> set[float]:

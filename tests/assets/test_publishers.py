@@ -14,11 +14,14 @@ from assets.documents import publishers
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source, sources
 from orchestration.work.resources import open_context
-from warehouse import attempts, feed_stats, modes, series
-from warehouse.clock import HOUR, MarketDay, Window, instant, iso
-from warehouse.market import Publication
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.documents import attempts
+from warehouse.judge import feed_stats
+from warehouse.market.clock import HOUR, MarketDay, Window, instant, iso
+from warehouse.market.market import Publication
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import modes
+from warehouse.store.storage import Folder
 
 FEED = feed("elexon.price")
 KEY = SeriesKey("GB", "price", "GBP/MWh", "30m", None, None, None)

@@ -14,12 +14,15 @@ from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.faults import files
-from warehouse import clock, damaged, layout, manifest, raw, series, vintages
-from warehouse.clock import Window
+from warehouse.documents import manifest
 from warehouse.errors import StorageError
-from warehouse.market import Request
-from warehouse.storage import Folder
-from warehouse.vintages import Month
+from warehouse.market import clock
+from warehouse.market.clock import Window
+from warehouse.market.market import Request
+from warehouse.series import damaged, raw, series, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 YESTERDAY, BEFORE = DAY - timedelta(days=1), DAY - timedelta(days=2)
@@ -157,7 +160,7 @@ def test_what_was_pruned_makes_the_month_say_since_when_it_is_known(corrected: P
     lose(corrected, MONTH, *corrected.storage.keys(layout.history_prefix()))
     damaged.set_aside(corrected.storage, MONTH, "is gone")
     repair.rebuild_marked(corrected)
-    from warehouse.reader import Reader
+    from warehouse.series.reader import Reader
 
     reader = Reader(corrected.storage, 10**6)
     [file] = reader.files("GB", "demand", Window(START, START + 3600))

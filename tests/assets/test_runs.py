@@ -11,10 +11,12 @@ import pytest
 from assets.ingest import plots
 from assets.ingest.runs import ingest_days
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, one_a_day, parse, pipeline, run, stored, whole
-from warehouse import clock, health, raw, series
-from warehouse.clock import MarketDay, Window
-from warehouse.market import Metric, Publication, Request
-from warehouse.schema import Rows, SeriesKey
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Metric, Publication, Request
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import raw, series
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -14,12 +14,14 @@ from assets.fetch.session import Fetched, Reply, Session
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
 from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
-from warehouse import health, layout, raw
-from warehouse.clock import MarketDay
+from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
-from warehouse.market import Request
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows
+from warehouse.series import raw
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -11,12 +11,13 @@ import pytest
 
 from assets.ingest.reports import retry_after
 from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
-from warehouse import clock, health
-from warehouse.clock import MarketDay
+from warehouse.documents import health
 from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable
-from warehouse.market import Metric, Request, Secret
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Metric, Request, Secret
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.store.storage import Folder
 
 
 @pytest.mark.usefixtures("at_noon")

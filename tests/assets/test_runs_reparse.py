@@ -11,11 +11,11 @@ import pytest
 
 from assets.ingest.runs import reparse_days
 from tests.assets.demand_feed import DAY, FEED, NOON, Publisher, parse, pipeline, run, stored, whole
-from warehouse import health
-from warehouse.clock import MarketDay
+from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
-from warehouse.market import Request
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows
 
 
 @pytest.mark.usefixtures("at_noon")

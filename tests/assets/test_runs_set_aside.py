@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.assets.demand_feed import DAY, FEED, START, pipeline, run, stored, whole
-from warehouse import health, series
-from warehouse.market import Publication
+from warehouse.documents import health
+from warehouse.market.market import Publication
+from warehouse.series import series
 
 
 @pytest.mark.usefixtures("at_noon")

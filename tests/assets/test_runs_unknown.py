@@ -12,11 +12,12 @@ from assets.ingest.runs import ingest_days, reparse_days
 from assets.verdicts import BELIEVED, Verdict
 from tests.assets.demand_feed import DAY, FEED, NOON, pipeline, stored, whole
 from tests.assets.demand_feed import parse as parse_known
-from warehouse import clock, health
-from warehouse.clock import MarketDay
-from warehouse.market import Feed, Request
-from warehouse.schema import Member, Rows
-from warehouse.storage import Storage
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Member, Rows
+from warehouse.store.storage import Storage
 
 TODAY = MarketDay(DAY, FEED.tz)
 NEW = Member("GB", "demand", "region 'Avalon'")

@@ -15,12 +15,14 @@ from assets.feeds import ReadFrom, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
-from warehouse import artefact, clock, series
-from warehouse.clock import MarketDay, Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
+from warehouse.series import series
+from warehouse.store import artefact
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
 FIRST, LAST = date(2026, 1, 20), date(2026, 2, 10)

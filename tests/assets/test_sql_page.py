@@ -13,11 +13,12 @@ from assets import analyst
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds
 from orchestration.work.resources import open_context
-from warehouse import layout, series
-from warehouse.clock import Window, instant, market_days
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.market.clock import Window, instant, market_days
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text()
 SQL, PYTHON = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in ("sql", "python"))

@@ -9,7 +9,7 @@ from assets.documents.figures import figures
 from assets.documents.headline import headline
 from assets.documents.spoken_numbers import heard
 from assets.documents.summary import summary
-from warehouse import catalogue
+from warehouse.documents import catalogue
 
 HOUR, DAY = 3600, 86400
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z

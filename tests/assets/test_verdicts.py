@@ -11,10 +11,13 @@ import pytest
 from assets import verdicts
 from assets.sources import feeds, sources
 from assets.verdicts import AGREES, BELIEVED, COMPLETE, STEADY, Verdict
-from warehouse import clock, layout, quality, series
-from warehouse.clock import MarketDay
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.judge import quality
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 LOAD, EIA = feeds()["nyiso.load"], feeds()["eia.demand"]
 DAY = MarketDay(date(2026, 11, 10), LOAD.tz)

@@ -20,7 +20,7 @@ from api.application import create_app
 from api.settings import Settings
 from tests.mcp import markets
 from tests.mcp.test_questions import QUESTIONS, taken
-from warehouse.clock import iso
+from warehouse.market.clock import iso
 
 
 def main() -> None:

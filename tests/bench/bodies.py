@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from assets.simulated.miso.reports import report
-from warehouse.clock import instant, iso
+from warehouse.market.clock import instant, iso
 
 NYISO_DAY = "2026-03-03"
 ZONES = (

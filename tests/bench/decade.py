@@ -14,12 +14,14 @@ from assets.documents import geo_layers
 from assets.documents.publish import publish
 from tests.bench.servers import ROOT
 from tests.bench.warehouse import NOW, source
-from warehouse import catalogue, layout, monthfile, net_rows
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
-from warehouse.market import Metric
-from warehouse.storage import Folder
-from warehouse.versions import LIVE, NEVER, RowLabels, Versions
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
+from warehouse.market.market import Metric
+from warehouse.market.zones import ZONES
+from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
+from warehouse.series import monthfile, net_rows
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
 

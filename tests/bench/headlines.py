@@ -7,9 +7,9 @@ from pathlib import Path
 
 import orjson
 
-from warehouse import layout
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 
 def lines(home: Path, summaries: bool = False) -> list[str]:

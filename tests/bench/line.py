@@ -22,7 +22,7 @@ from assets.ingest.runs import ingest_days
 from assets.sources import feed as feed_of
 from orchestration.work import backfill
 from orchestration.work.resources import open_context
-from warehouse.market import Feed, Request
+from warehouse.market.market import Feed, Request
 
 FEEDS = ("elexon.demand", "nyiso.load", "eia.interchange", "aemo.dispatch")
 NOW = "2026-11-20T12:00:00Z"

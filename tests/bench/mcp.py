@@ -24,12 +24,13 @@ from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
 from assets.documents.publish import publish
 from tests.stand_ins.served import Served
-from warehouse import catalogue, layout
-from warehouse.clock import DAY
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 NOW = 1_795_176_000
 KEYS, ROUNDS, SECONDS = 800, 5, 2

@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from assets.documents.publish import publish
-from warehouse import catalogue, series
-from warehouse.clock import DAY, RESOLUTIONS
-from warehouse.market import Feed, Metric, Publication, Source, Zone
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, RESOLUTIONS
+from warehouse.market.market import Feed, Metric, Publication, Source, Zone
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 NOW = 1_795_176_000
 BUDGET_S = 2.0

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from tests.bench.decade import METRICS, resolution
 from tests.bench.warehouse import NOW
-from warehouse.clock import DAY, RESOLUTIONS
-from warehouse.market import Metric
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY, RESOLUTIONS
+from warehouse.market.market import Metric
+from warehouse.market.zones import ZONES
 
 YEARS = 10
 COUNT = 20_000

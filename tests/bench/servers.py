@@ -20,7 +20,7 @@ from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
 from orchestration.servers import serve
 from tests.bench.warehouse import NOW
-from warehouse.clock import iso
+from warehouse.market.clock import iso
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = 1000

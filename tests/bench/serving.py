@@ -27,9 +27,9 @@ from tests.bench.servers import ROOT, fetch, gunicorn, keys, ours, resident, run
 from tests.bench.warehouse import NOW, TEN_YEARS, fill
 from tests.bench.wrk import Speed
 from tests.stand_ins.ports import free_port
-from warehouse.clock import DAY
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY
+from warehouse.market.zones import ZONES
+from warehouse.store.storage import Folder
 
 ROUNDS, SECONDS = 5, 2
 ZONE = "AU-NSW"

@@ -17,9 +17,9 @@ from tests.bench.peers import prepared
 from tests.bench.random_questions import every_series, questions
 from tests.bench.servers import fetch, keys, on_core, ours, running
 from tests.stand_ins.ports import free_port
-from warehouse import series
-from warehouse.clock import Window
-from warehouse.storage import Folder
+from warehouse.market.clock import Window
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 SECONDS = 8
 LEAST_TO_PEERS = 10.0

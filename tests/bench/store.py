@@ -28,12 +28,14 @@ from assets.ingest.runs import ingest_days
 from assets.simulated import Simulated
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from warehouse import clock, layout, monthfile, series
-from warehouse.clock import DAY, MarketDay, Window, local_date
 from warehouse.errors import FeedError
-from warehouse.market import Feed, Request
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import DAY, MarketDay, Window, local_date
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import monthfile, series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 NOW = 1_795_176_000
 YEAR_FEED = "caiso.demand"

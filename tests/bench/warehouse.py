@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from assets.documents.publish import publish
-from warehouse import catalogue, layout, series
-from warehouse.clock import DAY, HOUR
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 NOW = 1_795_176_000
 TEN_YEARS = 3652

@@ -17,9 +17,9 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
 from orchestration.work import resources
-from warehouse import catalogue
-from warehouse.clock import DAY, RESOLUTIONS, instant, market_days
+from warehouse.documents import catalogue
 from warehouse.errors import NotPublished
+from warehouse.market.clock import DAY, RESOLUTIONS, instant, market_days
 
 pytestmark = pytest.mark.slow
 AWAY = "2026-08-30T19:10Z/2026-09-09T06:00Z"

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.faults import kinds
 from tests.faults.kinds import Harm, random_file, reported, zones_of
 from tests.faults.places import FolderCopy
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 
 def kill(copy: FolderCopy, chance: random.Random) -> Harm:

@@ -19,9 +19,9 @@ from assets.ingest.refresh import refresh_all
 from assets.sources import feed
 from tests.faults.places import Copy
 from tests.faults.warehouse import FEEDS, LATER, ingest
-from warehouse import layout
 from warehouse.errors import FeedUnavailable, MarketError
-from warehouse.market import Request
+from warehouse.market.market import Request
+from warehouse.store import layout
 
 
 @dataclass(frozen=True)

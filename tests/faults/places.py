@@ -17,8 +17,8 @@ from orchestration.work import copy as copying
 from tests.faults.objects import Objects
 from tests.faults.warehouse import LATER, opened
 from tests.stand_ins.buckets import CREDENTIALS, object_store
-from warehouse.bucket import Bucket
-from warehouse.storage import Folder
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder
 
 
 class Copy(Protocol):
@@ -120,7 +120,7 @@ class BucketCopy:
     def opened(self, now: int = LATER, endpoint: str = "") -> PipelineContext:
         """The pipeline over it, with a client that gives up after seconds, so that a case takes no minutes."""
         bounds = {"request_s": 1.5, "retries": 2, "retry_s": 4.0}
-        with mock.patch("warehouse.bucket.Bucket", partial(Bucket, **bounds)):
+        with mock.patch("warehouse.store.bucket.Bucket", partial(Bucket, **bounds)):
             return opened(self.address(endpoint), now, self.local)
 
     def keys(self, prefix: str) -> list[str]:

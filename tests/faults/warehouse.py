@@ -15,11 +15,13 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
-from warehouse import artefact, catalogue, layout, series
-from warehouse.clock import DAY, HOUR, MarketDay, Window, instant, local_date
+from warehouse.documents import catalogue
 from warehouse.errors import MarketError
-from warehouse.market import Feed
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY, HOUR, MarketDay, Window, instant, local_date
+from warehouse.market.market import Feed
+from warehouse.market.zones import ZONES
+from warehouse.series import series
+from warehouse.store import artefact, layout
 
 NOW = instant("2026-11-18T12:00:00Z")
 LATER = NOW + HOUR

@@ -17,7 +17,7 @@ from assets.fetch import live as live_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from tests.fetch.stand_in_host import HOST, LIMITS, REQUEST, SECRET, SOURCE, Publisher, reason, replies, transport
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 pytestmark = pytest.mark.usefixtures("example_alone")
 

@@ -13,7 +13,7 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from assets.fetch.session import Session
 from tests.fetch.stand_in_host import HOST, LIMITS, MIRROR, REQUEST, SECRET, Publisher, reason, replies, transport
-from warehouse.market import Secret
+from warehouse.market.market import Secret
 
 pytestmark = pytest.mark.usefixtures("example_alone")
 

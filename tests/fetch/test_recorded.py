@@ -14,10 +14,10 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.recorded import Recorded, recorded_requests, recordings
 from assets.fetch.session import Session
 from assets.sources import feeds
-from warehouse.clock import days_of
 from warehouse.errors import FeedError, NotPublished, StorageError
-from warehouse.market import Request
-from warehouse.metrics import is_forecast
+from warehouse.market.clock import days_of
+from warehouse.market.market import Request
+from warehouse.market.metrics import is_forecast
 
 NONE = Credentials()
 FEED = "neso.generation"

@@ -12,7 +12,7 @@ from assets.fetch.session import Reply, Session
 from assets.sources import source
 from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, REQUEST, Clock, Live, Script, example
 from warehouse.errors import FeedUnavailable
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 
 @dataclass

@@ -10,7 +10,7 @@ from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
 from assets.sources import feeds
 from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, REQUEST, Clock, Live, Script
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 
 def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:

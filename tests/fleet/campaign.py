@@ -28,9 +28,9 @@ from tests.fleet.report import Report, charges
 from tests.fleet.rows import difference
 from tests.fleet.traffic import SERIES, Callers, Tally
 from tests.stand_ins.web_server import web_server
-from warehouse.bucket import Bucket
-from warehouse.clock import DAY, Window, instant, iso
-from warehouse.storage import Folder
+from warehouse.market.clock import DAY, Window, instant, iso
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder
 
 OLD = "elexon"
 """The publisher whose past is brought in."""

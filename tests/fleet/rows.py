@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from warehouse import series
-from warehouse.clock import DAY, Window, instant
-from warehouse.storage import Storage
+from warehouse.market.clock import DAY, Window, instant
+from warehouse.series import series
+from warehouse.store.storage import Storage
 
 Row = tuple[str, str, str, str, str, int]
 """Zone, metric, fuel, border, tie and start."""

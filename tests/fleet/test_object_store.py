@@ -19,8 +19,8 @@ from tests.bench.servers import ROOT
 from tests.stand_ins.buckets import CREDENTIALS, make_bucket
 from tests.stand_ins.object_store import Objects
 from tests.stand_ins.ports import free_port
-from warehouse.bucket import Bucket
-from warehouse.storage import Stored
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Stored
 
 KEYS = ("a/one", "a/two", "a=b/c", "b")
 TOLD = ("etag", "content-length", "content-range", "cache-control", "x-amz-meta-emdsput")

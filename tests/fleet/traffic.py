@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from warehouse.clock import DAY, Window
+from warehouse.market.clock import DAY, Window
 
 FREE = ("/v1/zones", "/catalog", "/v1/geo/live", "/v1/geo/zones.geojson", "/v1/status", "/docs", "/")
 DOCUMENTS = ("/v1/latest/GB", "/v1/brief/GB")

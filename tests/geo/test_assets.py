@@ -12,9 +12,9 @@ import pytest
 from assets import geo
 from assets.documents import geo_layers
 from geo_data.terms import LAYERS, SHIPPED
-from warehouse import artefact
 from warehouse.errors import DamagedFile
-from warehouse.storage import Folder
+from warehouse.store import artefact
+from warehouse.store.storage import Folder
 
 
 def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProcessResult:

@@ -8,7 +8,7 @@ from assets.sources import elexon, ercot, isone, nyiso
 from assets.sources.aemo import rows as aemo
 from assets.sources.entsoe.areas import BORDERS
 from geo_data import records
-from warehouse.market import Fuel
+from warehouse.market.market import Fuel
 
 LINES = {line.id: line for line in records.interconnectors()}
 TIES = {

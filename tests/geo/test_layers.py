@@ -19,10 +19,10 @@ from pmtiles.reader import MemorySource, all_tiles
 from assets.documents import geo_layers, live
 from geo_data import layers, records
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
-from warehouse import artefact
-from warehouse.market import Fuel
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.market.market import Fuel
+from warehouse.market.zones import ZONES
+from warehouse.store import artefact
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import shapely
 
 from geo_data import build, checks, findings, layers, records
 from geo_data.records import Counterpart, Interconnector, KnownTotal, Outside, Plant
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 PLANTS = records.plants()
 LINES = records.interconnectors()

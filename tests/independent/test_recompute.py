@@ -20,12 +20,14 @@ import pytest
 from assets.documents.publish import publish
 from tests.independent import series_statistics
 from tests.stand_ins.ports import free_port
-from warehouse import artefact, catalogue, layout, series
-from warehouse.clock import RESOLUTIONS, instant
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import RESOLUTIONS, instant
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("recompute.py")

@@ -24,12 +24,13 @@ from api.settings import Settings
 from assets.documents.publish import publish
 from tests.mcp import markets
 from tests.stand_ins.served import Served
-from warehouse import catalogue, modes
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import modes
+from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
 MODERN = "2026-07-28"

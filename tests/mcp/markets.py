@@ -12,13 +12,14 @@ from pathlib import Path
 
 from assets.documents.publish import publish
 from assets.sources import sources
-from warehouse import catalogue, modes
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, instant
-from warehouse.market import Metric
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
+from warehouse.market.market import Metric
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import modes
+from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
 TOMORROW_ENDS = instant("2026-03-31T22:00:00Z")

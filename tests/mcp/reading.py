@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from warehouse.clock import instant
+from warehouse.market.clock import instant
 
 _PIECES = re.compile(r"\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_|\n")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from warehouse.clock import HOUR, iso
+from warehouse.market.clock import HOUR, iso
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.mcp import history
-from warehouse.clock import RESOLUTIONS, instant, iso
+from warehouse.market.clock import RESOLUTIONS, instant, iso
 
 GRIDS = {"5m": 3600, "15m": 3600, "30m": 3600, "1h": 21_600}
 FIGURES = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9999, 9999).map(float)

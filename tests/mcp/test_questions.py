@@ -20,7 +20,7 @@ import pytest
 
 from tests.mcp.markets import NOW
 from tests.mcp.reading import at, read_table, rows_of, tokens
-from warehouse.clock import DAY, HOUR, instant, iso
+from warehouse.market.clock import DAY, HOUR, instant, iso
 
 Texts, Structures = list[str], list[dict[str, Any]]
 QUARTER = 900

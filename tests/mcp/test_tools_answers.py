@@ -10,7 +10,7 @@ import pytest
 
 from tests.mcp.reading import rows_of
 from tests.mcp.tool_calls import FREE, SERIES, WithHeaders, as_rest
-from warehouse import clock
+from warehouse.market import clock
 
 
 @pytest.mark.parametrize(

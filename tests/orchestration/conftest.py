@@ -22,7 +22,7 @@ from tests.orchestration.webhook_receivers import Post
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES
 from tests.stand_ins.publishers import KEYS, NOW, Clock, Clocks, Publishers
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 SIMULATED_AT = "2026-11-20T12:00:00Z"
 

@@ -22,7 +22,7 @@ from orchestration.cli import main
 from orchestration.cli.doctor import access_faults
 from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ import pytest
 
 from orchestration.jobs import alerts
 from orchestration.work.resources import open_context
-from warehouse import clock, health
+from warehouse.documents import health
+from warehouse.documents.health import Health
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.health import Health
+from warehouse.market import clock
 
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 

@@ -24,9 +24,10 @@ from orchestration.work.backfill import Task
 from orchestration.work.commands import end_report
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
-from warehouse import clock, layout
 from warehouse.errors import StorageError
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 FEED = feeds()["neso.generation"]
 CAPACITY = feeds()["entsoe.capacity"]

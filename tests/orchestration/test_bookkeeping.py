@@ -18,8 +18,8 @@ from orchestration.jobs import recording, retention
 from orchestration.work import backfill, commands
 from orchestration.work.backfill import Task
 from orchestration.work.resources import open_context
-from warehouse import artefact, layout
-from warehouse.clock import instant, local_date
+from warehouse.market.clock import instant, local_date
+from warehouse.store import artefact, layout
 
 NOW = instant("2026-11-18T12:00:00Z")
 FEEDS = ("elexon.demand", "neso.generation")

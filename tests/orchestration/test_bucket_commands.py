@@ -18,8 +18,8 @@ from tests.orchestration.conftest import SIMULATED_AT
 from tests.orchestration.test_up import get, signed_up, up
 from tests.stand_ins.places import BucketPlace
 from tests.stand_ins.ports import free_port
-from warehouse import layout
-from warehouse.storage import Folder
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 WINDOW = "/v1/generation/GB?start=2026-11-18T00:00:00Z&end=2026-11-20T00:00:00Z"

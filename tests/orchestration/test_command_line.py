@@ -19,10 +19,13 @@ from orchestration.jobs import recording
 from orchestration.servers import dagster_home, serve
 from orchestration.work import commands
 from tests.orchestration.conftest import in_simulated
-from warehouse import catalogue, clock, health, layout, series
-from warehouse.clock import Window
+from warehouse.documents import catalogue, health
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import Window
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 MIX = {
     "data": [

@@ -20,10 +20,11 @@ from orchestration.work import copy
 from orchestration.work.resources import open_context
 from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
-from warehouse import layout, modes, release, vintages
-from warehouse.bucket import Bucket
 from warehouse.errors import StorageError, WrongMode
-from warehouse.storage import Folder, Storage
+from warehouse.series import vintages
+from warehouse.store import layout, modes, release
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder, Storage
 
 pytestmark = pytest.mark.slow
 

@@ -24,11 +24,12 @@ from orchestration.jobs.schedules import PRIORITY, cron, look_back_keys, schedul
 from orchestration.servers import dagster_home
 from orchestration.work.settings import PipelineSettings
 from tests.test_architecture import FILES
-from warehouse import clock, health
-from warehouse.clock import instant
-from warehouse.health import Health
-from warehouse.storage import Folder
-from warehouse.zones import ZONES
+from warehouse.documents import health
+from warehouse.documents.health import Health
+from warehouse.market import clock
+from warehouse.market.clock import instant
+from warehouse.market.zones import ZONES
+from warehouse.store.storage import Folder
 
 TODAY = date(2026, 11, 22)
 SETTINGS = PipelineSettings.from_environ({"EMDS_HOME": "/nowhere/emds"})

@@ -10,7 +10,7 @@ import pytest
 
 from orchestration.cli import machine, main
 from tests.orchestration.conftest import in_simulated
-from warehouse.home import at
+from warehouse.store.home import at
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -47,7 +47,7 @@ def test_a_target_that_cannot_work_fails_the_doctor(
 ) -> None:
     in_simulated(monkeypatch, tmp_path / "home")
     (tmp_path / "file").touch(0o600)
-    monkeypatch.setattr("warehouse.object_store.RETRIES", 0)
+    monkeypatch.setattr("warehouse.store.object_store.RETRIES", 0)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("EMDS_PUBLISH_TO", str(tmp_path / "site"))

@@ -15,8 +15,9 @@ from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration.work import backfill, gaps, verify
 from orchestration.work.resources import open_context
-from warehouse import clock, health
-from warehouse.clock import HOUR, iso
+from warehouse.documents import health
+from warehouse.market import clock
+from warehouse.market.clock import HOUR, iso
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pytest
 from tests.orchestration.webhook_receivers import Post
 from tests.warehouse.change_followers import Follower, publication, rows_of
 from tests.warehouse.series_model import BASE, fold
-from warehouse.changes import Change
-from warehouse.clock import Window
+from warehouse.market.clock import Window
+from warehouse.series.changes import Change
 
 
 @pytest.mark.slow

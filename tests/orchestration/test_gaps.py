@@ -11,10 +11,11 @@ from assets.ingest.context import PipelineContext
 from assets.sources import feeds, sources
 from orchestration.work import gaps
 from orchestration.work.backfill import Task
-from warehouse import clock, series
-from warehouse.clock import MarketDay
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 FEED = feeds()["neso.generation"]
 FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind")

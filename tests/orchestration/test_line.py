@@ -15,9 +15,9 @@ from api.access.database import Database
 from api.access.usage import UsageCounter
 from tests.stand_ins.followers import Follower, Held, NotNow, Reader, Told, served
 from tests.stand_ins.line import Api, ReceiverProcess, Verb, load
-from warehouse import layout
-from warehouse.clock import DAY, HOUR, Window, instant, iso
-from warehouse.storage import Folder
+from warehouse.market.clock import DAY, HOUR, Window, instant, iso
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from orchestration.servers import serve
 from tests.orchestration.dagster_servers import SELECTOR, Ui, serving
 from tests.stand_ins.followers import Follower, Reader, Told, served
 from tests.stand_ins.line import Api, ReceiverProcess
-from warehouse.clock import MarketDay
+from warehouse.market.clock import MarketDay
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 

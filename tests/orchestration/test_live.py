@@ -19,11 +19,12 @@ from orchestration.jobs import live
 from orchestration.jobs.recording import QUIET
 from orchestration.work.backfill import Task
 from tests.assets.demand_feed import DAY, FEED, NOON, SOURCE, whole
-from warehouse import clock, series
-from warehouse.clock import Window
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
-from warehouse.market import Feed, Metric, Publication, Request, Source
-from warehouse.storage import Folder
+from warehouse.market import clock
+from warehouse.market.clock import Window
+from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 ZONES = {"one": "GB", "two": "ES"}
 

@@ -23,9 +23,9 @@ from orchestration import cli
 from orchestration.jobs import recording
 from orchestration.work import backfill, resources
 from tests.stand_ins.publishers import KEYCLOAK, Clock
-from warehouse import health
-from warehouse.clock import now
-from warehouse.storage import Folder
+from warehouse.documents import health
+from warehouse.market.clock import now
+from warehouse.store.storage import Folder
 
 Script = Callable[[BaseHTTPRequestHandler], None]
 CREDENTIALS = (

@@ -18,10 +18,10 @@ from orchestration import cli
 from orchestration.work import probe
 from tests.stand_ins import publishers as stand_ins
 from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
-from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedUnavailable
-from warehouse.market import Request
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, instant
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows
 
 OPERATING = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
 

@@ -22,9 +22,11 @@ from orchestration.work import rebuild
 from orchestration.work.backfill import days_of, monthly_tasks
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
-from warehouse import artefact, clock, series, vintages
-from warehouse.clock import Window, month_window
-from warehouse.storage import Folder, Storage
+from warehouse.market import clock
+from warehouse.market.clock import Window, month_window
+from warehouse.series import series, vintages
+from warehouse.store import artefact
+from warehouse.store.storage import Folder, Storage
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 NOW = clock.instant("2026-11-20T12:00:00Z")

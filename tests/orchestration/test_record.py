@@ -18,8 +18,8 @@ from orchestration import cli
 from orchestration.work import probe, record
 from orchestration.work.resources import open_context
 from tests.stand_ins.publishers import KEYS, Publishers, answers
-from warehouse import clock
 from warehouse.errors import StorageError
+from warehouse.market import clock
 
 DAY = "2026-11-18"
 

@@ -8,9 +8,9 @@ import pytest
 
 from orchestration.cli import main
 from tests.orchestration.conftest import in_simulated
-from warehouse import layout, modes
-from warehouse.seal import SCHEMA_VERSION
-from warehouse.storage import Folder
+from warehouse.store import layout, modes
+from warehouse.store.seal import SCHEMA_VERSION
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture

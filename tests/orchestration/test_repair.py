@@ -20,12 +20,14 @@ from orchestration.servers import serve
 from orchestration.work import repair, verify
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
-from warehouse import artefact, clock, damaged, layout, modes, series, vintages
-from warehouse.clock import Window
 from warehouse.errors import DamagedFile
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.versions import LIVE
+from warehouse.market import clock
+from warehouse.market.clock import Window
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import LIVE
+from warehouse.series import damaged, series, vintages
+from warehouse.store import artefact, layout, modes
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 ROOT = Path(__file__).resolve().parents[2]

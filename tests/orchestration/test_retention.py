@@ -11,9 +11,9 @@ import pytest
 from assets.events import CODE_VERSION
 from orchestration.jobs import retention
 from orchestration.work.resources import open_context
-from warehouse import raw
-from warehouse.clock import DAY
-from warehouse.market import Request
+from warehouse.market.clock import DAY
+from warehouse.market.market import Request
+from warehouse.series import raw
 
 KEY = dg.AssetKey(["test", "daily"])
 

@@ -25,10 +25,10 @@ from tests.stand_ins.buckets import CREDENTIALS, moto
 from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Container, Engine
 from tests.stand_ins.postgres import programs
-from warehouse.bucket import Bucket
 from warehouse.errors import StorageError
-from warehouse.object_store import address
-from warehouse.storage import Folder
+from warehouse.store.bucket import Bucket
+from warehouse.store.object_store import address
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 SERVICES: dict[str, Any] = model(FLEET)["services"]

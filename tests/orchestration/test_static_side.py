@@ -38,9 +38,9 @@ from orchestration.static_side.target import Target, open_target
 from orchestration.work import commands
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
-from warehouse import layout
 from warehouse.errors import StorageError
-from warehouse.object_store import address, open_store
+from warehouse.store import layout
+from warehouse.store.object_store import address, open_store
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,

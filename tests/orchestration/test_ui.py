@@ -18,9 +18,9 @@ import pytest
 
 from tests.orchestration.dagster_servers import ENDED, SELECTOR, Ui, serving
 from tests.pages.browser import browser, in_chromium
-from warehouse import series
-from warehouse.clock import MarketDay
-from warehouse.storage import Folder
+from warehouse.market.clock import MarketDay
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 __all__ = ["browser"]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]

@@ -30,9 +30,12 @@ from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
 from tests.stand_ins.receiver import Receiver
 from tests.warehouse.series_model import BASE
-from warehouse import bucket, caches, catalogue, layout, series, vintages
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Storage
+from warehouse import caches
+from warehouse.documents import catalogue
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series, vintages
+from warehouse.store import bucket, layout
+from warehouse.store.storage import Storage
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from orchestration import cli
 from orchestration.webhooks.sensor import JOB, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
 from tests.stand_ins.clock import Clock
-from warehouse import artefact, change_log, layout
+from warehouse.series import change_log
+from warehouse.store import artefact, layout
 
 
 def latest(post: Post, value: float, expected_by: int = NOW + 600) -> None:

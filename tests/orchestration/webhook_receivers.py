@@ -16,9 +16,9 @@ from api.access.usage import UsageCounter
 from api.access.webhooks import Subscription, Webhook
 from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
-from warehouse import change_log
-from warehouse.changes import Change
-from warehouse.storage import Folder
+from warehouse.series import change_log
+from warehouse.series.changes import Change
+from warehouse.store.storage import Folder
 
 NOW = 1_800_000_000
 

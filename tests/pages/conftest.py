@@ -22,14 +22,15 @@ from assets.documents.publish import publish
 from geo_data import records
 from tests.pages.apart import Apart, serve_apart
 from tests.pages.browser import browser, visit  # fixtures
-from warehouse import catalogue, health, layout
-from warehouse.clock import DAY, HOUR, instant
-from warehouse.health import Health
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
-from warehouse.zones import ZONES, zones_with
+from warehouse.documents import catalogue, health
+from warehouse.documents.health import Health
+from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.zones import ZONES, zones_with
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 __all__ = ["browser", "visit"]
 

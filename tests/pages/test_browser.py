@@ -14,7 +14,7 @@ import pytest
 
 from tests.pages.browser import api, figure, in_chromium, touch, zone
 from tests.pages.conftest import NOW
-from warehouse.clock import HOUR, instant
+from warehouse.market.clock import HOUR, instant
 
 pytestmark = in_chromium
 

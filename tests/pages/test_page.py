@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from api.application import create_app
 from api.pages import map_page
 from api.settings import Settings
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 FILES = sorted(path for path in map_page.FOLDER.rglob("*") if path.is_file())
 OURS = [path for path in FILES if path.suffix in (".js", ".css", ".html") and not {"leaflet", "uplot"} & {*path.parts}]

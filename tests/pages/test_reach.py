@@ -12,7 +12,7 @@ import pytest
 
 from tests.pages.browser import in_chromium, touch, zone
 from tests.pages.conftest import NOW
-from warehouse.clock import HOUR, instant
+from warehouse.market.clock import HOUR, instant
 
 pytestmark = in_chromium
 AXE = Path(__file__).resolve().parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from assets.simulated import aemo
-from warehouse.clock import instant
-from warehouse.market import Request
+from warehouse.market.clock import instant
+from warehouse.market.market import Request
 
 NOON = "2026-11-21T12:02:00+10:00"
 

@@ -12,12 +12,12 @@ import pytest
 
 from assets.simulated.answer import Answer
 from assets.sources import feed
-from warehouse import clock
-from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedError, NotPublished
-from warehouse.forecasts import date_by_answer
-from warehouse.market import Request
-from warehouse.schema import Readings, Row, Rows
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant
+from warehouse.market.market import Request
+from warehouse.rows.forecasts import date_by_answer
+from warehouse.rows.schema import Readings, Row, Rows
 
 
 @pytest.fixture

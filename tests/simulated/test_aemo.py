@@ -10,8 +10,8 @@ import pytest
 from assets.sources import feed
 from assets.sources.aemo.files import monthly_url
 from tests.simulated.aemo_answers import NOON, answered, names
-from warehouse.clock import instant, local_date
-from warehouse.market import Request
+from warehouse.market.clock import instant, local_date
+from warehouse.market.market import Request
 
 TZ = "Australia/Brisbane"
 

@@ -11,10 +11,10 @@ import pytest
 from assets.simulated import entsoe
 from assets.sources import feed
 from assets.sources.entsoe.areas import BORDERS, EIC
-from warehouse.clock import MarketDay, instant
 from warehouse.errors import NotPublished
-from warehouse.market import Request
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, instant
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows
 
 TZ = "Europe/Brussels"
 DAYS = [MarketDay(date(2026, 11, 18), TZ), MarketDay(date(2026, 3, 29), TZ), MarketDay(date(2026, 10, 25), TZ)]

@@ -16,8 +16,8 @@ from assets.simulated.ercot import documents as document_list
 from assets.simulated.ercot import prices
 from assets.sources import feed
 from assets.sources.ercot import TZ
-from warehouse.clock import DAY, HOUR, MarketDay, instant, iso
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso
+from warehouse.market.market import Request
 
 ZONE = "US-ERCOT"
 ORDINARY, SPRING, AUTUMN = (MarketDay(day, TZ) for day in (date(2026, 11, 20), date(2026, 3, 8), date(2026, 11, 1)))

@@ -18,9 +18,9 @@ from assets.sources.aemo import SOURCE as AEMO
 from assets.sources.entsoe.areas import borders
 from assets.sources.isone import TIES as ISONE_TIES
 from assets.sources.nyiso import TIES as NYISO_TIES
-from warehouse.clock import DAY, HOUR, instant
-from warehouse.metrics import Metric, define
-from warehouse.zones import ZONES, zones_with
+from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.market.metrics import Metric, define
+from warehouse.market.zones import ZONES, zones_with
 
 START = instant("2026-01-01T00:00Z")
 YEAR = np.arange(START, START + 365 * DAY, 300)

@@ -10,9 +10,9 @@ import pytest
 from assets.simulated import pjm
 from assets.sources import feed
 from assets.sources.pjm import API, TZ
-from warehouse import clock
-from warehouse.clock import instant, market_days
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import instant, market_days
+from warehouse.market.market import Request
 
 
 def page(product, now="2026-11-20T17:00:00Z", **params):

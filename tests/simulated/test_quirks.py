@@ -16,10 +16,10 @@ from assets.sources import feed
 from assets.sources.caiso import HUB, OASIS
 from assets.sources.elexon import BASE
 from assets.sources.miso.requests import REPORTS
-from warehouse.clock import HOUR, MarketDay, instant, iso
 from warehouse.errors import FeedError, NotLicensed
-from warehouse.market import Request
-from warehouse.schema import Row, Rows
+from warehouse.market.clock import HOUR, MarketDay, instant, iso
+from warehouse.market.market import Request
+from warehouse.rows.schema import Row, Rows
 
 Ask = Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]
 Inside = Callable[..., list[Row]]

@@ -20,13 +20,13 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer
 from assets.sources import feeds, sources
 from tests.simulated.shapes import shape_of
-from warehouse import coverage, quality
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
 from warehouse.errors import FeedError, NotPublished
-from warehouse.market import Feed, Metric, Request, Source
-from warehouse.metrics import Forecast, actual_of, is_forecast
-from warehouse.schema import Rows, SeriesKey
-from warehouse.zones import ZONES
+from warehouse.judge import coverage, quality
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
+from warehouse.market.market import Feed, Metric, Request, Source
+from warehouse.market.metrics import Forecast, actual_of, is_forecast
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
 
 Ask = Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]
 FEEDS = sorted(feeds())

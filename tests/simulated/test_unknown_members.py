@@ -20,11 +20,12 @@ import pytest
 
 from assets.parsing.members import Members
 from assets.sources import feed, feeds
-from warehouse import clock, quality
-from warehouse.clock import MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Request
-from warehouse.schema import Row, Rows
+from warehouse.judge import quality
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Row, Rows
 
 NOW = "2026-11-20T12:00:00Z"
 Spoil = Callable[[bytes], bytes]

@@ -6,8 +6,8 @@ import io
 import zipfile
 
 from assets import sources
-from warehouse.clock import instant
-from warehouse.market import Request
+from warehouse.market.clock import instant
+from warehouse.market.market import Request
 
 DISPATCH, TRADING = sources.feed("aemo.dispatch"), sources.feed("aemo.trading")
 DASHBOARD, MONTHLY = sources.feed("aemo.five_minute"), sources.feed("aemo.price_and_demand")

@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 
 from tests.sources.conftest import Sample
-from warehouse.clock import DAY, MarketDay, Window, local_midnight
 from warehouse.errors import FeedError
-from warehouse.market import Feed
-from warehouse.quality import judge
-from warehouse.schema import Row, Rows
+from warehouse.judge.quality import judge
+from warehouse.market.clock import DAY, MarketDay, Window, local_midnight
+from warehouse.market.market import Feed
+from warehouse.rows.schema import Row, Rows
 
 
 class Failures(list[str]):

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from assets.sources import codes, feed, feeds
-from warehouse.clock import days_of
-from warehouse.market import Feed, Request
-from warehouse.schema import Rows
+from warehouse.market.clock import days_of
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Rows
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assets import sources
 from assets.sources.entsoe.areas import EIC
-from warehouse.clock import iso
-from warehouse.market import Request
+from warehouse.market.clock import iso
+from warehouse.market.market import Request
 
 PRICE, DEMAND, FLOWS, CAPACITY = (sources.feed(f"entsoe.{name}") for name in ("price", "demand", "flows", "capacity"))
 DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")

@@ -8,7 +8,7 @@ import zipfile
 from datetime import date
 
 from assets import sources
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 SPP_RT, SPP_DA, PRICES, LOAD, HOURLY, TIES = (
     sources.feed(f"ercot.{name}")

@@ -6,7 +6,7 @@ import json
 from datetime import date
 
 from assets import sources
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 LMP_RT, LMP_RT_DAILY, LMP_DA, LOAD, LOAD_DAILY, NSI = (
     sources.feed(f"miso.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_daily", "nsi")

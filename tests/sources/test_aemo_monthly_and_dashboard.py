@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.sources.aemo_reports import DASHBOARD, MONTHLY, START, read, values
-from warehouse.clock import instant
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market.clock import instant
 
 HEADER = "REGION,SETTLEMENTDATE,TOTALDEMAND,RRP,PERIODTYPE"
 

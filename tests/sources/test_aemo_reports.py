@@ -21,8 +21,8 @@ from tests.sources.aemo_reports import (
     values,
     zipped,
 )
-from warehouse.clock import instant
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market.clock import instant
 
 
 def test_a_recorded_report_gives_each_tie_a_row_on_both_sides(parsed):

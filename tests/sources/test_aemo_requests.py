@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 
 from tests.sources.aemo_reports import DASHBOARD, DISPATCH, MONTHLY, TRADING, WHOLE
-from warehouse import clock
-from warehouse.clock import MarketDay, market_days
 from warehouse.errors import FeedChanged
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.market import Request
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,11 @@ import pytest
 
 from assets import sources
 from assets.sources.caiso.oasis import parse_lmp
-from warehouse import clock
-from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Request
-from warehouse.schema import SeriesKey
+from warehouse.market import clock
+from warehouse.market.clock import instant, market_days
+from warehouse.market.market import Request
+from warehouse.rows.schema import SeriesKey
 
 LMP_RT, LMP_DA, DEMAND, FUELSOURCE = (
     sources.feed(f"caiso.{name}") for name in ("lmp_rt", "lmp_da", "demand", "fuelsource")

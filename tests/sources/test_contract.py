@@ -1,6 +1,6 @@
 """What every parser must stand, whatever its source: each body cut, emptied, reordered, doubled, halved, or another's.
 
-Each time it gives rows that the whole body states too (fewer are found short by `warehouse.quality`), or a typed
+Each time it gives rows that the whole body states too (fewer are found short by `warehouse.judge.quality`), or a typed
 failure: never a wrong row, never an untyped exception.
 A test is one rule for all bodies of one source, and reports every body that breaks it.
 """
@@ -32,11 +32,11 @@ from tests.sources.spoilt_bodies import (
     spoilt,
     twice,
 )
-from warehouse.clock import days_of
 from warehouse.errors import FeedError
-from warehouse.market import Request
-from warehouse.quality import judge
-from warehouse.zones import ZONES
+from warehouse.judge.quality import judge
+from warehouse.market.clock import days_of
+from warehouse.market.market import Request
+from warehouse.market.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"
 OURS_ALL_THE_SAME = {"ercot/dc-tie-flows_20260905_EXCERPT.json"}

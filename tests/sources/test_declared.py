@@ -13,11 +13,11 @@ import pytest
 import assets.sources
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
-from warehouse import clock
-from warehouse.clock import RESOLUTIONS, MarketDay, market_days
-from warehouse.market import Feed, Metric, Source
-from warehouse.metrics import actual_of
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.clock import RESOLUTIONS, MarketDay, market_days
+from warehouse.market.market import Feed, Metric, Source
+from warehouse.market.metrics import actual_of
+from warehouse.market.zones import ZONES
 
 FEEDS = sorted(feeds().values(), key=lambda f: f.id)
 DAYS = {

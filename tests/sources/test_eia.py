@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from assets import sources
-from warehouse import clock
-from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Request
-from warehouse.schema import Rows
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows
 
 DEMAND, INTERCHANGE, GENERATION = (sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
 WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]

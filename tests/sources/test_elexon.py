@@ -9,10 +9,10 @@ import pytest
 
 from assets import sources
 from assets.sources.elexon import SOURCE, TIES
-from warehouse import clock
-from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import instant, market_days
+from warehouse.market.market import Request
 
 PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
 AT = "2026-07-01T09:30:00Z"

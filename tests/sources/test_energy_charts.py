@@ -8,11 +8,11 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
-from warehouse import clock
-from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
-from warehouse.market import Request
-from warehouse.quality import judge
+from warehouse.judge.quality import judge
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.market import Request
 
 PRICE = feed("energy_charts.price")
 CC_BY = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"

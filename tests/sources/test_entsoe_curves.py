@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.entsoe_documents import DAY, auction, period, prices, stamped
-from warehouse.clock import instant
 from warehouse.errors import FeedChanged
+from warehouse.market.clock import instant
 
 
 def test_a03_repeats_the_last_point_to_the_periods_own_end():

@@ -10,11 +10,11 @@ import pytest
 from assets.sources import feed
 from assets.sources.entsoe.areas import BORDERS, EIC, zone_of
 from assets.sources.entsoe.net import INTO, OUT_OF
-from warehouse.clock import DAY, MarketDay, instant
 from warehouse.errors import FeedChanged
-from warehouse.market import Metric, Request
-from warehouse.schema import Rows, SeriesKey
-from warehouse.zones import ZONES as ALL_ZONES
+from warehouse.market.clock import DAY, MarketDay, instant
+from warehouse.market.market import Metric, Request
+from warehouse.market.zones import ZONES as ALL_ZONES
+from warehouse.rows.schema import Rows, SeriesKey
 
 FLOWS = feed("entsoe.flows")
 NOON = instant("2026-11-20T12:00:00Z")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.entsoe_documents import CAPACITY, DAY, DEMAND, FLOWS, installed, load, period, year
-from warehouse.clock import instant, iso
 from warehouse.errors import FeedChanged
-from warehouse.market import Request
+from warehouse.market.clock import instant, iso
+from warehouse.market.market import Request
 
 
 def test_load_ends_with_the_last_published_hour():

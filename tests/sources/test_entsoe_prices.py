@@ -6,8 +6,8 @@ import pytest
 
 from assets.sources.entsoe.areas import EIC
 from tests.sources.entsoe_documents import DAY, auction, period, prices
-from warehouse.clock import instant
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market.clock import instant
 
 HOURLY, QUARTERLY = period(*DAY, "PT60M", {1: 50}), period(*DAY, "PT15M", {1: 99})
 OCTOBER_2024 = "2024-10-05T22:00Z", "2024-10-06T22:00Z"

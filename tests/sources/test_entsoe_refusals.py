@@ -10,7 +10,7 @@ import pytest
 from assets.sources.entsoe import SOURCE
 from tests.sources.entsoe_documents import PRICE, WHOLE, document, refusal
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from assets import sources
 from assets.sources.entsoe.areas import BORDERS, EIC
 from tests.sources.entsoe_documents import CAPACITY, DEMAND, FLOWS, PRICE
-from warehouse import clock
-from warehouse.clock import market_days
+from warehouse.market import clock
+from warehouse.market.clock import market_days
 
 
 def ask(feed, first, last=None):

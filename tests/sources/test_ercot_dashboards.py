@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.ercot_reports import AUTUMN, HOURLY, LOAD, ORDINARY, PRICES, SPRING, TIES, read
-from warehouse.clock import instant, market_days
 from warehouse.errors import FeedChanged, FeedError, NotPublished
+from warehouse.market.clock import instant, market_days
 
 T = instant("2026-09-05T05:00:00Z")
 

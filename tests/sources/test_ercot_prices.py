@@ -16,8 +16,8 @@ from tests.sources.ercot_reports import (
     read,
     zipped,
 )
-from warehouse.clock import MarketDay, market_days
 from warehouse.errors import FeedChanged
+from warehouse.market.clock import MarketDay, market_days
 
 
 def test_the_second_pass_of_the_autumn_hour_is_the_flagged_one_wherever_it_stands():

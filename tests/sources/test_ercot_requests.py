@@ -20,10 +20,10 @@ from tests.sources.ercot_reports import (
     day_ahead,
     read,
 )
-from warehouse import clock
-from warehouse.clock import MarketDay, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.market import Request
 
 
 @pytest.fixture(autouse=True)

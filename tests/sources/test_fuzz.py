@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from assets.sources import feeds
-from warehouse.clock import LAST_INSTANT
 from warehouse.errors import FeedError
-from warehouse.quality import judge
+from warehouse.judge.quality import judge
+from warehouse.market.clock import LAST_INSTANT
 
 SECONDS = 2
 """Of CPU time."""

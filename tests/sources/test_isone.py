@@ -9,11 +9,11 @@ from urllib.parse import parse_qs
 import pytest
 
 from assets import sources
-from warehouse import clock
-from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Request
-from warehouse.schema import Row, Rows
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.market import Request
+from warehouse.rows.schema import Row, Rows
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))
 TZ = "America/New_York"

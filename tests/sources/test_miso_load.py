@@ -9,9 +9,9 @@ import pytest
 
 from tests.sources.miso_reports import LMP_RT, LOAD, LOAD_DAILY, NSI, read
 from tests.sources.miso_workbook import MARCH_9, NEW, OLD, OLD_HEADER, hours, workbook
-from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.schema import Member
+from warehouse.market.clock import MarketDay, instant
+from warehouse.rows.schema import Member
 
 
 def test_load_is_dated_by_its_reference_only():

@@ -8,8 +8,8 @@ import pytest
 
 from assets.sources.miso.prices import LARGE
 from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD_DAILY, ORDINARY, SPRING, read
-from warehouse.clock import MarketDay, instant
 from warehouse.errors import FeedChanged, FeedError, NotPublished
+from warehouse.market.clock import MarketDay, instant
 
 HOURS = ",".join(f"HE {h}" for h in range(1, 25))
 

@@ -9,8 +9,8 @@ import pytest
 from assets import sources
 from assets.sources.miso import SOURCE
 from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD, LOAD_DAILY, NSI, ORDINARY, SPRING
-from warehouse import clock
-from warehouse.clock import MarketDay, market_days
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, market_days
 
 
 @pytest.fixture(autouse=True)

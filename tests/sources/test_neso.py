@@ -9,12 +9,12 @@ import pytest
 
 from assets import sources
 from assets.sources.neso import SOURCE
-from warehouse import clock
-from warehouse.clock import market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Request
-from warehouse.quality import judge
-from warehouse.schema import Row
+from warehouse.judge.quality import judge
+from warehouse.market import clock
+from warehouse.market.clock import market_days
+from warehouse.market.market import Request
+from warehouse.rows.schema import Row
 
 INTENSITY, GENERATION = sources.feed("neso.carbon_intensity"), sources.feed("neso.generation")
 

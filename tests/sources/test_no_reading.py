@@ -14,8 +14,8 @@ from tests.sources.believed_rows import stated_by
 from tests.sources.conftest import Sample, own_samples
 from tests.sources.spoilt_bodies import rewritten
 from warehouse.errors import FeedChanged, FeedUnavailable
-from warehouse.metrics import is_forecast
-from warehouse.quality import judge_answer
+from warehouse.judge.quality import judge_answer
+from warehouse.market.metrics import is_forecast
 
 KNOWN_AHEAD = {
     "caiso.lmp_da",

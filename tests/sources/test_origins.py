@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from assets.sources import feeds, sources
-from warehouse import catalogue
-from warehouse.zones import ZONES
+from warehouse.documents import catalogue
+from warehouse.market.zones import ZONES
 
 EUROPEAN = frozenset(feeds()["entsoe.price"].zones)
 

@@ -10,10 +10,10 @@ import pytest
 
 from assets import sources
 from assets.sources.pjm import SOURCE
-from warehouse import clock
-from warehouse.clock import MarketDay, instant, market_days
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.market import Request
 
 RT, DA = sources.feed("pjm.lmp_rt"), sources.feed("pjm.lmp_da")
 FIRST = date(2026, 10, 1)

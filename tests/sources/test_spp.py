@@ -8,10 +8,10 @@ import pytest
 
 from assets import sources
 from assets.sources.spp.paths import hourly
-from warehouse import clock
-from warehouse.clock import MarketDay, instant, market_days, utc
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, instant, market_days, utc
+from warehouse.market.market import Request
 
 RT, DAILY, DA, LOAD, HOURLY, TIES = (
     sources.feed(f"spp.{name}") for name in ("lmp_rt", "lmp_rt_daily", "lmp_da", "load", "load_hourly", "interchange")

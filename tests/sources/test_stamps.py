@@ -19,8 +19,8 @@ from assets.parsing.stamps import (
     utc_stamp,
     wall_stamp,
 )
-from warehouse.clock import DAY, HOUR, instant, market_days
 from warehouse.errors import FeedChanged
+from warehouse.market.clock import DAY, HOUR, instant, market_days
 
 NEW_YORK = "America/New_York"
 NOON = instant("2026-04-01T12:00:00Z")

@@ -17,10 +17,10 @@ from assets.fetch.session import Fetched
 from assets.ingest import runs
 from assets.ingest.context import PipelineContext
 from tests.sources.conftest import Sample, own_samples
-from warehouse.clock import DAY, MarketDay
-from warehouse.market import Feed, Request
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.market.clock import DAY, MarketDay
+from warehouse.market.market import Feed, Request
+from warehouse.rows.schema import Rows
+from warehouse.store.storage import Folder
 
 STAMPED = date(2026, 3, 3)
 """The day of the bodies in `bodies`."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.parsing.totals import Part, extend_total, total
-from warehouse.schema import Rows, SeriesKey
+from warehouse.rows.schema import Rows, SeriesKey
 
 NET = SeriesKey("GB", "interchange", "MW", "30m")
 READINGS = st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), max_size=8)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.stand_ins.line import Api, ReceiverProcess
-from warehouse import series
-from warehouse.clock import Window
-from warehouse.storage import Folder
+from warehouse.market.clock import Window
+from warehouse.series import series
+from warehouse.store.storage import Folder
 
 Row = tuple[Any, ...]
 Held = dict[Row, Row]

@@ -12,13 +12,13 @@ from typing import Any
 
 from tests.stand_ins.bad_line import BadLine
 from tests.stand_ins.buckets import CREDENTIALS
-from warehouse.bucket import Bucket
-from warehouse.storage import Folder, Storage
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder, Storage
 
 _CHILDREN = get_context("forkserver")
 _CHILDREN.set_forkserver_preload(
     [
-        *("obstore.store", "warehouse.bucket", "warehouse.series", "tests.stand_ins.places"),
+        *("obstore.store", "warehouse.store.bucket", "warehouse.series.series", "tests.stand_ins.places"),
         *("tests.warehouse.test_series_kills", "tests.warehouse.test_changes_bucket"),
         *("tests.orchestration.test_copy", "tests.orchestration.test_webhooks_bucket"),
     ]

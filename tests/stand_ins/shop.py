@@ -23,7 +23,7 @@ from api.http import parameters, problem_responses
 from api.http.messages import Request, Response, View
 from api.service import Service
 from api.settings import Settings
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 
 def shop(gate: Gate) -> Flask:

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
-from warehouse import change_log, layout, manifest, series
-from warehouse.changes import Change
-from warehouse.clock import HOUR, Window
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.documents import manifest
+from warehouse.market.clock import HOUR, Window
+from warehouse.rows.schema import Rows
+from warehouse.series import change_log, series
+from warehouse.series.changes import Change
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 SEGMENT = 8
 """Entries of a segment under `short_segments`."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.warehouse.change_followers import SEGMENT
-from warehouse import change_log
-from warehouse.storage import Folder
+from warehouse.series import change_log
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from warehouse.context import Reading, readings
-from warehouse.window_stats import SeriesHistory
+from warehouse.figures.context import Reading, readings
+from warehouse.figures.window_stats import SeriesHistory
 
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from warehouse import series
-from warehouse.clock import RESOLUTIONS, Window, month_of
-from warehouse.schema import SCHEMA, Row, Rows, SeriesKey
+from warehouse.market.clock import RESOLUTIONS, Window, month_of
+from warehouse.rows.schema import SCHEMA, Row, Rows, SeriesKey
+from warehouse.series import series
 
 BASE = int(datetime(2026, 10, 31, 20, tzinfo=UTC).timestamp())
 EVERYTHING = Window(BASE - 86400, BASE + 86400)

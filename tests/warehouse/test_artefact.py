@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from warehouse import artefact
 from warehouse.errors import DamagedFile
+from warehouse.store import artefact
 
 
 def test_only_over_an_older_version(folder):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from warehouse import attempts, layout
-from warehouse.attempts import MOST_SPANS
-from warehouse.clock import HOUR, instant
+from warehouse.documents import attempts
+from warehouse.documents.attempts import MOST_SPANS
 from warehouse.errors import DamagedFile
-from warehouse.storage import Folder
+from warehouse.market.clock import HOUR, instant
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 FEED = "elexon.price"
 T = instant("2026-11-20T00:00:00Z")

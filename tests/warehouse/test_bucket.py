@@ -13,14 +13,14 @@ import obstore
 import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS, make_bucket
-from warehouse import series
-from warehouse.bucket_cache import BodyCache
-from warehouse.clock import Window
 from warehouse.errors import Conflict, StorageError
-from warehouse.object_store import open_store
-from warehouse.reader import Reader
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Identity
+from warehouse.market.clock import Window
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.series.reader import Reader
+from warehouse.store.bucket_cache import BodyCache
+from warehouse.store.object_store import open_store
+from warehouse.store.storage import Identity
 
 QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
 
@@ -151,7 +151,7 @@ def test_a_full_disk_keeps_no_pieces_of_copies(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("warehouse.bucket_cache.os.replace", full)
+    monkeypatch.setattr("warehouse.store.bucket_cache.os.replace", full)
     cache.put("b", {"e_tag": "1"}, b"two")
     assert len([path for path in (tmp_path / "c").rglob("*") if path.is_file()]) == 1
     assert cache.get("a", {"e_tag": "1"}) == b"one"
@@ -310,7 +310,7 @@ def test_what_was_removed_meanwhile_is_put_anew(bucket_place):
 
 
 def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
-    from warehouse.bucket import Bucket
+    from warehouse.store.bucket import Bucket
 
     storage = Bucket(f"s3://missing-bucket?endpoint={line.url}", bucket_place.local)
     for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
@@ -328,7 +328,7 @@ def test_what_another_process_moved_first_is_not_moved(bucket_place):
 
 
 def test_a_bucket_that_goes_away_meanwhile_is_no_empty_warehouse(bucket_place, bucket_endpoint):
-    from warehouse.bucket import Bucket
+    from warehouse.store.bucket import Bucket
 
     server = urlsplit(bucket_endpoint)
     make_bucket(server.port, "passing")

@@ -6,12 +6,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from warehouse import catalogue, layout
-from warehouse.clock import DAY, HOUR
-from warehouse.market import Feed, Metric, Publication, Source
-from warehouse.schema import Rows, SeriesKey
-from warehouse.series import fold
-from warehouse.storage import Folder
+from warehouse.documents import catalogue
+from warehouse.market.clock import DAY, HOUR
+from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.series import fold
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 NOW = 1_795_305_600
 

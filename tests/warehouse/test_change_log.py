@@ -8,12 +8,13 @@ import pytest
 
 from tests.warehouse.change_followers import SEGMENT
 from tests.warehouse.series_model import BASE, RANKS, fold
-from warehouse import change_log, layout, series
-from warehouse.change_log import UnknownCursor
-from warehouse.changes import Change
-from warehouse.clock import DAY
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market.clock import DAY
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import change_log, series
+from warehouse.series.change_log import UnknownCursor
+from warehouse.series.changes import Change
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.usefixtures("short_segments")
 

@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, publication, rows_of, steps
 from tests.warehouse.series_model import BASE, fold
-from warehouse import change_log, changes, layout
-from warehouse.change_log import UnknownCursor
-from warehouse.changes import Change
-from warehouse.clock import HOUR, Window
 from warehouse.errors import StorageError
-from warehouse.storage import Folder
+from warehouse.market.clock import HOUR, Window
+from warehouse.series import change_log, changes
+from warehouse.series.change_log import UnknownCursor
+from warehouse.series.changes import Change
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.usefixtures("short_segments")
 

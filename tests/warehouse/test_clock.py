@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse import clock
-from warehouse.clock import MarketDay, Window
 from warehouse.errors import BadWindow
-from warehouse.zones import ZONES
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay, Window
+from warehouse.market.zones import ZONES
 
 ZONE_NAMES = sorted({z.tz for z in ZONES.values()} | {z.market_tz for z in ZONES.values()})
 DAYS = st.dates(date(1999, 1, 1), date(2060, 1, 1))

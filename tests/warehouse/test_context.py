@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.warehouse.context_histories import HOUR, NOW, START, history, hourly, read
-from warehouse.context import readings
+from warehouse.figures.context import readings
 
 
 def test_a_ordinary():

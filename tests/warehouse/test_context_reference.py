@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.context_histories import DAY, HOUR, NOW, history, hourly, read
-from warehouse.context import Reading, readings
+from warehouse.figures.context import Reading, readings
 
 
 def reference_rows(rows):

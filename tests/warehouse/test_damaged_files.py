@@ -11,13 +11,14 @@ import pytest
 
 from orchestration.work import verify
 from tests.faults import files
-from warehouse import artefact, damaged, layout, modes, monthfile, raw, series
-from warehouse.clock import Window
 from warehouse.errors import DamagedFile, StorageError, WrongMode
-from warehouse.market import Request
-from warehouse.reader import Reader
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market.clock import Window
+from warehouse.market.market import Request
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import damaged, monthfile, raw, series
+from warehouse.series.reader import Reader
+from warehouse.store import artefact, layout, modes
+from warehouse.store.storage import Folder
 
 DAY = date(2026, 11, 2)
 START = 1793577600
@@ -234,7 +235,7 @@ def test_a_warehouse_with_rows_and_no_mode_is_refused_with_the_way_out(folder: F
 
 
 def test_files_of_a_newer_release_are_refused_in_words_and_left_alone(folder: Folder) -> None:
-    from warehouse import seal
+    from warehouse.store import seal
 
     key = layout.series("demand", "GB", "2026-11")
     body = (folder.get(key) or b"").replace(b'{"schema":%d' % seal.SCHEMA_VERSION, b'{"schema":9')

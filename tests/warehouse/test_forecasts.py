@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse import change_log, coverage, forecasts, quality, restore, series, vintages
-from warehouse.clock import DAY, HOUR, MarketDay, Window
-from warehouse.market import Feed, Forecast, Publication
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.vintages import Month
+from warehouse.judge import coverage, quality
+from warehouse.market.clock import DAY, HOUR, MarketDay, Window
+from warehouse.market.market import Feed, Forecast, Publication
+from warehouse.rows import forecasts
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import change_log, restore, series, vintages
+from warehouse.series.vintages import Month
+from warehouse.store.storage import Folder
 
 NOON = 1_794_571_200
 """2026-11-13T12:00Z."""

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from warehouse import artefact, coverage, health, layout
-from warehouse.clock import HOUR, MarketDay, Window, instant
-from warehouse.health import Health, expected_by, state
-from warehouse.market import Feed, Metric, Publication
-from warehouse.schema import Rows
-from warehouse.storage import Folder
+from warehouse.documents import health
+from warehouse.documents.health import Health, expected_by, state
+from warehouse.judge import coverage
+from warehouse.market.clock import HOUR, MarketDay, Window, instant
+from warehouse.market.market import Feed, Metric, Publication
+from warehouse.rows.schema import Rows
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 BRUSSELS = "Europe/Brussels"
 ROLLING = Publication(lag_minutes=10, grace_minutes=30)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from api.settings import Settings, SettingsError
-from warehouse import home
-from warehouse.bucket import Bucket
 from warehouse.errors import StorageError
-from warehouse.storage import Folder
+from warehouse.store import home
+from warehouse.store.bucket import Bucket
+from warehouse.store.storage import Folder
 
 S3 = {"EMDS_HOME": "s3://emds/a?endpoint=http://127.0.0.1:9"}
 

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from warehouse import horizon
-from warehouse.clock import HOUR, MarketDay, instant, local_date
-from warehouse.reader import RowColumns
-from warehouse.versions import RowLabels
+from warehouse.figures import horizon
+from warehouse.market.clock import HOUR, MarketDay, instant, local_date
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns
 
 QUARTER = 900
 MIDNIGHTS = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warehouse import levels
-from warehouse.clock import DAY, HOUR, Window, instant
-from warehouse.levels import Hourly, shifts
+from warehouse.judge import levels
+from warehouse.judge.levels import Hourly, shifts
+from warehouse.market.clock import DAY, HOUR, Window, instant
 
 START = instant("2026-11-01T00:00:00Z")
 DAYS = 21

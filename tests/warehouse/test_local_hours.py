@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse import local_hours
-from warehouse.zones import ZONES
+from warehouse.figures import local_hours
+from warehouse.market.zones import ZONES
 
 TZS = sorted({zone.tz for zone in ZONES.values()} | {"UTC", "Etc/GMT+5", "Australia/Lord_Howe"})
 

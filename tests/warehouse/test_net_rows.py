@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warehouse import layout, monthfile
-from warehouse.clock import Window
 from warehouse.errors import DamagedFile
-from warehouse.net_rows import MOST_RUNS, PART_ROWS, NetRows
-from warehouse.reader import Reader
-from warehouse.storage import Folder
-from warehouse.versions import LIVE, NEVER, RowLabels, Versions
+from warehouse.market.clock import Window
+from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
+from warehouse.series import monthfile
+from warehouse.series.net_rows import MOST_RUNS, PART_ROWS, NetRows
+from warehouse.series.reader import Reader
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 KEY = layout.series("interchange", "GB", "2026-11")
 MODE = "live"

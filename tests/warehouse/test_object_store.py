@@ -13,7 +13,7 @@ import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.errors import Conflict, StorageError
-from warehouse.object_store import StoreAddress, address, ask, is_address, open_store
+from warehouse.store.object_store import StoreAddress, address, ask, is_address, open_store
 
 
 @pytest.fixture

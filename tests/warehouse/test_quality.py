@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse.clock import HOUR, MarketDay, Window, instant
-from warehouse.market import Feed, Metric, Publication, Zone
-from warehouse.metrics import METRICS, Definition, define
-from warehouse.quality import judge, to_json
-from warehouse.schema import Row, Rows, SeriesKey
-from warehouse.zones import ZONES
+from warehouse.judge.quality import judge, to_json
+from warehouse.market.clock import HOUR, MarketDay, Window, instant
+from warehouse.market.market import Feed, Metric, Publication, Zone
+from warehouse.market.metrics import METRICS, Definition, define
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Row, Rows, SeriesKey
 
 DAY = MarketDay(date(2026, 3, 2), "Europe/Brussels")
 LATER = DAY.end + 30 * 86400

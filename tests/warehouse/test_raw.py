@@ -13,10 +13,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse import layout, raw
 from warehouse.errors import DamagedFile, WrongMode
-from warehouse.market import Request
-from warehouse.storage import Folder
+from warehouse.market.market import Request
+from warehouse.series import raw
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 DAY = date(2026, 10, 25)
 
@@ -159,7 +160,7 @@ def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> No
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
-    from warehouse.market import Secret
+    from warehouse.market.market import Secret
 
     storage = Folder(tmp_path)
     request = Request(

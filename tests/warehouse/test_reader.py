@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warehouse import layout, seal, series
 from warehouse.caches import TtlCache
-from warehouse.clock import DAY, Window, instant
 from warehouse.errors import WrongMode
-from warehouse.reader import FileReplaced, MonthFile, Reader, joined
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder, Identity
+from warehouse.market.clock import DAY, Window, instant
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.series.reader import FileReplaced, MonthFile, Reader, joined
+from warehouse.store import layout, seal
+from warehouse.store.storage import Folder, Identity
 
 RANKS = {"fine.all": 1, "hourly.all": 9}
 MAY = instant("2026-05-01T00:00:00Z")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from warehouse import layout, series
-from warehouse.recent import recent
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.figures.recent import recent
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
-from warehouse.reader import RowColumns
-from warehouse.resample import chunks, means
-from warehouse.versions import RowLabels
+from warehouse.figures.resample import chunks, means
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns
 
 AT = instant("2026-05-04T00:00:00Z")
 

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse import layout, monthfile, resolve, restore, series, vintages
-from warehouse.clock import HOUR, Window
-from warehouse.restore import Statement
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
-from warehouse.versions import LIVE, Versions
-from warehouse.vintages import Month
+from warehouse.market.clock import HOUR, Window
+from warehouse.rows import resolve
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import LIVE, Versions
+from warehouse.series import monthfile, restore, series, vintages
+from warehouse.series.restore import Statement
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 START = 1793577600
 """2026-11-02."""

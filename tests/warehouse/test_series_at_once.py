@@ -12,8 +12,9 @@ import pytest
 
 from tests.stand_ins.bad_line import bad_line
 from tests.warehouse.series_model import BASE, FEEDS, RANKS, WIDE, fold, tuples
-from warehouse import modes, series
 from warehouse.errors import StorageError
+from warehouse.series import series
+from warehouse.store import modes
 
 
 def test_concurrent_folds_of_one_month_lose_nothing(folder):

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, Model, feed_rows, fold, spans, tuples, values
-from warehouse import change_log, layout, series
-from warehouse.clock import Window
-from warehouse.schema import Rows
-from warehouse.storage import Folder
-from warehouse.vintages import Month
+from warehouse.market.clock import Window
+from warehouse.rows.schema import Rows
+from warehouse.series import change_log, series
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 
 def everything(folder) -> dict[str, tuple]:

@@ -11,9 +11,10 @@ import pytest
 
 from tests.stand_ins.places import FolderPlace
 from tests.warehouse.series_model import BASE, EVERYTHING, RANKS, WIDE, fold, spelled, tuples, values
-from warehouse import layout, monthfile, series, vintages
-from warehouse.clock import Window
-from warehouse.vintages import Month
+from warehouse.market.clock import Window
+from warehouse.series import monthfile, series, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
 
 
 def state(folder):

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.warehouse.series_model import spelled
-from warehouse import layout, modes, monthfile
-from warehouse.storage import Folder
-from warehouse.versions import RowLabels, Versions
+from warehouse.rows.versions import RowLabels, Versions
+from warehouse.series import monthfile
+from warehouse.store import layout, modes
+from warehouse.store.storage import Folder
 
 texts = st.one_of(st.none(), st.sampled_from(["a", "b", "çé"]))
 labels = st.builds(

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples, values
-from warehouse import layout, series
-from warehouse.clock import Window
 from warehouse.errors import StorageError
-from warehouse.schema import Rows, SeriesKey
-from warehouse.storage import Folder
+from warehouse.market.clock import Window
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import series
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 
 def test_what_a_reader_got_before_is_what_as_of_gives(folder):

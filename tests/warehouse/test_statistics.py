@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse.clock import HOUR
-from warehouse.statistics import FIRST_SPANS, Statistics, statistics
+from warehouse.figures.statistics import FIRST_SPANS, Statistics, statistics
+from warehouse.market.clock import HOUR
 
 QUARTER = 900
 

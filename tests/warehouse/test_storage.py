@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.storage import Folder
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_an_error_inside_changes_nothing_and_holds_up_nobody(storage):
 
 
 def test_an_update_that_is_not_let_in_is_an_error(folder, monkeypatch):
-    monkeypatch.setattr("warehouse.storage.WAIT_S", 0.05)
+    monkeypatch.setattr("warehouse.store.storage.WAIT_S", 0.05)
     with folder._locked("k"), pytest.raises(StorageError, match="another writer has held k"):
         folder.update("k", lambda stored: b"new")
 

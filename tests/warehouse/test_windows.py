@@ -7,8 +7,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse.clock import HOUR, instant
-from warehouse.windows import Interval, horizon, search
+from warehouse.figures.windows import Interval, horizon, search
+from warehouse.market.clock import HOUR, instant
 
 QUARTER = 900
 START = instant("2026-10-24T22:00:00Z")

@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from api.access.prices import price_key, price_of
-from warehouse.metrics import BY_FUEL, BY_PATH, METRICS
-from warehouse.zones import ZONES, zones_with
+from warehouse.market.metrics import BY_FUEL, BY_PATH, METRICS
+from warehouse.market.zones import ZONES, zones_with
 
 SERVICE_NAME = "Electricity Market Data Service"
 TAGS = ("electricity", "energy", "prices", "carbon intensity", "grid")

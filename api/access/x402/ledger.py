@@ -21,7 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from api.access.database import Database
 from api.access.tables import CREDITS, PAYMENTS, SCANNED
 from api.access.values import Answer
-from warehouse.clock import DAY
+from warehouse.market.clock import DAY
 
 State = Literal["claimed", "settling", "settled", "failed", "unknown", "released"]
 """claimed: one call has the payment and makes its answer. settling: the answer is stored, the money may move. settled:

@@ -17,8 +17,8 @@ from assets.simulated.aemo.reports import render_five_minute, render_price_and_d
 from assets.simulated.answer import Answer
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB
 from assets.sources.aemo.rows import REGIONS
-from warehouse.clock import DAY, HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.market import Request
 
 UPDATED_AT = 5 * HOUR
 """Seconds after midnight, market time, at which the price and demand of the day before are out."""

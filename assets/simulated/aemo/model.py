@@ -13,7 +13,7 @@ from assets.simulated import grid
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ
 from assets.sources.aemo.rows import HALF_HOUR, REGIONS, TIES
-from warehouse.clock import MarketDay
+from warehouse.market.clock import MarketDay
 
 FIVE_MINUTE_TRADING = date(2021, 10, 1)
 """The first day of five-minute trading intervals; before it they lasted half an hour."""

@@ -21,7 +21,7 @@ from assets.simulated.aemo.reports import lines_of, market_time, minute, render_
 from assets.simulated.answer import Answer, typed
 from assets.simulated.format import choice
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
-from warehouse.clock import DAY, HOUR, MarketDay, local_date
+from warehouse.market.clock import DAY, HOUR, MarketDay, local_date
 
 WRITTEN = 11
 """Seconds after its start at which an interval's report is written."""

@@ -15,7 +15,7 @@ from assets.simulated.aemo.reports import minute, render_report, stamp
 from assets.simulated.aemo.tables import PREDISPATCH
 from assets.sources.aemo.files import AHEAD_OF_UTC, MARKET_TZ
 from assets.sources.aemo.rows import HALF_HOUR, REGIONS
-from warehouse.clock import DAY, HOUR, MarketDay, utc
+from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 
 AHEAD_OF_RUN = 27 * 60 + 20
 """Seconds before a run's nominal time at which its file is published."""

@@ -17,7 +17,7 @@ from assets.simulated.format import short, shorts
 from assets.simulated.grid.ties import TIES as LINES
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
 from assets.sources.aemo.rows import TIES
-from warehouse.clock import DAY, HOUR, utc
+from warehouse.market.clock import DAY, HOUR, utc
 
 LOSSES = 0.03
 TRADING_ORDER = ("SA1", "NSW1", "QLD1", "TAS1", "VIC1")

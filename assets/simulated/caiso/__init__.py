@@ -22,9 +22,9 @@ from assets.simulated.caiso import oasis
 from assets.simulated.format import choice, lines
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.caiso import OASIS, OUTLOOK, TZ, ZONE
-from warehouse.clock import HOUR, MarketDay, local_date, local_instant
 from warehouse.errors import BadWindow
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay, local_date, local_instant
+from warehouse.market.market import Request
 
 FIVE, QUARTER = 300, 900
 READING_AFTER = 300

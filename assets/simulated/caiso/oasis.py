@@ -18,8 +18,8 @@ from assets.simulated.answer import Answer, typed, zipped
 from assets.simulated.format import local, short
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.caiso import HUB, TZ, ZONE
-from warehouse.clock import DAY, HOUR, MarketDay, local_date, local_instant, utc
 from warehouse.errors import BadWindow
+from warehouse.market.clock import DAY, HOUR, MarketDay, local_date, local_instant, utc
 
 FIVE = 300
 RTM_AFTER = 240

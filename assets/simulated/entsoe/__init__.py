@@ -31,8 +31,8 @@ from assets.simulated.entsoe.documents import (
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
-from warehouse.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days, zone_of
-from warehouse.market import Request
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days, zone_of
+from warehouse.market.market import Request
 
 LAG = 70 * 60
 """Seconds after which an hour's load and flows are out."""

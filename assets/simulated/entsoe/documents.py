@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from assets.simulated.format import shorts
-from warehouse.clock import iso, utc
+from warehouse.market.clock import iso, utc
 
 STEPS = {"PT15M": 900, "PT60M": 3600}
 OPERATOR = "10X1001A1001A450"

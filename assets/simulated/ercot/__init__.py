@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from assets.simulated.answer import JSON, NOTHING, Answer, json_answer, typed
 from assets.simulated.ercot import dashboards, documents, prices
 from assets.simulated.ercot.prices import REPORTS
-from warehouse.market import Request
+from warehouse.market.market import Request
 
 DASHBOARDS = "/api/1/services/read/dashboards/"
 LISTING = "/misapp/servlets/IceDocListJsonWS"

@@ -20,7 +20,7 @@ from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.ercot import TIES
 from assets.sources.ercot.prices import TZ, ZONE
-from warehouse.clock import DAY, HOUR, MarketDay
+from warehouse.market.clock import DAY, HOUR, MarketDay
 
 Page = dict[str, Any]
 FIVE, TEN_SECONDS = 300, 10

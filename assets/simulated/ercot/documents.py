@@ -29,7 +29,7 @@ from assets.simulated.ercot.prices import (
 )
 from assets.simulated.format import choice, local
 from assets.sources.ercot.prices import TZ
-from warehouse.clock import HOUR, MarketDay, local_date, market_days
+from warehouse.market.clock import HOUR, MarketDay, local_date, market_days
 
 KEPT_DAYS = {REAL_TIME.number: 5, DAY_AHEAD.number: 31}
 """Days until a document expires, by its report."""

@@ -18,7 +18,7 @@ from assets.simulated import grid
 from assets.simulated.format import lines, local, short
 from assets.sources.ercot import HUB
 from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE
-from warehouse.clock import HOUR, MarketDay, market_days
+from warehouse.market.clock import HOUR, MarketDay, market_days
 
 QUARTER = 900
 OUT_AFTER = 121

@@ -17,8 +17,8 @@ from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
 from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, site_of
 from assets.simulated.grid.sky import season, sun, week_hour
 from assets.simulated.grid.ties import TIES, Tie
-from warehouse.clock import DAY, HOUR
-from warehouse.zones import ZONES
+from warehouse.market.clock import DAY, HOUR
+from warehouse.market.zones import ZONES
 
 FIVE = 300
 MINUTE = 60

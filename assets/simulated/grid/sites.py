@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assets.simulated.grid.noise import Floats
-from warehouse.zones import ZONES
+from warehouse.market.zones import ZONES
 
 
 @dataclass(frozen=True, slots=True)

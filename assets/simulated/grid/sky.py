@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from assets.simulated.grid.noise import Floats, Ints
-from warehouse.clock import DAY, HOUR, zone_of
+from warehouse.market.clock import DAY, HOUR, zone_of
 
 YEAR = 365.2425 * DAY
 _SETTLING = 12 * HOUR

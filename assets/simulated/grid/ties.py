@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warehouse.clock import instant
+from warehouse.market.clock import instant
 
 ENERGY_CONNECT = instant("2026-09-30T14:00Z")
 

@@ -20,8 +20,8 @@ from assets.simulated.answer import Answer, json_answer, typed
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.simulated.miso.reports import priced, report
 from assets.sources.miso.requests import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
-from warehouse.clock import HOUR, MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.market import Request
 
 Page = dict[str, Any]
 FIVE, MINUTE = 300, 60

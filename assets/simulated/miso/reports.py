@@ -18,7 +18,7 @@ from assets.simulated.grid.noise import Floats, Ints
 from assets.simulated.miso.workbook import Cell, workbook
 from assets.sources.miso.prices import HUB
 from assets.sources.miso.requests import PRELIMINARY_DAYS, TZ, ZONE
-from warehouse.clock import DAY, HOUR, MarketDay
+from warehouse.market.clock import DAY, HOUR, MarketDay
 
 TITLES = {
     "da_expost_lmp.csv": "Day Ahead Market ExPost LMPs",

@@ -44,10 +44,10 @@ from assets.sources.aemo.rows import (
     trading_step,
     zone_of,
 )
-from warehouse.clock import MarketDay, month_of
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
-from warehouse.schema import Rows
+from warehouse.market.clock import MarketDay, month_of
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows
 
 _DAY_FIRST = re.compile(r"(\d\d?)/(\d\d?)/(\d{4}) (.+)", re.ASCII)
 

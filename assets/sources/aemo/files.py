@@ -14,10 +14,10 @@ from datetime import date, timedelta
 from assets.parsing.body import text_of
 from assets.parsing.days import months
 from assets.parsing.stamps import wall_stamp
-from warehouse import clock
-from warehouse.clock import DAY, MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Request
+from warehouse.market import clock
+from warehouse.market.clock import DAY, MarketDay
+from warehouse.market.market import Request
 
 NEMWEB = "https://nemweb.com.au"
 MARKET_TZ = "Australia/Brisbane"

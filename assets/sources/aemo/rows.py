@@ -20,10 +20,10 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import wall_stamp
 from assets.sources.aemo.csv_tables import Table, tables
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
-from warehouse.clock import DAY
 from warehouse.errors import FeedChanged
-from warehouse.market import Metric, Request
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import DAY
+from warehouse.market.market import Metric, Request
+from warehouse.rows.schema import Rows, SeriesKey
 
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]

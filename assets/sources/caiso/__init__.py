@@ -11,10 +11,10 @@ from assets.parsing.days import age, runs
 from assets.parsing.members import Members
 from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
-from warehouse.clock import DAY, MarketDay, utc
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import DAY, MarketDay, utc
+from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-CAISO"
 TZ = _outlook.TZ

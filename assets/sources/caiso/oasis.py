@@ -23,9 +23,9 @@ from assets.parsing.body import (
 )
 from assets.parsing.columns import filled
 from assets.parsing.stamps import iso_instant
-from warehouse.clock import RESOLUTIONS
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import RESOLUTIONS
+from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
 """Where the price stands: in the day-ahead, the 5-minute and the 15-minute answers."""

@@ -21,9 +21,9 @@ from assets.parsing.body import table, text_of, without_cut_cell
 from assets.parsing.clocks import plausible, wall_instant
 from assets.parsing.columns import floats
 from assets.parsing.stamps import american_date, clock_minutes
-from warehouse.clock import HOUR, MarketDay, local_midnight
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay, local_midnight
+from warehouse.market.market import Request
 
 TZ = "America/Los_Angeles"
 STEP = 300

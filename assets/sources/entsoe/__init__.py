@@ -36,10 +36,10 @@ from assets.sources.entsoe.requests import (
     request_price,
 )
 from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
-from warehouse.clock import DAY, utc
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import DAY, utc
+from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
 """SDAC's first quarter-hourly delivery day; before it an auction without position that is not hourly is EXAA's."""

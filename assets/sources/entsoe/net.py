@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from assets.parsing.outside_areas import ANNOUNCED
 from assets.sources.entsoe.areas import BORDERS, Border
-from warehouse.clock import HOUR, RESOLUTIONS
-from warehouse.market import Metric
-from warehouse.schema import Member, Readings, Rows, SeriesKey
+from warehouse.market.clock import HOUR, RESOLUTIONS
+from warehouse.market.market import Metric
+from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
 
 INTO, OUT_OF = "in", "out"
 """What a one-way row carries as `link` until it is combined."""

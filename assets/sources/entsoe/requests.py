@@ -13,8 +13,8 @@ from assets.parsing.days import runs
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, Border, borders
 from assets.sources.entsoe.net import SILENT_HOURS
 from assets.sources.entsoe.xml import TOKEN
-from warehouse.clock import MarketDay, local_midnight, utc
-from warehouse.market import Request, Secret, request_window
+from warehouse.market.clock import MarketDay, local_midnight, utc
+from warehouse.market.market import Request, Secret, request_window
 
 HOST = "web-api.tp.entsoe.eu"
 TZ = "Europe/Brussels"

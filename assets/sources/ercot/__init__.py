@@ -28,10 +28,10 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import epoch_instant, iso_instant
 from assets.sources.ercot import prices
 from assets.sources.ercot.prices import TZ, ZONE
-from warehouse.clock import HOUR, RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "HB_HUBAVG"
 DASHBOARDS = "https://www.ercot.com/api/1/services/read/dashboards"

@@ -30,10 +30,10 @@ from assets.parsing.clocks import wall_instant
 from assets.parsing.columns import filled
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import american_date, clock_minutes, iso_date
-from warehouse.clock import RESOLUTIONS, MarketDay
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
-from warehouse.market import Metric, Request, Secret
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import RESOLUTIONS, MarketDay
+from warehouse.market.market import Metric, Request, Secret
+from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-ERCOT"
 TZ = "America/Chicago"

@@ -20,10 +20,10 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp, iso_instant, utc_stamp
 from assets.parsing.totals import Part, extend_total
 from assets.sources.isone.bodies import begin, entries, load_forecasts, location, report, ties
-from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Secret, Source
-from warehouse.schema import Readings, Rows, SeriesKey
+from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Secret, Source
+from warehouse.rows.schema import Readings, Rows, SeriesKey
 
 ZONE = "US-ISONE"
 TZ = "America/New_York"

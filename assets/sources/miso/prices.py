@@ -23,8 +23,8 @@ from assets.parsing.columns import FIVE_MINUTES, filled, on_grid
 from assets.parsing.stamps import american_date, iso_instant
 from assets.sources.miso.requests import EST, TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Metric, Request
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.market import Metric, Request
+from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "INDIANA.HUB"
 LARGE = 1_000_000

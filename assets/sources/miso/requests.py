@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from assets.parsing.days import age
-from warehouse.clock import MarketDay
-from warehouse.market import Request
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Request
 
 ZONE = "US-MISO"
 TZ = "Etc/GMT+5"

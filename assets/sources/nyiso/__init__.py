@@ -17,10 +17,10 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import Part, extend_total
 from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled, wide
-from warehouse.clock import HOUR, MarketDay
 from warehouse.errors import FeedChanged
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-NYISO"
 POSTINGS = "oasis-postings.prod.nysdi.com"

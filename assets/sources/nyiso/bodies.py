@@ -21,9 +21,9 @@ from assets.parsing.clocks import instants, repeated
 from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.columns import drop, filled, keep
 from assets.parsing.stamps import american_stamp
-from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.schema import Rows
+from warehouse.market.clock import HOUR
+from warehouse.rows.schema import Rows
 
 TZ = "America/New_York"
 QUARTER = 900

@@ -27,10 +27,10 @@ from assets.sources.spp.requests import (
     load_hourly_requests,
     load_requests,
 )
-from warehouse.clock import HOUR
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market import Feed, Forecast, Metric, Publication, Request, Source
-from warehouse.schema import Rows, SeriesKey
+from warehouse.market.clock import HOUR
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "SPPSOUTH_HUB"
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})

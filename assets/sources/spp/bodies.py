@@ -15,7 +15,7 @@ from assets.parsing.members import Members
 from assets.parsing.stamps import american_stamp, iso_instant
 from assets.sources.spp.requests import ZONE
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.schema import Rows
+from warehouse.rows.schema import Rows
 
 EASTERN = "SPP"
 AREAS = Members("balancing authority", "", {EASTERN: True, "SWPW": False}, ZONE)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from warehouse.clock import local_date, local_instant, zone_of
 from warehouse.errors import BadWindow, FeedChanged
+from warehouse.market.clock import local_date, local_instant, zone_of
 
 TZ = "America/Chicago"
 AREAS_PARTED = (2026, 3)

@@ -8,8 +8,8 @@ from datetime import date
 from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.days import age, months
 from assets.sources.spp import paths
-from warehouse.clock import HOUR, MarketDay, local_date
-from warehouse.market import Request
+from warehouse.market.clock import HOUR, MarketDay, local_date
+from warehouse.market.market import Request
 
 ZONE = "US-SPP"
 TZ = paths.TZ

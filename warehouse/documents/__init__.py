@@ -1,0 +1,1 @@
+"""Published documents: manifest, catalogue, health, attempts."""

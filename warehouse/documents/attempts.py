@@ -1,0 +1,113 @@
+"""The requests of each feed by month: how many, failures by kind, and the spans in which it was polled.
+
+One small file a source and UTC month. A failure leaves no row behind, and only the times of requests tell a row that
+was published late from one that was requested late.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from warehouse.errors import DamagedFile
+from warehouse.market import clock
+from warehouse.store import layout
+from warehouse.store.storage import Storage, Stored
+
+MOST_SPANS = 200
+"""Of one feed and month; beyond them the oldest are dropped, and rows of that time count as not watched."""
+
+SLACK_S = 600
+"""Seconds on top of two of a feed's own intervals that a pause between runs may last."""
+
+Span = tuple[int, int]
+"""First and last instant, Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """One feed in one UTC month."""
+
+    runs: int = 0
+    requests: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """`FeedError.kind` -> requests that ended so. Data not published yet, missing credentials and requests that were
+    never sent are none."""
+    watched: tuple[Span, ...] = ()
+    """Spans in which the running day was asked for again and again without a long pause, ascending."""
+
+
+def note(
+    storage: Storage, feed: str, at: int, requests: int, failures: Mapping[str, int], watching_s: int | None
+) -> None:
+    """Adds one run at an instant. `watching_s`: the longest pause in seconds after which the feed still counts as
+    watched without a break; None for a run that did not ask for the running day. Raises StorageError."""
+    month, source = clock.month_of(at), feed.split(".", 1)[0]
+    key = layout.attempts(source, month)
+
+    def add(stored: Stored | None) -> bytes:
+        feeds = _or_none(stored.body if stored else None, key)
+        before = feeds.get(feed, Attempts())
+        counts = dict(before.failures)
+        for kind, count in failures.items():
+            counts[kind] = counts.get(kind, 0) + count
+        watched = before.watched
+        if watching_s is not None:
+            # Asking goes on over the end of a month: its first span then begins in the month before.
+            earlier = watched or _last_span(storage, source, feed, month)
+            watched = (*watched[:-1], *_prolonged(earlier[-1:], at, watching_s))[-MOST_SPANS:]
+        feeds[feed] = Attempts(before.runs + 1, before.requests + requests, counts, watched)
+        return _encoded(feeds)
+
+    storage.update(key, add)
+
+
+def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
+    """The feeds of a source that were asked in a UTC month. Raises DamagedFile."""
+    key = layout.attempts(source, month)
+    return _feeds(storage.get(key), key)
+
+
+def _prolonged(spans: Sequence[Span], at: int, pause: int) -> tuple[Span, ...]:
+    """The last span up to `at`, or, after a longer pause, it and one that begins there."""
+    if spans and at - spans[-1][1] <= pause:
+        return ((spans[-1][0], max(spans[-1][1], at)),)
+    return (*spans, (at, at))
+
+
+def _last_span(storage: Storage, source: str, feed: str, month: str) -> tuple[Span, ...]:
+    start = clock.month_window(month).start
+    key = layout.attempts(source, clock.month_of(start - 1))
+    return _or_none(storage.get(key), key).get(feed, Attempts()).watched[-1:]
+
+
+def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
+    """The counts begin anew where their file is damaged: they must not stop for good."""
+    try:
+        return _feeds(body, key)
+    except DamagedFile as error:
+        logging.getLogger("emds").error("%s", error)
+        return {}
+
+
+def _feeds(body: bytes | None, key: str) -> dict[str, Attempts]:
+    if body is None:
+        return {}
+    try:
+        return {feed: _attempts(member) for feed, member in orjson.loads(body)["feeds"].items()}
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DamagedFile(key, f"does not decode: {error}") from None
+
+
+def _attempts(member: Mapping[str, Any]) -> Attempts:
+    watched = tuple((int(first), int(last)) for first, last in member["watched"])
+    failures = {str(kind): int(count) for kind, count in member["failures"].items()}
+    return Attempts(int(member["runs"]), int(member["requests"]), failures, watched)
+
+
+def _encoded(feeds: Mapping[str, Attempts]) -> bytes:
+    return orjson.dumps({"feeds": {feed: feeds[feed] for feed in sorted(feeds)}}, option=orjson.OPT_INDENT_2)

@@ -1,0 +1,220 @@
+"""When each feed last answered, what went wrong, and its state by its own schedule: `ok`, `late`, `down`, `unknown`.
+
+The one freshness rule is here: when a zone's metric is due (`due`) and what state it is in (`standing`). Only absolute
+times are kept; states are computed when somebody asks, so that a dead daemon shows by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import time, timedelta
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
+
+from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Publication
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
+
+_LOG = logging.getLogger("emds.warehouse")
+
+State = Literal["ok", "late", "down", "unknown"]
+_WORST: tuple[State, ...] = ("ok", "late", "unknown", "down")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One feed in one zone. Instants are Unix seconds; 0 = never."""
+
+    feed: str
+    zone: str
+    last_ok: int = 0
+    """When an answer last gave rows, or showed that there are none yet."""
+    last_error: str = ""
+    """Why the newest attempt failed; empty after a success. Never a secret."""
+    last_error_at: int = 0
+    data_until: int = 0
+    """The end of the newest interval that it has given, of whatever metric."""
+    quarantined: int = 0
+    """Rows set aside at the last run."""
+    reached: Mapping[str, int] = field(default_factory=dict)
+    """`data_until` of each metric that the feed carries; empty in older documents, where `data_until` holds for all."""
+
+    def until(self, metric: str) -> int:
+        """The end of the newest interval of a metric, Unix seconds; 0 = none ever."""
+        return self.reached.get(metric, 0) if self.reached else self.data_until
+
+    @property
+    def whole_until(self) -> int:
+        """End of the interval that all metrics have reached: prices of tomorrow make up for none of today."""
+        return min(self.reached.values(), default=self.data_until)
+
+    @property
+    def unconfigured(self) -> bool:
+        """Whether the feed was not asked because credentials are missing."""
+        return self.last_error.startswith(NOT_CONFIGURED)
+
+    @property
+    def unknown_member(self) -> bool:
+        """Whether its newest answers hold a member of a list that this service does not know."""
+        return self.last_error.startswith(UNKNOWN_MEMBER)
+
+
+def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:
+    """Merges what a run learnt into the source's health document; of each instant the later stays.
+
+    No interval can end after `latest` (Unix seconds): what is known beyond it came from a wrong stamp and is forgotten.
+    """
+    learnt = list(changes)
+
+    def merge(document: Any) -> dict[str, Any]:
+        feeds = {(health.feed, health.zone): health for health in _or_nothing(lambda: _decoded(document, source))}
+        for health in learnt:
+            feeds[health.feed, health.zone] = _merged(feeds.get((health.feed, health.zone)), health, latest)
+        return {"source": source, "feeds": [asdict(health) for _, health in sorted(feeds.items())]}
+
+    artefact.update(storage, layout.health(source), merge)
+
+
+def _merged(old: Health | None, new: Health, latest: int) -> Health:
+    if old is None:
+        return new
+
+    def later(before: int, after: int) -> int:
+        return max(before if before <= latest else 0, after)
+
+    return replace(
+        new,
+        last_ok=max(old.last_ok, new.last_ok),
+        last_error_at=max(old.last_error_at, new.last_error_at),
+        data_until=later(old.data_until, new.data_until),
+        reached={metric: later(old.until(metric), new.until(metric)) for metric in new.reached or old.reached},
+    )
+
+
+def load(storage: Storage, source: str) -> list[Health]:
+    """What is known of a source's feeds; empty where it never ran. Raises DamagedFile."""
+    return _decoded(artefact.load(storage, layout.health(source)), source)
+
+
+def _decoded(document: Any, source: str) -> list[Health]:
+    try:
+        return [] if document is None else [Health(**member) for member in document["feeds"]]
+    except (TypeError, KeyError) as error:
+        raise DamagedFile(layout.published(layout.health(source)), f"no health document ({error})") from None
+
+
+def known(storage: Storage, source: str) -> list[Health]:
+    """As `load`, but nothing where the document is damaged: it is begun anew, and each run notes its zones again."""
+    return _or_nothing(lambda: load(storage, source))
+
+
+def _or_nothing(decode: Callable[[], list[Health]]) -> list[Health]:
+    try:
+        return decode()
+    except DamagedFile as error:
+        _LOG.error("health starts anew: %s", error)
+        return []
+
+
+def expected_by(publication: Publication, tz: str, resolution: str, data_until: int) -> int:
+    """The instant by which the interval that follows `data_until` should be out, grace included."""
+    grace = publication.grace_minutes * 60
+    if publication.daily_at is None:
+        step = min(clock.RESOLUTIONS[resolution], clock.DAY)
+        return data_until + step + publication.lag_minutes * 60 + grace
+    return publication.out_at(MarketDay.at(data_until, tz)) + grace
+
+
+def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:
+    """How a feed stands in a zone, by the metric that it is furthest behind with."""
+    if health is None or not health.whole_until:
+        return rowless(health)
+    return by_deadline(expected_by(publication, tz, resolution, health.whole_until), publication, now)
+
+
+def rowless(health: Health | None) -> State:
+    """State of a feed that has never returned a row: `down` where asking fails, `unknown` otherwise."""
+    return "down" if health is not None and health.last_error and not health.unconfigured else "unknown"
+
+
+def by_deadline(due: int, publication: Publication, now: int) -> State:
+    """`ok`: the next row is not overdue; `late`: overdue; `down`: overdue for four graces (an hour at least)."""
+    if now <= due:
+        return "ok"
+    patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))
+    return "late" if now <= due + patience else "down"
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A feed that carries a zone's metric, as the rule of freshness needs it."""
+
+    feed: str
+    publication: Publication
+    tz: str
+    """Where its market day lies."""
+    resolution: str
+    configured: bool
+    """False where it lacks credentials: it then promises nothing beside feeds that do not."""
+
+
+class Due(NamedTuple):
+    """When a row is due, Unix seconds, and by which schedule."""
+
+    at: int
+    publication: Publication
+
+
+class Standing(NamedTuple):
+    """The state of one metric in one zone; `expected_by` is None where it has never had a row."""
+
+    state: State
+    expected_by: int | None
+
+
+def carrier(member: Mapping[str, Any], configured: bool) -> Carrier:
+    """The Carrier that a feed of the catalogue document is."""
+    publication = publication_of(member["publication"])
+    return Carrier(member["id"], publication, member["tz"], member["resolution"], configured)
+
+
+def due(carriers: Collection[Carrier], until: int) -> Due | None:
+    """When the row after `until` (the end of the newest interval) is due; None without carriers.
+
+    The feed that promises it soonest decides, whichever brought the newest row: the schedule of a slow feed would hide
+    that a fast one is silent.
+    """
+    promising = [c for c in carriers if c.configured] or carriers
+    deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in promising)
+    return min(deadlines, key=itemgetter(0), default=None)
+
+
+def standing(metric: str, carriers: Sequence[tuple[Carrier, Health | None]], now: int) -> Standing:
+    """How a zone's metric stands at an instant: its newest row, from whichever feed, against the soonest schedule."""
+    healths = [health for _, health in carriers]
+    until = max((health.until(metric) for health in healths if health is not None), default=0)
+    deadline = due([carrier for carrier, _ in carriers], until) if until else None
+    if deadline is None:
+        return Standing("down" if "down" in map(rowless, healths) else "unknown", None)
+    return Standing(by_deadline(deadline.at, deadline.publication, now), deadline.at)
+
+
+def publication_of(member: Mapping[str, Any]) -> Publication:
+    """The Publication that a catalogue's feed states."""
+    at = member["daily_at"]
+    return Publication(
+        lag_minutes=member["lag_minutes"],
+        daily_at=time.fromisoformat(at) if at else None,
+        day_offset=member["day_offset"],
+        grace_minutes=member["grace_minutes"],
+    )
+
+
+def worst(states: Iterable[State]) -> State:
+    """The worst of several states; unknown for none."""
+    return max(states, key=_WORST.index, default="unknown")

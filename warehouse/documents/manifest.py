@@ -1,0 +1,269 @@
+"""Which month files are served, and what is in each: one document a metric and zone, and one that sums them up.
+
+A publication lists the files by stamp and opens only those that are new or replaced; it puts the documents of their
+metrics and zones alone, so that what a change costs does not grow with the years of the others. It also completes the
+log of changes: a file that the log's last entry of its month does not name is logged as a whole month.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from warehouse.bookkeeping import logged
+from warehouse.errors import DamagedFile, StorageError
+from warehouse.market.metrics import is_forecast
+from warehouse.series import change_log, changes, damaged, monthfile, series
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
+
+_LOG = logging.getLogger("emds.warehouse")
+
+Entry = dict[str, Any]
+"""What is in one month file: `stamp`, `file` (`monthfile.digest`), `bytes`, `sha256`, `rows`, `first`, `last`,
+`sources`, of the rows of its zone alone `net` (rows, first and last `ts`), and `borders`, the last `ts` of each
+neighbour."""
+Place = tuple[str, str]
+"""Metric and zone."""
+
+
+class Summary(NamedTuple):
+    """The months of one metric and zone together."""
+
+    mark: str
+    """Of the files' stamps: equal marks mean equal files. Empty where a file could not be read."""
+    months: int
+    rows: int
+    first: int | None
+    last: int | None
+    borders: dict[str, int]
+    """Neighbour -> the newest `ts` of its rows."""
+    final_after_days: int = 0
+    """So many days after its end no schedule asks a publisher about a month any more."""
+
+
+def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]) -> dict[Place, Summary]:
+    """Brings the manifest up to date as of `now` (Unix seconds); returns its summaries. Raises StorageError.
+
+    Months that were counted and are gone are marked before it forgets them.
+    """
+    version, number = artefact.new_version(), change_log.newest_number(storage)
+    before, logged_until = _summaries(storage)
+    followed = _Followed(storage, logged_until)
+    summaries: dict[Place, Summary] = {}
+    for place, stamps in _stamps(storage, before).items():
+        known = before.get(place)
+        if known is not None and known.mark == _mark(stamps):
+            summaries[place] = known._replace(final_after_days=final_after_days(place))
+            continue
+        entries = load(storage, *place)
+        counted = _count(storage, place, stamps, entries)
+        with logged(layout.CHANGES) as following:
+            followed.complete(place, entries, counted)
+        _mark_gone(storage, place, stamps, entries)
+        if counted != entries and following.error is None:
+            body = artefact.encode({"months": counted})
+            artefact.put(storage, layout.manifest(*place), body, version)
+        if counted:
+            whole = {month: entry["stamp"] for month, entry in counted.items()} == stamps
+            summary = _summary(counted, _mark(stamps) if whole and following.error is None else "")
+            summaries[place] = summary._replace(final_after_days=final_after_days(place))
+    _put_summaries(storage, summaries, now, number, version)
+    return summaries
+
+
+def _stamps(storage: Storage, before: Mapping[Place, Summary]) -> dict[Place, dict[str, str]]:
+    """The stamp of each month file by metric and zone; those that had files before have none now."""
+    stamps: dict[Place, dict[str, str]] = defaultdict(dict)
+    for key, stamp in storage.listing(layout.series_prefix()).items():
+        if layout.is_month_file(key):
+            metric, zone, month, _ = layout.of_series(key)
+            stamps[metric, zone][month] = stamp
+    return {place: stamps[place] for place in sorted({*stamps, *before})}
+
+
+def _mark(stamps: Mapping[str, str]) -> str:
+    return hashlib.sha256("".join(f"{month} {stamp}\n" for month, stamp in stamps.items()).encode()).hexdigest()[:16]
+
+
+def _count(storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry]) -> dict[str, Entry]:
+    """The entries of the files that can be read; those counted before are not opened again."""
+    counted: dict[str, Entry] = {}
+    for month, stamp in stamps.items():
+        entry = before.get(month)
+        if entry is None or entry["stamp"] != stamp:
+            try:
+                entry = _entry(storage, layout.series(*place, month), stamp)
+            except DamagedFile as error:
+                entry = None
+                _LOG.error("not in the catalogue: %s", error)
+            except StorageError as error:
+                _LOG.error("counted as before: %s", error)
+        if entry is not None:
+            counted[month] = entry
+    return counted
+
+
+def _mark_gone(storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry]) -> None:
+    for month in sorted(before.keys() - stamps.keys()):
+        if before[month]["rows"]:
+            with logged(layout.DAMAGED):
+                damaged.mark_gone(storage, layout.series(*place, month))
+
+
+def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
+    """What is in one file; None for one that went meanwhile. Of one replaced meanwhile, the next publication counts."""
+    body = monthfile.whole(storage, key)
+    if body is None:
+        return None
+    table = pq.ParquetFile(io.BytesIO(body)).read(columns=["ts", "source", "counterparty", "link"], use_threads=False)
+    net, ends = series.net(table).column("ts"), pc.min_max(table.column("ts")).as_py()
+    borders = series.borders(table)
+    codes = {code for text in pc.unique(table.column("source")).to_pylist() for code in text.split(", ")}
+    return {
+        "stamp": stamp,
+        "file": monthfile.digest(body),
+        "bytes": len(body),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "rows": table.num_rows,
+        "first": ends["min"],
+        "last": ends["max"],
+        "sources": sorted(codes),  # a row that is a sum names each of its sources
+        "net": [len(net), net[0].as_py(), net[-1].as_py()] if len(net) else [0, None, None],
+        "borders": _last_of_each(borders) if len(borders) else {},
+    }
+
+
+def _last_of_each(borders: pa.Table) -> dict[str, int]:
+    """Counterparty -> the newest ts of its rows."""
+    rows = borders.select(["ts", "counterparty"]).group_by("counterparty").aggregate([("ts", "max")])
+    pairs = zip(rows.column("counterparty").to_pylist(), rows.column("ts_max").to_pylist(), strict=True)
+    return {name: ts for name, ts in sorted(pairs, key=str) if name is not None}
+
+
+def _summary(entries: Mapping[str, Entry], mark: str) -> Summary:
+    extents = [entry["net"] for _, entry in sorted(entries.items())]
+    borders: dict[str, int] = {}
+    for entry in entries.values():
+        for name, ts in entry["borders"].items():
+            borders[name] = max(ts, borders.get(name, 0))
+    return Summary(
+        mark,
+        len(entries),
+        sum(rows for rows, _, _ in extents),
+        next((first for _, first, _ in extents if first is not None), None),
+        next((last for _, _, last in reversed(extents) if last is not None), None),
+        borders,
+    )
+
+
+class _Followed:
+    """The log of changes beside the files: what it does not name is appended."""
+
+    def __init__(self, storage: Storage, logged_until: int) -> None:
+        self._storage, self._logged_until = storage, logged_until
+        self._named: dict[tuple[str, str, str], str] | None = None
+
+    def complete(self, place: Place, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> None:
+        """Logs each month whose file is another than the last that was logged. Raises StorageError.
+
+        Followers are told of readings, not of forecasts.
+        """
+        if is_forecast(place[0]):
+            return
+        for month in sorted({*before, *now}):
+            known, entry = before.get(month), now.get(month)
+            file = "" if entry is None else entry["file"]
+            if known is not None and known["file"] == file:
+                continue
+            if self._newest(place, month, known) != file:
+                change_log.append(self._storage, changes.whole_month(*place, month), file, int(time.time()))
+
+    def _newest(self, place: Place, month: str, known: Entry | None) -> str:
+        if self._named is None:
+            self._named = change_log.files_since(self._storage, self._logged_until)
+        return self._named.get((*place, month), "" if known is None else known["file"])
+
+
+def _put_summaries(storage: Storage, summaries: Mapping[Place, Summary], now: int, number: int, version: int) -> None:
+    members = {"/".join(place): summary._asdict() for place, summary in summaries.items()}
+    body = artefact.encode({"as_of": now, "logged_until": number, "series": members})
+    artefact.put(storage, layout.MANIFEST, body, version)
+
+
+def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
+    """Those of the last publication, and the number up to which the log was compared with the files.
+
+    None, and 0, where they cannot be read: they are only there to save time.
+    """
+    try:
+        document = artefact.load(storage, layout.MANIFEST)
+        if document is None:
+            return {}, 0
+        return summaries_of(document), int(document["logged_until"])
+    except (StorageError, KeyError, TypeError, ValueError) as error:
+        _LOG.warning("every metric and zone is looked at again: %s", error)
+        return {}, 0
+
+
+def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
+    """The summaries of the manifest's document."""
+    return {_place(name): Summary(**members) for name, members in document["series"].items()}
+
+
+def _place(name: str) -> Place:
+    metric, zone = name.split("/")
+    return metric, zone
+
+
+def load(storage: Storage, metric: str, zone: str) -> dict[str, Entry]:
+    """The entry of each month file of a metric and zone; none where they cannot be read."""
+    try:
+        document = artefact.load(storage, layout.manifest(metric, zone))
+        return {} if document is None else dict(document["months"])
+    except (StorageError, KeyError, TypeError, ValueError) as error:
+        _LOG.warning("every month file of %s in %s is counted again: %s", metric, zone, error)
+        return {}
+
+
+def counted(storage: Storage) -> Iterator[tuple[str, Entry]]:
+    """Key and entry of every month file that the last publication counted."""
+    for place in _summaries(storage)[0]:
+        for month, entry in load(storage, *place).items():
+            yield layout.series(*place, month), entry
+
+
+def missing(storage: Storage) -> list[str]:
+    """Keys of served month files that are gone: rows of them were counted, or their history lies there.
+
+    None where the counts cannot be read, or the files not be listed.
+    """
+    try:
+        wanted = {key for key, entry in counted(storage) if entry["rows"]}
+        for key in filter(layout.is_month_file, storage.keys(layout.history_prefix())):
+            wanted.add(layout.series(*layout.of_series(key)[:3]))
+        lost = wanted - set(storage.keys(layout.series_prefix())) - set(damaged.waiting(storage))
+    except StorageError:
+        return []
+    return [key for key in sorted(lost) if damaged.is_gone(storage, key)]
+
+
+def uncounted(storage: Storage) -> list[str]:
+    """Keys of the served month files that the last publication could not count. Raises StorageError."""
+    summaries = _summaries(storage)[0]
+    keys: list[str] = []
+    for place, stamps in _stamps(storage, summaries).items():
+        known = summaries.get(place)
+        if stamps and (known is None or not known.mark):
+            entries = load(storage, *place)
+            keys += [layout.series(*place, month) for month in stamps if month not in entries]
+    return keys

@@ -1,0 +1,1 @@
+"""Arithmetic over rows: context, statistics, coarser rows, windows."""

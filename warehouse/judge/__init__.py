@@ -1,0 +1,1 @@
+"""What is believed of rows, and how whole and how late they are."""

@@ -1,0 +1,188 @@
+"""Which spans hold every reading that should be there by now, and where the gaps are: days of 23 and 25 hours too.
+
+A forecast's spans are those of its publication: owed is a vintage in each part of a day, whatever it looks ahead to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end
+from warehouse.market.market import Feed, Publication
+from warehouse.market.metrics import is_forecast
+from warehouse.rows.forecasts import instants
+from warehouse.rows.schema import Rows
+from warehouse.rows.versions import Ints
+
+Pair = tuple[str, str]
+"""Zone and metric."""
+VINTAGE_SPAN = 6 * HOUR
+"""In each of a day's, a publisher that forecasts again and again must have published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A span without a reading: a `hole` between readings, or `short` where the start, the end or all is missing."""
+
+    kind: Literal["hole", "short"]
+    start: int
+    end: int
+    intervals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What some rows cover of the requested spans."""
+
+    complete: Mapping[Pair, tuple[Window, ...]]
+    incomplete: Mapping[Pair, tuple[Window, ...]]
+    """Only pairs that have any; a span with gaps in a border alone is neither, nor is a forecast's ever complete."""
+    gaps: Mapping[Pair, tuple[Gap, ...]]
+    """A gap that several fuels share is listed once."""
+
+
+def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
+    """Compares the net rows with what the feed must have published of each span at an instant.
+
+    Judged are the zones and metrics that the rows hold, and of a feed whose every answer holds all zones, all of them.
+    """
+    complete: dict[Pair, tuple[Window, ...]] = {}
+    incomplete: dict[Pair, tuple[Window, ...]] = {}
+    gaps: dict[Pair, tuple[Gap, ...]] = {}
+    parts = [Window(span.start, until) for span in spans if (until := due_until(feed, span, now)) > span.start]
+    for pair, (net, borders) in _series(rows, feed).items():
+        missing_in = {part: [gap for one in net for gap in _gaps(one, part)] for part in parts}
+        # A border may rest for hours: that is no gap to report, but its earlier rows are not evicted either.
+        complete[pair] = tuple(
+            part for part, missing in missing_in.items() if not missing and not any(_gaps(one, part) for one in borders)
+        )
+        if any(missing_in.values()):
+            incomplete[pair] = tuple(part for part, missing in missing_in.items() if missing)
+            gaps[pair] = tuple(dict.fromkeys(gap for missing in missing_in.values() for gap in missing))
+    for pair, published in _vintages(rows, feed).items():
+        lacking = {part: _vintage_gaps(published, feed, part) for part in parts}
+        if any(lacking.values()):
+            incomplete[pair] = tuple(part for part, missing in lacking.items() if missing)
+            gaps[pair] = tuple(gap for missing in lacking.values() for gap in missing)
+    return Cover(complete, incomplete, gaps)
+
+
+def _vintages(rows: Rows, feed: Feed) -> dict[Pair, set[int]]:
+    """When the vintages of each zone's forecast were published."""
+    owed = [metric for metric in feed.metrics if is_forecast(metric)]
+    found: dict[Pair, set[int]] = defaultdict(set)
+    for key, readings in rows.readings.items():
+        if key.metric in owed:
+            found[key.zone, key.metric].update(instants(key, readings))
+    if found and feed.zones_per_answer == "all":
+        return {(zone, metric): found[zone, metric] for zone in feed.zones for metric in owed}
+    return found
+
+
+def _vintage_gaps(published: set[int], feed: Feed, part: Window) -> list[Gap]:
+    """The spans of a part in which no vintage was published; of a daily forecast the part is one."""
+    step = part.end - part.start if feed.publication.daily_at is not None else VINTAGE_SPAN
+    spans = [Window(start, start + step) for start in range(part.start, part.end - step + 1, step)]
+    return [Gap("short", span.start, span.end, 1) for span in spans if not any(at in span for at in published)]
+
+
+def due_until(feed: Feed, span: Window, now: int) -> int:
+    """Until where a span's readings must be out, grace included; its own start while nothing must be."""
+    until = published_until(feed.publication, feed.tz, feed.resolution, now)
+    if feed.publication.daily_at is not None:  # a span is out with its first market day
+        return span.end if MarketDay.at(span.start, feed.tz).end <= until else span.start
+    return min(span.end, max(span.start, until))
+
+
+def published_until(publication: Publication, tz: str, resolution: str, now: int) -> int:
+    """The end of the last interval that a feed must have published at an instant, grace included. Unix seconds."""
+    latest = now - publication.grace_minutes * 60
+    if publication.daily_at is None:
+        step = min(RESOLUTIONS[resolution], DAY)
+        latest -= publication.lag_minutes * 60
+        return latest - latest % step
+    day = MarketDay.at(latest, tz).next(1 - publication.day_offset)
+    while publication.out_at(day) > latest:
+        day = day.next(-1)
+    return day.end
+
+
+def uncovered(starts: Ints, ends: Ints, window: Window) -> tuple[Ints, Ints, Ints]:
+    """The spans of a window in which no interval lies: where each begins and ends, and how many intervals are before.
+
+    `starts` ascend, and lie before the window's end.
+    """
+    begins = np.append(starts, np.int64(window.end))
+    reached = np.maximum.accumulate(np.append(np.int64(window.start), ends))
+    (before,) = (begins > reached).nonzero()
+    return reached[before], begins[before], before
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The intervals of one zone, metric and fuel, sorted by start."""
+
+    starts: Ints
+    ends: Ints
+    step: int
+
+
+Parts = list[tuple[str, list[int]]]
+"""Resolutions and interval starts."""
+
+
+def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Series]]]:
+    """By pair the net series, fuel by fuel, and those of borders and ties; an empty net where a pair is missing."""
+    net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
+    borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
+    for key, readings in rows.readings.items():
+        if key.metric not in feed.metrics or is_forecast(key.metric):
+            continue  # extra metric that the feed does not declare: the ties of a report of prices
+        pair = key.zone, key.metric
+        if key.counterparty is None and key.link is None:
+            net[pair][key.fuel].append((key.resolution, readings.ts))
+        else:
+            borders[pair][key.counterparty, key.link].append((key.resolution, readings.ts))
+    pairs = {*net, *borders}
+    if feed.zones_per_answer == "all":
+        pairs |= {(zone, metric) for _, metric in pairs for zone in feed.zones}
+    return {
+        pair: (
+            [_joined(parts) for parts in net[pair].values()] or [_absent(feed)],
+            [_joined(parts) for parts in borders[pair].values()],
+        )
+        for pair in pairs
+    }
+
+
+def _absent(feed: Feed) -> _Series:
+    return _Series(np.zeros(0, np.int64), np.zeros(0, np.int64), RESOLUTIONS[feed.resolution])
+
+
+def _joined(parts: Sequence[tuple[str, list[int]]]) -> _Series:
+    starts = np.concatenate([np.asarray(ts, np.int64) for _, ts in parts])
+    ends = np.concatenate([_ends(resolution, ts) for resolution, ts in parts])
+    order = np.argsort(starts, kind="stable")
+    return _Series(starts[order], ends[order], min(RESOLUTIONS[resolution] for resolution, _ in parts))
+
+
+def _ends(resolution: str, ts: Sequence[int]) -> Ints:
+    if resolution == "1y":
+        return np.array([interval_end(start, resolution) for start in ts], np.int64)
+    return np.asarray(ts, np.int64) + RESOLUTIONS[resolution]
+
+
+def _gaps(series: _Series, part: Window) -> list[Gap]:
+    """The parts of a span without an interval."""
+    touching = (series.ends > part.start) & (series.starts < part.end)
+    count = int(touching.sum())
+    spans = uncovered(series.starts[touching], series.ends[touching], part)
+    return [
+        Gap("hole" if 0 < before < count else "short", begin, end, -(-(end - begin) // series.step))
+        for begin, end, before in zip(*(column.tolist() for column in spans), strict=True)
+    ]

@@ -1,0 +1,128 @@
+"""How late, how often revised and how whole a feed's rows of one UTC month are, from the versions in its month files.
+
+See docs/publishers.md for the definitions and `assets.documents.publishers` for the document.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from warehouse.judge import coverage
+from warehouse.market import clock
+from warehouse.market.clock import MarketDay
+from warehouse.market.market import Feed
+from warehouse.rows.versions import LIVE, Floats, Ints, Versions
+
+
+@dataclass(frozen=True, slots=True)
+class FeedMonth:
+    """One feed in one UTC month, as it is stats at `now` (Unix seconds)."""
+
+    feed: Feed
+    month: str
+    watched: tuple[Ints, Ints]
+    """Starts and ends of the spans in which the feed was asked again and again, ascending."""
+    now: int
+
+
+@dataclass(slots=True)
+class FeedStats:
+    """What the month files say of one feed in one month: counts, and arrays, one a zone and metric."""
+
+    rows: int = 0
+    late: list[Ints] = field(default_factory=list)
+    unwatched: int = 0
+    revised: int = 0
+    withdrawn: int = 0
+    after: list[Ints] = field(default_factory=list)
+    by: dict[tuple[str, str], list[Floats]] = field(default_factory=lambda: defaultdict(list))
+    """Metric and unit -> absolute changes."""
+    due: int = 0
+    missing: int = 0
+    holes: int = 0
+    longest_hole_s: int = 0
+
+
+def add(stats: FeedStats, place: FeedMonth, metric: str, versions: Versions, is_first: bool) -> None:
+    """Adds the feed's versions (at least one) of a zone's metric; `is_first`: nothing is kept of earlier months.
+
+    Borders and ties count as rows; times and holes are those of the net.
+    """
+    ordered = versions.take(np.lexsort((versions.known_at, versions.ts, versions.label)))
+    same = (np.diff(ordered.label) == 0) & (np.diff(ordered.ts) == 0)
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    live = np.maximum.reduceat(ordered.superseded_at == LIVE, starts)
+    stats.rows += len(starts)
+    stats.withdrawn += int((~live).sum())
+    _add_revisions(stats, metric, ordered, starts)
+    net = ordered.where(lambda labels: not labels.border)[starts]
+    if metric not in place.feed.metrics or not net.any():
+        return
+    begins, lengths = ordered.ts[starts], ordered.seconds()[starts]
+    _add_lateness(stats, place, begins[net], (begins + lengths)[net], ordered.known_at[starts][net])
+    if not place.feed.yearly:
+        _add_holes(stats, place, begins[net & live], lengths[net & live], is_first)
+
+
+def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Ints) -> None:
+    """`ordered`: by series, interval and known_at; `starts`: where each interval's versions begin."""
+    ends = np.append(starts[1:], len(ordered)) - 1
+    changed = np.minimum.reduceat(ordered.value, starts) != np.maximum.reduceat(ordered.value, starts)
+    stats.revised += int(changed.sum())
+    first, last = starts[changed], ends[changed]
+    stats.after.append(ordered.known_at[last] - ordered.known_at[first])
+    amounts = np.abs(ordered.value[last] - ordered.value[first])
+    for unit in sorted({labels.unit for labels in ordered.labels}):
+        chosen = ordered.where(lambda labels, unit=unit: labels.unit == unit)[first]  # type: ignore[misc]
+        if chosen.any():
+            stats.by[metric, unit].append(amounts[chosen])
+
+
+def _add_lateness(stats: FeedStats, place: FeedMonth, starts: Ints, ends: Ints, known: Ints) -> None:
+    """Only rows for which the feed was asked before they were due and on until they came: else the delay is ours."""
+    due = due_at(place.feed, starts, ends)
+    firsts, lasts = place.watched
+    span = np.searchsorted(firsts, np.minimum(due, known - 1), side="right") - 1
+    seen = span >= 0
+    seen[seen] = known[seen] <= lasts[span[seen]]
+    stats.unwatched += int((~seen).sum())
+    stats.late.append((known - due)[seen])
+
+
+def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
+    """When each row is usually out by the feed's publication times, grace left out. Unix seconds."""
+    if feed.publication.daily_at is None:
+        return ends + feed.publication.lag_minutes * 60
+    if not len(starts):
+        return ends
+    day, last = MarketDay.at(int(starts.min()), feed.tz), int(starts.max())
+    days = [day]
+    while days[-1].end <= last:
+        days.append(days[-1].next())
+    begins = np.array([one.start for one in days], np.int64)
+    outs = np.array([feed.publication.out_at(one) for one in days], np.int64)
+    due: Ints = outs[np.searchsorted(begins, starts, side="right") - 1]
+    return due
+
+
+def _add_holes(stats: FeedStats, place: FeedMonth, starts: Ints, lengths: Ints, is_first: bool) -> None:
+    """Intervals due and missing, from the month's start (of a series' first month: its first row) to what is due."""
+    if not len(starts):
+        return
+    window = clock.month_window(place.month)
+    since = int(starts.min()) if is_first else window.start
+    feed = place.feed
+    until = min(window.end, coverage.published_until(feed.publication, feed.tz, feed.resolution, place.now))
+    if until <= since:
+        return
+    order = np.argsort(starts, kind="stable")
+    order = order[starts[order] < until]
+    begins, ends, _ = coverage.uncovered(starts[order], (starts + lengths)[order], clock.Window(since, until))
+    gaps, step = ends - begins, int(lengths.min())
+    stats.due += (until - since) // step
+    stats.missing += int((-(-gaps // step)).sum())
+    stats.holes += len(gaps)
+    stats.longest_hole_s = max(stats.longest_hole_s, int(gaps.max(initial=0)))

@@ -1,0 +1,257 @@
+"""Which rows are believed, before anything is written: `judge(rows) -> kept rows, rows set aside, findings`.
+
+Set aside are values and times that are not possible, and values that contradict each other. Holes, short
+days and frozen series are only reported: they may be true, and a missing row is never made up. Which spans are
+complete: see `warehouse.judge.coverage`; jumps and other levels: `warehouse.judge.levels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
+from typing import Literal, NamedTuple
+
+import numpy as np
+import orjson
+
+from warehouse.judge import coverage
+from warehouse.judge.coverage import Pair
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
+from warehouse.market.market import Feed
+from warehouse.market.metrics import define, is_forecast
+from warehouse.market.zones import ZONES
+from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
+from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
+from warehouse.rows.versions import Flags, Floats, Ints
+
+ANY_TIME = Window(0, LAST_INSTANT)
+AHEAD_OF_THE_CLOCK = 15 * 60
+"""Seconds after an answer in which a measured interval may begin: dispatch targets and publishers' clocks run ahead."""
+FROZEN_READINGS = 8
+"""The fewest equal readings that count as frozen: three hourly ones prove nothing."""
+STRAY_DAYS = 35
+"""An answer may hold the whole month of a day that it was asked for, and the days around that month."""
+
+Check = Literal[
+    "time",
+    "range",
+    "conflict",
+    "grid",
+    "unknown",
+    "notice",
+    "duplicate",
+    "dropped",
+    "hole",
+    "short",
+    "frozen",
+    "level",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One observation about one zone's metric. `count` is of rows; of intervals for `hole` and `short`."""
+
+    check: Check
+    severity: Literal["error", "warning", "note"]
+    """error: rows were set aside or left out; warning: a person may want to look; note: only counted."""
+    zone: str
+    metric: str
+    count: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What `judge` makes of the rows of one run of a feed."""
+
+    kept: Rows
+    quarantined: Rows
+    findings: tuple[Finding, ...]
+    complete: Mapping[Pair, tuple[Window, ...]]
+    """Per zone and metric the spans in which no reading is missing: only there may a fold evict rows."""
+    incomplete: Mapping[Pair, tuple[Window, ...]]
+    """Per zone and metric the spans in which a reading is missing that should be there by now."""
+
+    def count(self, severity: str) -> int:
+        """How many rows the findings of a severity concern."""
+        return sum(f.count for f in self.findings if f.severity == severity)
+
+
+def possible_time(feed: Feed, days: Sequence[date], answered_at: int, metric: str) -> Window:
+    """When rows of a metric may begin in an answer: not before the feed began, not past what is published by then, and
+    not far from the requested market days. A mutated year lies outside, and so does a reading of what is still to come.
+    """
+    stray = (STRAY_DAYS if not feed.yearly else 400) * DAY
+    first, last = (min(days), max(days)) if days else (feed.since, date.max - timedelta(days=1))
+    start = max(MarketDay(max(first, feed.since), feed.tz).start - stray, 0)
+    end = min(answered_at + _ahead(feed, metric), MarketDay(last, feed.tz).end + stray if days else LAST_INSTANT)
+    return Window(start, max(start, end))
+
+
+def _ahead(feed: Feed, metric: str) -> int:
+    """Seconds after an answer before which its rows begin."""
+    if feed.yearly:
+        return 366 * DAY
+    if is_forecast(metric):
+        return LONGEST_AHEAD_DAYS * DAY
+    if feed.ahead_days or define(metric).ahead:
+        return (feed.ahead_days + 1) * DAY
+    return AHEAD_OF_THE_CLOCK + 1
+
+
+def judge_answer(rows: Rows, feed: Feed, days: Sequence[date], answered_at: int) -> Judgement:
+    """Judges one answer for these market days by itself."""
+    return judge(rows, feed, (), answered_at, lambda metric: possible_time(feed, days, answered_at, metric))
+
+
+def judge(
+    rows: Rows,
+    feed: Feed,
+    spans: Sequence[Window],
+    now: int,
+    possible: Callable[[str], Window] = lambda metric: ANY_TIME,
+) -> Judgement:
+    """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is.
+
+    Rows that start outside their metric's `possible` time are set aside.
+    """
+    kept, aside = Rows(), Rows()
+    findings: list[Finding] = []
+    for key, readings in rows.readings.items():
+        findings += _part(key, readings, possible(key.metric), kept, aside)
+    for key, readings in kept.readings.items():
+        findings += _oddities(key, readings)
+    cover = coverage.check(kept, feed, spans, now)
+    for (zone, metric), gaps in sorted(cover.gaps.items()):
+        findings += [
+            Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
+        ]
+    findings += _unknown(rows)
+    findings += [Finding("notice", "warning", "", "", 1, notice) for notice in sorted(rows.notices)]
+    findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
+    kept.merge_notes(rows)
+    return Judgement(kept, aside, tuple(findings), cover.complete, cover.incomplete)
+
+
+class _Fault(NamedTuple):
+    """Readings that are set aside, and why."""
+
+    check: Check
+    readings: Flags
+    reason: str
+
+
+def _part(key: SeriesKey, readings: Readings, possible: Window, kept: Rows, aside: Rows) -> list[Finding]:
+    """Parts one series into what is kept and what is set aside; of equal readings one stays."""
+    ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
+    again, conflict = _repeats(ts, values)
+    faults = _faults(key, ts, values, conflict, possible)
+    bad = np.any([fault.readings for fault in faults], axis=0)
+    for rows, chosen in ((kept, ~(bad | again)), (aside, bad & ~again)):
+        if chosen.any():
+            rows.readings[key] = _chosen(readings, ts, values, chosen)
+    findings = [
+        Finding(fault.check, "error", key.zone, key.metric, int(fault.readings.sum()), _first(key, ts, values, fault))
+        for fault in faults
+        if fault.readings.any()
+    ]
+    if again.any():
+        findings.append(
+            Finding("duplicate", "note", key.zone, key.metric, int(again.sum()), "equal readings of one interval")
+        )
+    return findings
+
+
+def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible: Window) -> list[_Fault]:
+    """Each reading that cannot be believed, under the first reason that holds."""
+    low, high = define(key.metric).limits(ZONES[key.zone], key.unit, key.fuel)
+    elsewhen = (ts < possible.start) | (ts >= possible.end)
+    outside = ((values < low) | (values > high)) & ~elsewhen
+    good = ~elsewhen & ~outside
+    step = RESOLUTIONS[key.resolution]
+    off_grid = (ts % step != 0) if step <= HOUR else np.zeros(len(ts), np.bool_)
+    return [
+        _Fault("time", elsewhen, "not at a time that the answer can hold"),
+        _Fault("range", outside, f"outside {low:g}..{high:g} {key.unit}"),
+        _Fault("conflict", conflict & good, "two values for one interval"),
+        _Fault("grid", off_grid & good & ~conflict, f"not on the {key.resolution} grid"),
+    ]
+
+
+def _unknown(rows: Rows) -> list[Finding]:
+    """An error for each member of a list that this service does not know."""
+    return [
+        Finding("unknown", "error", member.zone, member.metric, len(at), f"{member.name} from {iso(min(at))}")
+        for member, at in sorted(rows.unknown.items())
+        if at
+    ]
+
+
+def _chosen(readings: Readings, ts: Ints, values: Floats, chosen: Flags) -> Readings:
+    """A copy of the chosen readings."""
+    if chosen.all():
+        return Readings(list(readings.ts), list(readings.values))
+    return Readings(ts[chosen].tolist(), values[chosen].tolist())
+
+
+def _repeats(ts: Ints, values: Floats) -> tuple[Flags, Flags]:
+    """Which readings repeat an earlier equal one, and which contradict another of their instant."""
+    again, conflict = np.zeros(len(ts), np.bool_), np.zeros(len(ts), np.bool_)
+    order = np.argsort(ts, kind="stable")
+    first = np.concatenate([[True], np.diff(ts[order]) != 0])[: len(ts)]
+    if first.all():
+        return again, conflict
+    ordered, starts = values[order], np.flatnonzero(first)
+    differ = np.minimum.reduceat(ordered, starts) != np.maximum.reduceat(ordered, starts)
+    conflict[order] = differ[np.cumsum(first) - 1]
+    again[order] = ~first
+    return again & ~conflict, conflict
+
+
+def _first(key: SeriesKey, ts: Ints, values: Floats, fault: _Fault) -> str:
+    """The reason and the first reading that it concerns."""
+    first = int(np.flatnonzero(fault.readings)[0])
+    label = " ".join(part for part in (key.fuel, key.counterparty, key.link) if part)
+    return f"{fault.reason}: {label + ' ' if label else ''}{values[first]:g} {key.unit} at {iso(int(ts[first]))}"
+
+
+def _oddities(key: SeriesKey, readings: Readings) -> list[Finding]:
+    """Frozen spans of a zone's own series; a border or a plant may well stand still."""
+    if key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
+        return []
+    ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
+    order = np.argsort(ts, kind="stable")
+    return _frozen(key, ts[order], values[order])
+
+
+def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
+    """The longest run of one repeated value other than 0, where it is longer than its metric ever stands still."""
+    hours = define(key.metric).frozen_hours
+    if hours is None:
+        return []
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(values) != 0]))
+    lengths = np.diff(np.append(starts, len(values)))
+    lasting = lengths * RESOLUTIONS[key.resolution] >= hours * HOUR
+    frozen = lasting & (lengths >= FROZEN_READINGS) & (values[starts] != 0)
+    if not frozen.any():
+        return []
+    at = int(np.argmax(np.where(frozen, lengths, 0)))
+    detail = f"{values[starts[at]]:g} {key.unit} {lengths[at]} times from {iso(int(ts[starts[at]]))}"
+    return [Finding("frozen", "warning", key.zone, key.metric, int(lengths[frozen].sum()), detail)]
+
+
+def to_json(judgement: Judgement) -> bytes:
+    """JSON of what was set aside and why, for a person; `emds rebuild` judges the kept bodies again."""
+    series = [
+        {**key._asdict(), "ts": readings.ts, "values": readings.values}
+        for key, readings in judgement.quarantined.readings.items()
+    ]
+    reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
+    return orjson.dumps({"findings": reasons, "strips": series})
+
+
+def unknown_to_json(members: Sequence[Member], version: str) -> bytes:
+    """JSON of the unknown members of one market day, with the parser's version: the next one may know them."""
+    return orjson.dumps({"strips": [], "version": version, "unknown": [member._asdict() for member in members]})

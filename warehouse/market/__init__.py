@@ -1,0 +1,1 @@
+"""The market's values: zones, metrics, feeds, and its time."""

@@ -1,0 +1,352 @@
+"""The metrics: one record each, from which bounds, units, paths, prices and words follow everywhere.
+
+Every field without a default must be set: a new metric never takes over another's bounds or words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from warehouse.market.market import Zone
+
+
+class Metric(StrEnum):
+    """What a series measures. `price_day_ahead` is a series of its own and served as `price?market=day_ahead`."""
+
+    PRICE = "price"
+    PRICE_DAY_AHEAD = "price_day_ahead"
+    DEMAND = "demand"
+    INTERCHANGE = "interchange"
+    GENERATION = "generation"
+    CARBON_INTENSITY = "carbon_intensity"
+    CAPACITY = "capacity"
+
+
+class Forecast(StrEnum):
+    """What a publisher expects of a metric: stored apart, and never added to, ranked with or shown among its readings.
+
+    No members of `Metric`, so that whatever goes through all metrics meets no forecast.
+    """
+
+    PRICE = "price_forecast"
+    DEMAND = "demand_forecast"
+    CARBON_INTENSITY = "carbon_intensity_forecast"
+
+
+def is_forecast(metric: str) -> bool:
+    """Return whether a stored metric is a publisher's forecast."""
+    return metric.endswith("_forecast")
+
+
+def actual_of(metric: str) -> Metric:
+    """Return the metric that a stored one is a forecast of; itself if it is none. Raises ValueError for no metric."""
+    return Metric(metric.removesuffix("_forecast"))
+
+
+class Limits(NamedTuple):
+    """The lowest and the highest value that can be a reading, both included, in the row's own unit.
+
+    Wider than every record and cap: no true value is refused.
+    """
+
+    low: float
+    high: float
+
+
+class Tolerance(NamedTuple):
+    """How far a day's level may lie from those of the days before.
+
+    A multiple of their spread, at least a share of their usual size and an amount in the series' own unit.
+    """
+
+    spreads: float
+    share: float
+    amount: float
+
+
+class Agreement(NamedTuple):
+    """How far the hourly means of two feeds may lie apart on average: a share of the mean, at least an amount.
+
+    Publishers define demand and interchange a little differently (losses, pumping, small ties).
+    """
+
+    share: float
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """How the API offers a metric under `/v1/<word>/{zone}`."""
+
+    word: str
+    sentence: str
+    """What its rows are, in the API's description."""
+    offer: str
+    """What a buyer gets, before "of one zone"."""
+    example: float
+    """A value that can be a reading, for examples."""
+    price: str = "0.01"
+    """USD a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class BriefWords:
+    """How briefs speak of a metric with one current value a zone."""
+
+    subject: str
+    headline: tuple[str, str] | None = None
+    """Subject and verb of the headline, of a value that holds and of one that is overdue; None: the subject is, was."""
+    decimals: int = 0
+    by_hour: bool = False
+    """Whether it follows the clock: its rank among the same hours of the day leads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One metric: what a reader of its figures, a check and an endpoint need to know of it."""
+
+    title: str
+    definition: str
+    units: str
+    """Its units, in words."""
+    unit: Callable[[Zone], str]
+    """The unit of a zone's rows, as rows spell it."""
+    sign: str
+    interval: str
+    """What one row's `ts` and `resolution` span."""
+    limits: Callable[[Zone, str, str | None], Limits]
+    """By zone, the row's unit and its fuel."""
+    level: Callable[[Zone], Tolerance] | None
+    """None where days are not compared."""
+    agreement: Agreement | None
+    """None where feeds are not compared."""
+    frozen_hours: float | None
+    """Hours that a series may repeat one value; None where it may for ever."""
+    path: Path | None
+    """None where the API offers it under no path of its own."""
+    brief: BriefWords | None
+    """None where it has no place among the current values of a zone."""
+    in_windows: bool = False
+    """Whether `/v1/windows` compares blocks of hours by it."""
+    by_fuel: bool = False
+    yearly: bool = False
+    ahead: bool = False
+    """Whether rows of tomorrow are published today."""
+
+
+def _mw(_zone: Zone) -> str:
+    return "MW"
+
+
+def _price_unit(zone: Zone) -> str:
+    return f"{zone.currency}/MWh"
+
+
+def _price_limits(zone: Zone, unit: str, _fuel: str | None) -> Limits:
+    return zone.price_limits[unit.removesuffix("/MWh")]
+
+
+def _generation_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
+    if unit == "%":
+        return Limits(0.0, 100.0)
+    # Plants at rest draw their own use from the grid; stores charge.
+    stores = fuel in ("battery", "pumped_storage")
+    return Limits(-zone.peak_mw if stores else -0.05 * zone.peak_mw, 1.5 * zone.peak_mw)
+
+
+_MEAN = (
+    "The interval that starts at `ts`: its mean, or the reading at `ts` where the publisher reads meters at instants."
+)
+
+METRICS: dict[Metric, Definition] = {
+    Metric.PRICE: Definition(
+        title="Wholesale price",
+        definition="The zone's headline wholesale price: real-time locational marginal price (LMP) at one named hub in "
+        "the US, the market index price in Great Britain, the regional dispatch price in Australia, the day-ahead "
+        "auction in continental Europe. Taxes, network charges and retail margins are not in it.",
+        units="local currency per MWh",
+        unit=_price_unit,
+        sign="May be negative: the seller pays.",
+        interval="The price that holds for the interval that starts at `ts`.",
+        limits=_price_limits,
+        level=lambda zone: Tolerance(8, 0.25, 5.0),
+        agreement=Agreement(0.02, 1.0),
+        frozen_hours=6,
+        path=Path(
+            "price",
+            "The zone's headline price in local currency per MWh: real-time at one hub for US zones, market index for "
+            "GB, 5-minute dispatch for AU, day-ahead auction for Europe. `/catalog` names hub and market.",
+            "Wholesale electricity price",
+            71.5,
+        ),
+        brief=BriefWords("The price", ("power costs", "power cost"), decimals=2, by_hour=True),
+        in_windows=True,
+    ),
+    Metric.PRICE_DAY_AHEAD: Definition(
+        title="Day-ahead price",
+        definition="The price of the day-ahead auction: in the US at the same hub as the headline price, in "
+        "continental Europe the headline price itself. Great Britain and Australia have none here. Served as "
+        "`price?market=day_ahead`.",
+        units="local currency per MWh",
+        unit=_price_unit,
+        sign="May be negative: the seller pays.",
+        interval="The price of the delivery interval that starts at `ts`; rows of tomorrow are known from the auction "
+        "on.",
+        limits=_price_limits,
+        level=lambda zone: Tolerance(8, 0.25, 5.0),
+        agreement=Agreement(0.005, 0.05),
+        frozen_hours=None,
+        path=None,
+        brief=None,
+        ahead=True,
+    ),
+    Metric.DEMAND: Definition(
+        title="Demand",
+        definition="Electricity demand of the zone as its publisher meters or estimates it at transmission level: "
+        "consumption and grid losses less what small generators behind the meter cover. Publishers differ in whether "
+        "pumping is in it; docs/feeds.md names the product of each feed.",
+        units="MW",
+        unit=_mw,
+        sign="Positive.",
+        interval=_MEAN,
+        limits=lambda zone, unit, fuel: Limits(zone.least_demand * zone.peak_mw, 1.5 * zone.peak_mw),
+        level=lambda zone: Tolerance(5, 0.07, 0.01 * zone.peak_mw),
+        agreement=Agreement(0.06, 150.0),
+        frozen_hours=3,
+        path=Path("demand", "Electricity demand, MW.", "Electricity demand", 28450.0),
+        brief=BriefWords("Demand", by_hour=True),
+    ),
+    Metric.INTERCHANGE: Definition(
+        title="Interchange",
+        definition="Net flow over all borders of the zone. With `by=border`, one row for each neighbour or tie. A net "
+        "that is a sum is there only where all its borders are.",
+        units="MW",
+        unit=_mw,
+        sign="Net import: positive into the zone, negative out of it.",
+        interval=_MEAN + " NYISO's ties are schedules, not meters.",
+        # Small zones trade more than they use (NO-2, DK-1, CH).
+        limits=lambda zone, unit, fuel: Limits(-(15_000 + 0.25 * zone.peak_mw), 15_000 + 0.25 * zone.peak_mw),
+        level=lambda zone: Tolerance(5, 0.15, 0.015 * zone.peak_mw),
+        agreement=Agreement(0.15, 300.0),
+        frozen_hours=12,
+        path=Path(
+            "interchange",
+            "Cross-border flow, MW: net import of the zone, + = into it.",
+            "Net electricity import",
+            2310.0,
+        ),
+        brief=BriefWords("Interchange"),
+    ),
+    Metric.GENERATION: Definition(
+        title="Generation mix",
+        definition="Generation by fuel: MW in California, share of total generation in Great Britain, where imports "
+        "are a part.",
+        units="MW, or % of the total",
+        unit=lambda zone: zone.generation_unit,
+        sign="Positive; storage that charges is negative, California's imports are negative when it exports.",
+        interval=_MEAN,
+        limits=_generation_limits,
+        level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
+        agreement=None,
+        frozen_hours=None,  # nuclear's share and a night's solar stand still
+        path=Path(
+            "generation",
+            "Generation by fuel, MW (US-CAISO) or % of the total (GB).",
+            "Electricity generation by fuel",
+            31.4,
+        ),
+        brief=None,
+        by_fuel=True,
+    ),
+    Metric.CARBON_INTENSITY: Definition(
+        title="Carbon intensity",
+        definition="CO2 emitted at power stations for each kWh consumed, as NESO estimates it from the metered mix "
+        "(actual, not forecast); life-cycle emissions are not in it. Great Britain only.",
+        units="gCO2/kWh",
+        unit=lambda zone: "gCO2/kWh",
+        sign="Positive.",
+        interval=_MEAN,
+        # No grid of ours was ever free of carbon: 0 is a missing reading.
+        limits=lambda zone, unit, fuel: Limits(1.0, 1000.0),
+        level=lambda zone: Tolerance(5, 0.20, 15.0),
+        agreement=None,
+        frozen_hours=6,
+        path=Path(
+            "carbon-intensity",
+            "Carbon intensity of generation, gCO2/kWh, actual.",
+            "Carbon intensity of electricity",
+            142.0,
+        ),
+        brief=BriefWords("Carbon intensity"),
+        in_windows=True,
+    ),
+    Metric.CAPACITY: Definition(
+        title="Installed capacity",
+        definition="Net generating capacity installed in the zone by fuel, as reported to ENTSO-E for a calendar year.",
+        units="MW",
+        unit=_mw,
+        sign="Positive.",
+        interval="The calendar year, in Brussels time, that starts at `ts`.",
+        limits=lambda zone, unit, fuel: Limits(0.0, 300_000.0),
+        level=None,
+        agreement=None,
+        frozen_hours=None,
+        path=Path(
+            "capacity",
+            "Installed capacity by fuel, MW, one row a year and fuel; it belongs to the window if its year overlaps "
+            "it.",
+            "Installed capacity by fuel and year",
+            9800.0,
+        ),
+        brief=None,
+        by_fuel=True,
+        yearly=True,
+    ),
+}
+"""In the order in which documents and paths list them."""
+
+
+def _define_forecast(actual: Metric) -> Definition:
+    """A forecast has its metric's units and limits; what compares readings with each other does not compare it."""
+    of = METRICS[actual]
+    return replace(
+        of,
+        title=f"{of.title}, forecast",
+        definition=f"What the zone's own publisher expects of {of.title.lower()}, as of `published_at`.",
+        level=None,
+        agreement=None,
+        frozen_hours=None,
+        path=None,
+        brief=None,
+        in_windows=False,
+    )
+
+
+FORECASTS: dict[Forecast, Definition] = {metric: _define_forecast(actual_of(metric)) for metric in Forecast}
+BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
+YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
+SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
+"""The metrics with one current value a zone: the keys of `metrics`, `current`, `context` and `trend_24h`."""
+CURRENT = (*SCALAR, Metric.GENERATION)
+"""What documents of the present hold: the scalar metrics and the mix."""
+BY_PATH = {of.path.word: metric for metric, of in METRICS.items() if of.path is not None}
+"""The metric behind the last part of a series path: `carbon-intensity`."""
+PUBLIC = tuple(BY_PATH.values())
+"""The metrics that the API names: those with a path."""
+
+
+def brief_words(metric: str) -> BriefWords:
+    """Return how briefs speak of a scalar metric. Raises ValueError for another one."""
+    words = define(metric).brief
+    if words is None:
+        raise ValueError(f"{metric} has no place in a brief")
+    return words
+
+
+def define(metric: str) -> Definition:
+    """Return the definition of a metric or forecast by its stored word. Raises ValueError for another word."""
+    return FORECASTS[Forecast(metric)] if is_forecast(metric) else METRICS[Metric(metric)]

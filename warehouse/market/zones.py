@@ -1,0 +1,208 @@
+"""The zones: ids, names, clocks, currencies, sizes, and the metrics that each publishes."""
+
+from __future__ import annotations
+
+from warehouse.errors import UnknownZone
+from warehouse.market.market import Zone
+from warehouse.market.metrics import Limits, Metric
+
+_ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
+_CAPACITY = frozenset({Metric.CAPACITY})
+_GB = frozenset({Metric.GENERATION, Metric.CARBON_INTENSITY})
+_USD = {"USD": Limits(-2_500, 15_000)}
+"""ERCOT's cap stood at 9000."""
+_AUD = {"AUD": Limits(-1_100, 40_000)}
+"""AEMO's cap rises every July."""
+_EUR = {"EUR": Limits(-1_000, 10_000)}
+"""SDAC's floor is -500."""
+_PLN = {"PLN": Limits(-4_500, 45_000)}
+"""Polish prices of 2017 to 2019."""
+
+
+def _us(
+    zone: str,
+    name: str,
+    tz: str,
+    market_tz: str,
+    hub: str,
+    peak_mw: float,
+    place: tuple[float, float],
+    step: str = "5-minute",
+    extra: frozenset[Metric] = frozenset(),
+) -> Zone:
+    return Zone(
+        zone,
+        name,
+        tz,
+        market_tz,
+        "USD",
+        _ALL | extra,
+        f"real-time {step} LMP at {hub}",
+        peak_mw,
+        place,
+        _USD,
+        f"day-ahead hourly LMP at {hub}",
+        Metric.PRICE_DAY_AHEAD,
+    )
+
+
+def _eu(
+    zone: str,
+    name: str,
+    tz: str,
+    peak_mw: float,
+    place: tuple[float, float],
+    extra: frozenset[Metric] = _CAPACITY,
+    auction: str = "day-ahead auction (SDAC)",
+    former_limits: dict[str, Limits] | None = None,
+) -> Zone:
+    return Zone(
+        zone,
+        name,
+        tz,
+        "Europe/Brussels",
+        "EUR",
+        _ALL | extra,
+        auction,
+        peak_mw,
+        place,
+        _EUR | (former_limits or {}),
+        auction,
+        Metric.PRICE,
+    )
+
+
+def _nem(
+    zone: str,
+    name: str,
+    tz: str,
+    region: str,
+    peak_mw: float,
+    place: tuple[float, float],
+    least_demand: float = 0.01,
+) -> Zone:
+    return Zone(
+        zone,
+        name,
+        tz,
+        "Australia/Brisbane",
+        "AUD",
+        _ALL,
+        f"5-minute dispatch price of region {region}",
+        peak_mw,
+        place,
+        _AUD,
+        least_demand=least_demand,
+    )
+
+
+ZONES: dict[str, Zone] = {
+    z.id: z
+    for z in (
+        _us(
+            "US-CAISO",
+            "California (CAISO)",
+            "America/Los_Angeles",
+            "America/Los_Angeles",
+            "hub TH_SP15_GEN-APND",
+            52_100,
+            (36.5, -119.5),
+            extra=frozenset({Metric.GENERATION}),
+        ),
+        _us(
+            "US-ERCOT",
+            "Texas (ERCOT)",
+            "America/Chicago",
+            "America/Chicago",
+            "hub average HB_HUBAVG",
+            85_500,
+            (31.0, -98.0),
+            "15-minute",
+        ),
+        _us(
+            "US-PJM",
+            "Mid-Atlantic and Ohio Valley (PJM)",
+            "America/New_York",
+            "America/New_York",
+            "PJM-RTO",
+            165_600,
+            (40.0, -78.0),
+        ),
+        _us(
+            "US-MISO", "Midcontinent (MISO)", "America/Chicago", "Etc/GMT+5", "hub INDIANA.HUB", 127_100, (42.0, -90.0)
+        ),
+        _us(
+            "US-NYISO", "New York (NYISO)", "America/New_York", "America/New_York", "zone N.Y.C.", 34_000, (42.5, -75.0)
+        ),
+        _us(
+            "US-ISONE",
+            "New England (ISO-NE)",
+            "America/New_York",
+            "America/New_York",
+            "internal hub 4000",
+            28_200,
+            (42.7, -71.8),
+        ),
+        _us(
+            "US-SPP",
+            "Southwest Power Pool, eastern balancing area (SPP)",
+            "America/Chicago",
+            "America/Chicago",
+            "hub SPPSOUTH_HUB",
+            56_200,
+            (38.0, -97.0),
+        ),
+        Zone(
+            "GB",
+            "Great Britain",
+            "Europe/London",
+            "Europe/London",
+            "GBP",
+            _ALL | _GB,
+            "half-hourly market index price (MID, APXMIDP)",
+            62_000,
+            (53.0, -1.5),
+            {"GBP": Limits(-1_000, 10_000)},
+            generation_unit="%",
+        ),
+        _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800, (-33.0, 149.5)),
+        _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200, (-25.0, 150.0)),
+        _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1", 10_600, (-37.5, 145.0)),
+        # Rooftop solar has driven its demand below zero since 2023.
+        _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, (-34.5, 138.6), least_demand=-0.3),
+        _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900, (-42.0, 146.8)),
+        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
+        _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+        _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
+        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8), frozenset()),
+        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3)),
+        _eu("BE", "Belgium", "Europe/Brussels", 14_500, (50.7, 4.6)),
+        _eu("PL", "Poland", "Europe/Warsaw", 29_000, (52.0, 19.2), former_limits=_PLN),
+        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, (59.5, 15.5), frozenset()),
+        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5)),
+        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2)),
+        _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
+        _eu(
+            "CH",
+            "Switzerland",
+            "Europe/Zurich",
+            13_000,
+            (46.8, 8.2),
+            auction="day-ahead auction (EPEX SPOT, not coupled)",
+        ),
+    )
+}
+"""In the specification's order."""
+
+
+def zone(name: str) -> Zone:
+    """Return the zone of that id. Raises UnknownZone."""
+    try:
+        return ZONES[name]
+    except KeyError:
+        raise UnknownZone(name) from None
+
+
+def zones_with(metric: Metric) -> tuple[str, ...]:
+    """Return the ids of the zones that publish a metric."""
+    return tuple(z.id for z in ZONES.values() if metric in z.metrics)

@@ -1,0 +1,1 @@
+"""Rows as columns, and the rules that pick one of several versions."""

@@ -1,0 +1,135 @@
+"""Publishers' forecasts: which rows are kept, how vintages are folded, and which vintage answers a question.
+
+A vintage is what a publisher issued at one instant, `published_at`. Its `basis` is what says so: `body` (a field of the
+answer), `name` (the file's name) or `fetched` (nothing does: the moment of the answer). A row is kept where its
+interval ends after it was published: bodies go on stating the last forecast of hours that are over. A version is
+(series, `ts`, `published_at`); an equal value of a later vintage is no new version, the first stays valid until the
+next different one. A vintage that states an interval no more withdraws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from warehouse.market.clock import SPREAD
+from warehouse.market.metrics import is_forecast
+from warehouse.rows import resolve
+from warehouse.rows.schema import Readings, Rows, SeriesKey
+from warehouse.rows.versions import LIVE, Ints, Versions, concat
+
+LONGEST_AHEAD_DAYS = 8
+"""No publisher of ours looks further ahead: SPP's week is the longest."""
+
+_SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
+
+
+def date_by_answer(rows: Rows, answered_at: int) -> Rows:
+    """The rows, forecasts that do not say when they were issued under the instant (Unix seconds) of their answer."""
+    undated = [key for key in rows.readings if is_forecast(key.metric) and key.published_at is None]
+    for key in undated:
+        readings = rows.readings.pop(key)
+        rows.extend_vintage(key, answered_at, "fetched", readings.ts, readings.values)
+    return rows
+
+
+def instants(key: SeriesKey, readings: Readings) -> list[int]:
+    """What places readings in partitions and due times: their interval starts, of a vintage when it was published.
+
+    Rows of vintages that `assets.held` reads have that in place of their starts already.
+    """
+    return readings.ts if key.published_at is None else [key.published_at] * len(readings.ts)
+
+
+def merge(old: Versions, new: Versions) -> tuple[Versions, tuple[int, int, int, int]]:
+    """A month's versions with some vintages of a feed, and how many rows were added, changed, evicted and unchanged.
+
+    Vintages are taken oldest first, whenever they come: a late one takes its place among those that are held. It is
+    the current one only where the newest that is held is older: newer ones that repeat a value leave no version.
+    """
+    both, count = concat([old, new]), len(old)
+    merged, kept = put_together(both, count)
+    identity, fresh = _identities(both), kept[kept >= count]
+    added = len(np.setdiff1d(identity[fresh], identity[:count]))
+    return merged, (added, len(fresh) - added, 0, len(new) - len(fresh))
+
+
+def put_together(both: Versions, held: int | None = None) -> tuple[Versions, Ints]:
+    """Versions, each until a later vintage was known, and which of them these are.
+
+    Left out are versions of one vintage that say the same but the one that was known first, and behind the first `held`
+    those that say what the vintage before says.
+    """
+    identity, units = _identities(both), both.codes("unit")
+    order = np.lexsort((both.known_at, both.published_at, identity))
+    before = np.roll(order, 1)
+    same = _repeats(identity[order]) & (both.value[order] == both.value[before]) & (units[order] == units[before])
+    kept = order[
+        ~(
+            same
+            & (
+                (order >= (len(both) if held is None else held))
+                | (both.published_at[order] == both.published_at[before])
+            )
+        )
+    ]
+    superseded = both.superseded_at.copy()
+    superseded[kept] = _known_until(identity[kept], both.known_at[kept])
+    return replace(both, superseded_at=superseded).take(kept), kept
+
+
+def _known_until(identity: Ints, known_at: Ints) -> Ints:
+    """Until when each version was the newest known: versions by identity, the oldest vintage first."""
+    follows = _repeats(identity)
+    # A running minimum from the end begins anew with each identity, since that lowers all of its instants.
+    shift = np.cumsum(~follows)[::-1].copy()
+    shift = (shift.max(initial=0) - shift) * SPREAD
+    earliest = (np.minimum.accumulate(known_at[::-1] - shift) + shift)[::-1]
+    followed = np.roll(follows, -1)
+    later = np.where(followed, np.roll(earliest, -1), LIVE)
+    until: Ints = np.where(followed, np.maximum(known_at, later), LIVE)
+    return until
+
+
+def newest(
+    versions: Versions,
+    ranks: Mapping[str, int],
+    *,
+    known_at: int | None = None,
+    published_before: int | None = None,
+    lead_s: int | None = None,
+) -> Versions:
+    """Of each interval the newest vintage that was known, and published, by these instants, or so long ahead.
+
+    Unix seconds and seconds. Of several feeds the one of the best rank that has one. An interval without a vintage that
+    early is absent. In canonical order.
+    """
+    chosen = np.ones(len(versions), np.bool_)
+    if known_at is not None:
+        chosen &= versions.known_at <= known_at
+    if published_before is not None:
+        chosen &= versions.published_at <= published_before
+    if lead_s is not None:
+        chosen &= versions.published_at <= versions.ts - lead_s
+    able = versions.take(np.flatnonzero(chosen))
+    identity = _identities(able)
+    order = np.lexsort((able.known_at, able.published_at, identity))
+    last = order[~np.roll(_repeats(identity[order]), -1)]
+    current = able.take(last)
+    current = replace(current, superseded_at=np.full(len(current), LIVE))
+    current = current.take(resolve.served(current, ranks))
+    return current.take(current.order())
+
+
+def _identities(versions: Versions) -> Ints:
+    """A number per version, equal for the vintages of one series' interval."""
+    return versions.codes(*_SERIES) * SPREAD + versions.ts
+
+
+def _repeats(ascending: Ints) -> np.ndarray:
+    """Per number, whether the one before it is equal."""
+    repeats = np.zeros(len(ascending), np.bool_)
+    repeats[1:] = ascending[1:] == ascending[:-1]
+    return repeats

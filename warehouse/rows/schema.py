@@ -1,0 +1,222 @@
+"""The one schema of a series row, and `Rows`: the columns that a parser fills.
+
+Not here: which of two rows is served (`series.series`), whether a value is believable (`judge.quality`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+from warehouse.errors import FeedChanged
+from warehouse.market.clock import RESOLUTIONS
+
+SCHEMA = pa.schema(
+    [
+        pa.field("zone", pa.string(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("fuel", pa.string()),
+        pa.field("counterparty", pa.string()),
+        pa.field("link", pa.string()),
+        pa.field("ts", pa.int64(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("unit", pa.string(), nullable=False),
+        pa.field("resolution", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("feed", pa.string(), nullable=False),
+        pa.field("known_at", pa.int64(), nullable=False),
+        pa.field("superseded_at", pa.int64()),
+        pa.field("published_at", pa.int64()),
+        pa.field("basis", pa.string()),
+    ]
+)
+"""A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net.
+
+`published_at` and `basis` (what says so: `warehouse.rows.forecasts`) are those of forecasts, null elsewhere.
+"""
+
+
+Basis = Literal["body", "name", "fetched"]
+"""What says when a forecast was published: a field of the answer, the file's name, or nothing: then its answer's time
+counts."""
+
+
+class SeriesKey(NamedTuple):
+    """What all rows of one series share, and those of one vintage of a forecast. None: does not apply."""
+
+    zone: str
+    metric: str
+    unit: str
+    resolution: str
+    fuel: str | None = None
+    counterparty: str | None = None
+    link: str | None = None
+    published_at: int | None = None
+    """Of a forecast whose publisher says when it was issued, Unix seconds."""
+    basis: str | None = None
+
+
+class Row(NamedTuple):
+    """One canonical reading, as parsers state it."""
+
+    zone: str
+    metric: str
+    fuel: str | None
+    counterparty: str | None
+    link: str | None
+    ts: int
+    value: float
+    unit: str
+    resolution: str
+    published_at: int | None = None
+    basis: str | None = None
+
+
+@dataclass(slots=True)
+class Readings:
+    """The readings of one key: parallel columns of interval starts and values, in the body's order."""
+
+    ts: list[int]
+    values: list[float]
+
+
+class Member(NamedTuple):
+    """A member of a list that grows (a tie, a fuel, a region, a provider) which this service does not know."""
+
+    zone: str
+    """Empty where the body does not say whose it is."""
+    metric: str
+    name: str
+    """What kind of member, and what the publisher calls it: `interface 'SCH - HQ_CHPE'`."""
+
+
+class Rows:
+    """What a body states: readings by series, a count of those dropped on purpose, by reason, and `refused` instants.
+
+    At a refused instant the body's reading of a zone's metric is known to be wrong, or a sum lacks an unknown member:
+    what an earlier version of the parser made of it is withdrawn. `unknown` has the instants of the readings that
+    unknown members have; they are no rows (`assets.parsing.members`).
+
+    Two readings of one key and instant with the same value become one; with different values both stay, and
+    `warehouse.judge.quality` quarantines them. A value that is not finite is a broken body, never a row.
+    """
+
+    __slots__ = ("dropped", "notices", "readings", "refused", "unknown")
+
+    def __init__(self) -> None:
+        self.readings: dict[SeriesKey, Readings] = {}
+        self.dropped: Counter[str] = Counter()
+        self.refused: dict[tuple[str, str], set[int]] = {}
+        """By zone and metric."""
+        self.unknown: dict[Member, set[int]] = {}
+        self.notices: set[str] = set()
+        """What a publisher announces beside its figures and a person should read: that an interface is to end."""
+
+    def add(
+        self,
+        zone: str,
+        metric: str,
+        ts: int,
+        value: float,
+        unit: str,
+        resolution: str,
+        fuel: str | None = None,
+        counterparty: str | None = None,
+        link: str | None = None,
+    ) -> None:
+        """One reading. Raises FeedChanged for a value that is not finite."""
+        if not math.isfinite(value):
+            raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
+        readings = self._of(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
+        readings.ts.append(ts)
+        readings.values.append(value)
+
+    def extend(self, key: SeriesKey, ts: Sequence[int], values: Sequence[float]) -> None:
+        """Many readings of one key at once. Raises FeedChanged for a value that is not finite."""
+        if len(ts) != len(values):
+            raise ValueError("ts and values differ in length")
+        if not all(map(math.isfinite, values)):
+            raise FeedChanged(f"{key.zone} {key.metric}: a value is not finite")
+        readings = self._of(key)
+        readings.ts.extend(ts)
+        readings.values.extend(values)
+
+    def extend_vintage(
+        self, key: SeriesKey, published_at: int, basis: Basis, ts: Sequence[int], values: Sequence[float]
+    ) -> None:
+        """What a publisher forecast at one instant, but for intervals that were over by then: those are counted.
+
+        Raises FeedChanged for a value that is not finite.
+        """
+        step = RESOLUTIONS[key.resolution]
+        ahead = [(at, value) for at, value in zip(ts, values, strict=True) if at + step > published_at]
+        if len(ahead) < len(ts):
+            self.dropped["forecast of an interval that is over"] += len(ts) - len(ahead)
+        if ahead:
+            dated = key._replace(published_at=published_at, basis=basis)
+            self.extend(dated, [at for at, _ in ahead], [value for _, value in ahead])
+
+    def refuse(self, zone: str, metric: str, instants: Iterable[int]) -> None:
+        """Says that the body's readings at these instants are known to be wrong."""
+        if stamps := set(instants):
+            self.refused.setdefault((zone, metric), set()).update(stamps)
+
+    def note_unknown(self, member: Member, instants: Iterable[int]) -> None:
+        """Says that the body has readings of a member that this service does not know."""
+        self.unknown.setdefault(member, set()).update(instants)
+
+    def merge(self, other: Rows) -> None:
+        """Takes the rows, drop counts, refusals and unknown members of another body in."""
+        self.merge_notes(other)
+        for key, readings in other.readings.items():
+            mine = self._of(key)
+            mine.ts.extend(readings.ts)
+            mine.values.extend(readings.values)
+
+    def merge_notes(self, other: Rows) -> None:
+        """Takes in what another body says beside its rows: drop counts, refusals, unknown members and notices."""
+        for (zone, metric), stamps in other.refused.items():
+            self.refuse(zone, metric, stamps)
+        for member, stamps in other.unknown.items():
+            self.note_unknown(member, stamps)
+        self.dropped.update(other.dropped)
+        self.notices |= other.notices
+
+    def _of(self, key: SeriesKey) -> Readings:
+        readings = self.readings.get(key)
+        if readings is None:
+            if key.resolution not in RESOLUTIONS:
+                raise FeedChanged(f"unknown resolution {key.resolution!r}")
+            readings = self.readings[key] = Readings([], [])
+        return readings
+
+    def __len__(self) -> int:
+        return sum(len(s.ts) for s in self.readings.values())
+
+    def __iter__(self) -> Iterator[Row]:
+        for k, readings in self.readings.items():
+            for ts, value in zip(readings.ts, readings.values, strict=True):
+                labels = (k.unit, k.resolution, k.published_at, k.basis)
+                yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Rows:
+        result = cls()
+        for r in rows:
+            place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis)
+            result.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value])
+        return result
+
+    def sorted(self) -> list[Row]:
+        """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link, published_at."""
+        return sorted(set(self), key=_canonical)
+
+
+def _canonical(r: Row) -> tuple[str, str, int, str, str, str, int, str, float]:
+    place = (r.fuel or "", r.counterparty or "", r.link or "")
+    return r.zone, r.metric, r.ts, *place, r.published_at or 0, r.resolution, r.value

@@ -1,0 +1,127 @@
+"""Versions of rows as parallel numpy columns: what a month file holds, decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warehouse.market.clock import RESOLUTIONS
+
+LIVE = np.int64(-1)
+"""`superseded_at` of a version that nothing has replaced; null in the file."""
+NEVER = np.int64(-1)
+"""`published_at` of a row that is no forecast; null in the file."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class RowLabels(NamedTuple):
+    """The text columns that many versions share; zone and metric are the file's."""
+
+    fuel: str | None
+    counterparty: str | None
+    link: str | None
+    unit: str
+    resolution: str
+    source: str
+    feed: str
+    basis: str | None = None
+
+    @property
+    def border(self) -> bool:
+        """Whether the rows are of a border or a tie, not the zone's own."""
+        return self.counterparty is not None or self.link is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`."""
+
+    labels: tuple[RowLabels, ...]
+    label: Ints
+    ts: Ints
+    value: Floats
+    known_at: Ints
+    superseded_at: Ints
+    published_at: Ints
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, chosen: Flags | Ints) -> Versions:
+        """The chosen versions, under the same labels."""
+        return Versions(
+            self.labels,
+            self.label[chosen],
+            self.ts[chosen],
+            self.value[chosen],
+            self.known_at[chosen],
+            self.superseded_at[chosen],
+            self.published_at[chosen],
+        )
+
+    def codes(self, *fields: str) -> Ints:
+        """A number per version, equal where these text columns are equal."""
+        numbers: dict[tuple[str | None, ...], int] = {}
+        keys = (tuple(getattr(labels, field) for field in fields) for labels in self.labels)
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys] or [0], np.int64)[self.label]
+
+    def where(self, predicate: Callable[[RowLabels], bool]) -> Flags:
+        """Per version, whether its text columns fulfil a predicate."""
+        return np.array([predicate(labels) for labels in self.labels] or [False], np.bool_)[self.label]
+
+    def seconds(self) -> Ints:
+        """The length of each version's interval; a year counts as its nominal length."""
+        return np.array([RESOLUTIONS[labels.resolution] for labels in self.labels] or [0], np.int64)[self.label]
+
+    def order(self) -> Ints:
+        """The canonical order: ts, fuel, counterparty, link, then published_at and known_at."""
+        place = np.array([*_places(self.labels)] or [0], np.int64)
+        return np.lexsort((self.known_at, self.published_at, place[self.label], self.ts))
+
+    def compact(self) -> Versions:
+        """The same versions with only the labels in use, in order: others must not change a file's bytes."""
+        used, code = np.unique(self.label, return_inverse=True)
+        labels = [self.labels[number] for number in used]
+        places = _places(labels)
+        ordered = tuple(label for _, label in sorted(zip(places, labels, strict=True), key=lambda pair: pair[0]))
+        return replace(self, labels=ordered, label=np.array(places or [0], np.int64)[code])
+
+
+def _places(labels: Sequence[RowLabels]) -> list[int]:
+    """The place of each of some labels in their canonical order."""
+    ranked = sorted(range(len(labels)), key=lambda number: tuple(part or "" for part in labels[number]))
+    places = [0] * len(labels)
+    for place, number in enumerate(ranked):
+        places[number] = place
+    return places
+
+
+def empty() -> Versions:
+    """No versions."""
+    none = np.empty(0, np.int64)
+    return Versions((), none, none, np.empty(0, np.float64), none, none, none)
+
+
+def concat(parts: list[Versions]) -> Versions:
+    """All versions of several tables under one list of labels."""
+    labels: dict[RowLabels, int] = {}
+    codes = []
+    for part in parts:
+        own = np.array([labels.setdefault(each, len(labels)) for each in part.labels] or [0], np.int64)
+        codes.append(own[part.label])
+    return Versions(
+        tuple(labels),
+        np.concatenate(codes),
+        np.concatenate([p.ts for p in parts]),
+        np.concatenate([p.value for p in parts]),
+        np.concatenate([p.known_at for p in parts]),
+        np.concatenate([p.superseded_at for p in parts]),
+        np.concatenate([p.published_at for p in parts]),
+    )

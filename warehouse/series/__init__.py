@@ -1,0 +1,1 @@
+"""The series store: month files, their history, kept bodies, the change log."""

@@ -1,0 +1,333 @@
+"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `rows.resolve`.
+
+Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
+schema's version, the warehouse's mode, the file's own key, the month's history (`Past`), where its net rows lie
+(`series.net_rows`), a checksum of all that, and one of the whole file (`store.seal`); pages have checksums of
+their own, for other readers. Net rows come first, borders in a row group of their own. A history is named by its bytes,
+so its footer says `BLANK_SHA8` in that place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from warehouse.errors import DamagedFile
+from warehouse.rows.schema import SCHEMA
+from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
+from warehouse.series import net_rows
+from warehouse.series.net_rows import NetLayout, NetRows
+from warehouse.store import layout, modes, seal
+from warehouse.store.storage import Identity, Storage
+
+_HEAD, _MARK, _END = b'{"schema":', b'"sha256":"', b'"}'
+"""In the footer: how its text begins, what stands before the checksum's digits, and what behind them."""
+_OWN = b',"footer":"'
+"""Stands before the checksum of the footer's text up to there, by which it is read without the rest of the file."""
+_TAIL_BYTES = 4096
+"""So much of a file's end holds its footer's text, but where a month has many runs."""
+_PARTITIONS = ("zone", "metric")
+_COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
+_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis")
+_FILE_SCHEMA = pa.schema(
+    [
+        pa.field(name, pa.dictionary(pa.int64(), pa.string())) if name in _TEXT else SCHEMA.field(name)
+        for name in _COLUMNS
+    ]
+)
+
+
+BLANK_SHA8 = "0" * 8
+
+
+class Past(NamedTuple):
+    """What a served month file says of its month's past."""
+
+    history: str | None
+    """Key of the rows of lower rank and the superseded values; None where there are none."""
+    known_since: int | None
+    """When the first of the month's values was known, Unix seconds; None in an empty month."""
+
+
+def encode_history(versions: Versions, metric: str, zone: str, month: str, mode: str) -> tuple[str, bytes]:
+    """The key and the bytes of a month's history."""
+    body = encode(versions, layout.history(metric, zone, month, BLANK_SHA8), mode)
+    return layout.history(metric, zone, month, _sha8(body)), body
+
+
+def _sha8(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:8]
+
+
+def encode(versions: Versions, key: str, mode: str, past: Past | None = None) -> bytes:
+    """Parquet bytes in SCHEMA's columns but those of the key, in canonical order; equal versions give equal bytes."""
+    rows = versions.take(versions.order()).compact()
+    border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
+    apart = not fuel.any()
+    parts = [rows.take(~border), rows.take(border)] if apart else [rows]
+    plain = apart and not layout.of_series(key)[-1]
+    out = io.BytesIO()
+    writer = pq.ParquetWriter(
+        out,
+        _FILE_SCHEMA,
+        compression={name: "none" if plain and name == "value" else "zstd" for name in _COLUMNS},
+        compression_level={name: 3 for name in _COLUMNS if not (plain and name == "value")},
+        store_schema=False,
+        write_statistics=True,
+        write_page_checksum=True,
+        use_dictionary=[*_TEXT],
+        column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED", "value": "PLAIN"},
+    )
+    with writer:
+        for part in filter(len, parts):
+            writer.write_table(_columns(part))
+        members = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
+        writer.add_key_value_metadata({"emds": _footer(key, mode, past or Past(None, None), members)})
+    body = out.getvalue()
+    return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
+
+
+def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
+    """The checksums come last: by their places the text is found without a Parquet reader."""
+    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key}
+    members = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
+    own = b"".join((_OWN, seal.short(members).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
+    return (members + own).decode()
+
+
+def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
+    """The versions as an Arrow table of SCHEMA's columns, in canonical order, text columns dictionary-encoded."""
+    return _partitioned(_columns(versions.take(versions.order()).compact()), zone, metric, SCHEMA.names)
+
+
+def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> pa.Table:
+    """The table with the columns that its key states, in the order of `names`."""
+    words = {"zone": zone, "metric": metric}
+    index = np.zeros(table.num_rows, np.int32)
+    columns = {
+        name: pa.DictionaryArray.from_arrays(index, pa.array([words[name]])) if name in words else table.column(name)
+        for name in names
+    }
+    return pa.table(columns)
+
+
+def _columns(rows: Versions) -> pa.Table:
+    """The columns of a file, in the order of the rows."""
+    columns = {
+        "ts": pa.array(rows.ts),
+        "value": pa.array(rows.value),
+        "known_at": pa.array(rows.known_at),
+        "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
+        "published_at": pa.array(rows.published_at, mask=rows.published_at == NEVER),
+    }
+    for name in _TEXT:
+        per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
+        columns[name] = per_label.take(pa.array(rows.label))
+    return pa.table([columns[name] for name in _COLUMNS], schema=_FILE_SCHEMA)
+
+
+def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:
+    """The Arrow table of a kept month file, text columns dictionary-encoded; None where there is no file.
+
+    Raises DamagedFile for one that cannot be read or is not what was written, WrongMode for rows of another mode,
+    StorageError for a file of another release.
+    """
+    names = SCHEMA.names if columns is None else columns
+    table = _read(storage, key, [name for name in names if name not in _PARTITIONS])
+    if table is None or not set(names) & set(_PARTITIONS):
+        return table
+    metric, zone, _, _ = layout.of_series(key)
+    return _partitioned(table, zone, metric, names)
+
+
+def versions(storage: Storage, key: str) -> Versions:
+    """The versions of a kept month file; none where there is no file. Raises as `read` does."""
+    table = _read(storage, key, _COLUMNS)
+    return empty() if table is None else of_table(table)
+
+
+def month(storage: Storage, key: str) -> tuple[Versions, Past] | None:
+    """The versions of a served month file and what it says of its past; None where there is no file.
+
+    Raises as `read` does.
+    """
+    body = storage.get(key)
+    return None if body is None else decoded(storage, key, body)
+
+
+def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
+    """The same of a file's bytes."""
+    table, footer = _decoded(storage, body, key, _COLUMNS)
+    return of_table(table), _past(footer)
+
+
+def history(storage: Storage, key: str) -> Versions:
+    """The versions of a month's history. Raises as `read` does, and DamagedFile for one that is gone."""
+    body = storage.get(key)
+    if body is None:
+        raise DamagedFile(key, "is gone, though the month's file names it")
+    return of_table(_decoded(storage, body, key, _COLUMNS)[0])
+
+
+def past(storage: Storage, key: str) -> Past | None:
+    """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError."""
+    body = storage.get(key)
+    return None if body is None else _past(_checked(body, key))
+
+
+def _past(footer: dict[str, Any]) -> Past:
+    return Past(footer.get("history"), footer.get("known_since"))
+
+
+def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> NetLayout | None:
+    """Where the net rows of a kept month file lie, from its end alone; checked.
+
+    None where that cannot be told: of a file that does not say it, is damaged, gone or another by now. Reading it whole
+    tells which. Raises WrongMode, and StorageError as `read` does.
+    """
+    tail = storage.part(key, identity, max(0, identity.size - _TAIL_BYTES), _TAIL_BYTES) or b""
+    own = tail.rfind(_OWN)
+    begin = tail.rfind(_HEAD, 0, max(own, 0))
+    digits = own + len(_OWN)
+    text = tail[begin:own]
+    if begin < 0 or tail[digits : digits + seal.SHORT_DIGITS] != seal.short(text).encode():
+        return None
+    members = _checked_footer(orjson.loads(text + b"}"), key)
+    modes.compare(mode, members.get("mode"), key)
+    return net_rows.layout(members["net"]) if members.get("net") else None
+
+
+def net_parts(storage: Storage, key: str, identity: Identity, kept: NetLayout, parts: range) -> list[Floats] | None:
+    """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
+    body = storage.part(key, identity, *kept.place(parts))
+    return None if body is None else kept.checked(body, parts)
+
+
+def net(storage: Storage, key: str, mode: str) -> NetRows | None:
+    """The net rows of a kept month file without decoding Parquet; None where there is no file, or it does not say them.
+
+    `mode` is the warehouse's. Raises as `read` does.
+    """
+    body = storage.get(key)
+    if body is None:
+        return None
+    members = _checked(body, key)
+    modes.compare(mode, members.get("mode"), key)
+    return net_rows.read(body, members["net"]) if members.get("net") else None
+
+
+def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
+    body = storage.get(key)
+    return None if body is None else _decoded(storage, body, key, columns)[0]
+
+
+def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
+    """The columns of a month file, and its footer."""
+    footer = _checked(body, key)
+    modes.check_file(storage, footer.get("mode"), key)
+    try:
+        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
+        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
+        table = file.read(columns=columns, use_threads=False).combine_chunks()
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
+    if file.num_row_groups > 1 and "ts" in columns:
+        # Net and borders are ascending each: a stable sort by time is the canonical order.
+        table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
+    return table, footer
+
+
+def _checked(body: bytes, key: str) -> dict[str, Any]:
+    """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
+    at = body.rfind(_MARK) + len(_MARK)
+    if at < len(_MARK):
+        raise DamagedFile(key, "has no checksum")
+    seal.check(body, at, key)
+    members = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
+    metric, zone, month, is_history = layout.of_series(key)
+    if not is_history:
+        return _checked_footer(members, key)
+    if key != layout.history(metric, zone, month, _sha8(body)):
+        raise DamagedFile(key, "its name is that of other bytes")
+    return _checked_footer(members, layout.history(metric, zone, month, BLANK_SHA8), key)
+
+
+def _checked_footer(members: dict[str, Any], own: str, key: str = "") -> dict[str, Any]:
+    """What a footer says, if it is of this release and of this file; `own`: the key that it must state."""
+    seal.check_version(members.get("schema"), key or own)
+    if members.get("key") != own:
+        raise DamagedFile(key or own, f"is a copy of {members.get('key')}")
+    return members
+
+
+def whole(storage: Storage, key: str) -> bytes | None:
+    """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `read` does."""
+    body = storage.get(key)
+    if body is not None:
+        modes.check_file(storage, _checked(body, key).get("mode"), key)
+    return body
+
+
+def digest(body: bytes) -> str:
+    """What tells the rows of a month file from others: a short SHA-256 of all before its footer.
+
+    The footer names the month's history, which changes without any served row.
+    """
+    footer_bytes = int.from_bytes(body[-8:-4], "little")
+    return seal.short(body[: -8 - footer_bytes])
+
+
+def layout_of_net(body: bytes, key: str) -> NetLayout | None:
+    """Where the net rows lie in a checked month file, out of its bytes; None: it has fuels. Raises StorageError."""
+    own = body.rfind(_OWN)
+    members = _checked_footer(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
+    return net_rows.layout(members["net"]) if members.get("net") else None
+
+
+def mode_of(storage: Storage, key: str) -> object:
+    """The mode that a kept month file states. Raises DamagedFile and StorageError."""
+    body = storage.get(key)
+    return None if body is None else _checked(body, key).get("mode")
+
+
+def of_table(table: pa.Table) -> Versions:
+    """The versions that the columns of a month file state."""
+    if table.num_rows == 0:
+        return empty()
+    code = np.zeros(table.num_rows, np.int64)
+    levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
+    for name in _TEXT:
+        index, words = codes(table.column(name))
+        levels.append((index, words))
+        code = code * len(words) + index
+    _, first, label = np.unique(code, return_index=True, return_inverse=True)
+    labels = tuple(RowLabels(*(words[index[row]] for index, words in levels)) for row in first)
+    superseded = pc.fill_null(table.column("superseded_at"), int(LIVE)).to_numpy()
+    published = pc.fill_null(table.column("published_at"), int(NEVER)).to_numpy()
+    return Versions(
+        labels,
+        label.astype(np.int64),
+        table.column("ts").to_numpy(),
+        table.column("value").to_numpy(),
+        table.column("known_at").to_numpy(),
+        superseded,
+        published,
+    )
+
+
+def codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Index per row, and the words indexed; null is a word of its own at the end."""
+    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    words: list[str | None] = array.dictionary.to_pylist()
+    index = array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return index, [*words, None]

@@ -1,0 +1,262 @@
+"""Publishers' own bytes: kept before they are parsed, so that every later stage can be run again without the network.
+
+A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the
+head as JSON: the question, so that `parse(body, request)` can be called again, the warehouse's mode, the schema's
+version, and a checksum over the whole file. A file that is damaged is set aside as soon as it is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import orjson
+import zstandard
+
+from warehouse.errors import DamagedFile
+from warehouse.market import clock
+from warehouse.market.market import Request
+from warehouse.series import damaged
+from warehouse.store import layout, modes, seal
+from warehouse.store.storage import Storage
+
+_SKIPPABLE = 0x184D2A50
+_CLOSING = b'"}'
+"""What follows the checksum's digits in the head."""
+_LEVEL = 6
+"""Of zstd: a tenth larger than level 9 on these bodies, in a third of the time."""
+_LONGEST = timedelta(days=366)
+MOST_BYTES = 1 << 30
+"""No kept body unfolds beyond this."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawBody:
+    """One kept body with the question that it answers; `fetched_at` in Unix seconds, by the clock of that moment."""
+
+    key: str
+    fetched_at: int
+    request: Request
+    body: bytes
+
+
+def keep(
+    storage: Storage,
+    request: Request,
+    body: bytes,
+    fetched_at: int,
+    mode: str,
+    newest_elsewhere: Callable[[], int] = lambda: 0,
+) -> str | None:
+    """Keeps a body under its first market day; returns its key, None if the newest answer to the question was equal.
+
+    `mode` is that of the transport. `newest_elsewhere` is asked for the highest order of bodies of other days that
+    may hold the same rows (`newest`). The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
+    where the mode is not the warehouse's, and StorageError.
+    """
+    modes.ensure(storage, mode)
+    day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
+    sha8 = digest(request, body)
+    # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
+    there = _bodies(storage, layout.raw_prefix(request.feed, day))
+    if _is_newest(storage, request, there, sha8):
+        return None
+    last = max(newest_elsewhere(), *map(order_of, there), 0)
+    key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
+    storage.put(key, encode(request, body, mode), durable=False)
+    return key
+
+
+def encode(request: Request, body: bytes, mode: str) -> bytes:
+    """The bytes of the file that keeps a body."""
+    packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
+    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK}
+    frame = orjson.dumps(head)
+    stored = struct.pack("<II", _SKIPPABLE, len(frame)) + frame + packed
+    return seal.stamped(stored, 8 + len(frame) - len(_CLOSING) - seal.DIGITS)
+
+
+def digest(request: Request, body: bytes) -> str:
+    """Eight hex digits of question and answer."""
+    return hashlib.sha256(_question(request) + body).hexdigest()[:8]
+
+
+def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[RawBody]:
+    """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came.
+
+    Raises WrongMode for a body of another mode.
+    """
+    for key in sorted(_keys(storage, feed, first, last), key=order_of):
+        question = _question_of(storage, key)
+        if question is not None and _covers(question[0], first, last):
+            yield RawBody(key, _fetched_at(key), question[0], _unpacked(question[1], key))
+
+
+def opened(storage: Storage, key: str) -> RawBody | None:
+    """One kept body, or None where it is gone. Raises DamagedFile, and WrongMode for one of another mode."""
+    stored = storage.get(key)
+    if stored is None:
+        return None
+    request, packed = _unframed(storage, stored, key)
+    return RawBody(key, _fetched_at(key), request, _unpacked(packed, key))
+
+
+def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
+    """The question of each kept body of rows; no body is unpacked. Raises WrongMode."""
+    for key in _keys(storage, feed, first, last):
+        question = _question_of(storage, key)
+        if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
+            yield question[0]
+
+
+def newest(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> int:
+    """The highest order of a feed's kept bodies, or of those whose questions may cover a day of `first..last`.
+
+    By the names alone; 0 where none is kept.
+    """
+    return max(map(order_of, _keys(storage, feed, first, last)), default=0)
+
+
+def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
+    """The question of a kept body and its packed bytes; None where it is gone, or damaged and therefore set aside."""
+    try:
+        stored = storage.get(key)
+        return None if stored is None else _unframed(storage, stored, key)
+    except DamagedFile as error:
+        damaged.set_aside(storage, error.key, error.reason)
+        return None
+
+
+def pruned_until(storage: Storage) -> int:
+    """Of bodies fetched before this instant (Unix seconds) only the last to each question is kept; 0: all are."""
+    stored = storage.get(layout.PRUNED) or b""
+    return int(stored) if stored.isdigit() and len(stored) < 16 else 0
+
+
+def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
+    """Keeps, of bodies fetched before an instant, each market day's last answers; returns how many went.
+
+    Opened are only days with a body that has become old since the instant of the last time, `pruned`.
+    """
+    days: dict[str, list[str]] = defaultdict(list)
+    for key in _bodies(storage, layout.raw_prefix(feed)):
+        days[key.rsplit("/", 1)[0]].append(key)
+    newly_old = [
+        keys for keys in days.values() if len(keys) > 1 and any(pruned <= _fetched_at(key) < before for key in keys)
+    ]
+    return sum(_prune_day(storage, keys, before) for keys in newly_old)
+
+
+def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
+    newest: dict[bytes, str] = {}
+    removed = 0
+    for key in sorted(keys, key=order_of):
+        kept = _question_of(storage, key)
+        if kept is None:
+            continue
+        question = _question(kept[0])
+        older = newest.get(question)
+        newest[question] = key
+        if older is not None and _fetched_at(older) < before:
+            storage.delete(older)
+            removed += 1
+    return removed
+
+
+_NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.[^/]*zst")
+
+
+def is_body(key: str) -> bool:
+    """Whether a key is that of a kept body."""
+    return _NAME.fullmatch(key.rsplit("/", 1)[1]) is not None
+
+
+def _bodies(storage: Storage, prefix: str) -> list[str]:
+    """The keys of kept bodies below a prefix, without other files."""
+    return [key for key in storage.keys(prefix) if is_body(key)]
+
+
+def _keys(storage: Storage, feed: str, first: date | None, last: date | None) -> Iterator[str]:
+    """The keys whose questions may cover a day of `first..last`.
+
+    A question lies under its first day and covers a year at most.
+    """
+    if first is None or last is None:
+        yield from _bodies(storage, layout.raw_prefix(feed))
+        return
+    reach = range((first - _LONGEST).toordinal(), last.toordinal() + 1)
+    days = [str(date.fromordinal(number)) for number in reach]
+    yield from (key for key in storage.keys_within(layout.raw_prefix(feed), days) if is_body(key))
+
+
+def _is_newest(storage: Storage, request: Request, keys: list[str], sha8: str) -> bool:
+    """Whether the newest answer to a question among some keys is equal.
+
+    Only bodies no older than the equal one are opened.
+    """
+    if not any(f"-{sha8}." in key for key in keys):
+        return False
+    question = _question(request)
+    for key in sorted(keys, key=order_of, reverse=True):
+        kept = _question_of(storage, key)
+        if kept is not None and _question(kept[0]) == question:
+            return f"-{sha8}." in key
+    return False
+
+
+def _question(request: Request) -> bytes:
+    """What makes two requests the same question: the market day aside, since its folder says it."""
+    params = [pair for pair in request.params if pair[0] not in request.nonce]
+    return orjson.dumps([request.url, params, request.zone, request.part, request.body])
+
+
+def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes]:
+    """The question and the packed body of a kept file. Raises DamagedFile, WrongMode and StorageError."""
+    try:
+        magic, size = struct.unpack_from("<II", stored)
+        head = stored[8 : 8 + size]
+        if magic != _SKIPPABLE or not head.endswith(_CLOSING):
+            raise DamagedFile(key, "does not say what was asked")
+        seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
+        stated = orjson.loads(head)
+        seal.check_version(stated["schema"], key)
+        modes.check_file(storage, stated["mode"], key)
+        return request_of(stated["request"]), stored[8 + size :]
+    except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise DamagedFile(key, f"does not say what was asked: {error}") from None
+
+
+def request_of(member: dict[str, Any]) -> Request:
+    """The request that a head states. Raises KeyError and TypeError."""
+    pairs = {name: tuple((a, b) for a, b in member[name]) for name in ("params", "headers")}
+    days = tuple(date.fromisoformat(day) for day in member["days"])
+    return Request(**{**member, **pairs, "days": days, "nonce": tuple(member["nonce"]), "secrets": ()})
+
+
+def _unpacked(rest: bytes, key: str) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(rest, max_output_size=MOST_BYTES)
+    except zstandard.ZstdError as error:
+        raise DamagedFile(key, f"does not decode: {error}") from None
+
+
+def order_of(key: str) -> int:
+    """The place of a kept body among those of its feed: later bodies have higher numbers."""
+    return int(key.rsplit("/", 1)[1].split("-", 2)[0])
+
+
+def _fetched_at(key: str) -> int:
+    return int(key.rsplit("/", 1)[1].split("-", 2)[1])
+
+
+def _covers(request: Request, first: date | None, last: date | None) -> bool:
+    if not request.days:
+        return True
+    return (last is None or min(request.days) <= last) and (first is None or max(request.days) >= first)

@@ -1,0 +1,295 @@
+"""Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
+
+For a process that answers thousands of questions a second; `series.series.read` answers the same as an Arrow table
+and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from warehouse.caches import AskedBefore, LruCache, TtlCache
+from warehouse.errors import StorageError
+from warehouse.market.clock import DAY, LAST_INSTANT, Window, month_of, months
+from warehouse.rows import resolve
+from warehouse.rows.versions import Floats, Ints, RowLabels, Versions
+from warehouse.series import monthfile, series, vintages
+from warehouse.series.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
+from warehouse.series.vintages import Month
+from warehouse.store import layout, modes
+from warehouse.store.storage import Identity, Storage
+
+MonthFileSide = Literal["net", "borders"]
+"""A zone's own rows, or those of its borders and ties."""
+Carrier = tuple[str, str]
+"""What a row's columns `source` and `feed` say."""
+
+_FEW_SECONDS = 100 * DAY
+"""In a shorter window each month's name is tried; else the folder is listed.
+
+8,000 years have more months than files.
+"""
+_NO_VALUES: Floats = np.empty(0, np.float64)
+
+
+class FileReplaced(StorageError):
+    """A month file was replaced between finding and reading it: find it again."""
+
+
+class MonthFile(NamedTuple):
+    """A month file as it was when it was looked up."""
+
+    month: str
+    key: str
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumns:
+    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns; `label` indexes `labels`."""
+
+    labels: tuple[RowLabels, ...]
+    label: NDArray[np.int32]
+    ts: Ints
+    value: Floats
+    samples: Ints | None = None
+    """How many rows a mean was taken of; only where the rows are means over intervals."""
+    coverage: Floats | None = None
+    """The part of the interval that those rows cover, 0..1."""
+    run: bool = False
+    """Known to be rows of one label that ascend, each one interval of its resolution after the one before."""
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
+        """Some of the rows, under the same labels."""
+        return RowColumns(
+            self.labels,
+            self.label[chosen],
+            self.ts[chosen],
+            self.value[chosen],
+            None if self.samples is None else self.samples[chosen],
+            None if self.coverage is None else self.coverage[chosen],
+            self.run and isinstance(chosen, slice) and chosen.step is None,
+        )
+
+    def between(self, window: Window) -> tuple[int, int]:
+        """The first row inside a window of `ts`, and the first after it."""
+        if self.run and self.ts.size and window.start <= self.ts[0] and self.ts[-1] < window.end:
+            return 0, len(self)
+        # Not np.searchsorted, which gives up Python's global lock: under load it waits longer for it than it searches.
+        first = bisect_left(self.ts, window.start)
+        return first, bisect_left(self.ts, window.end, first)
+
+    def labels_in(self, window: Window) -> set[RowLabels]:
+        """The labels of the rows in a window."""
+        first, last = self.between(window)
+        if first < last and len(self.labels) == 1:
+            return {*self.labels}
+        return {self.labels[code] for code in np.unique(self.label[first:last])}
+
+    @property
+    def nbytes(self) -> int:
+        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.labels) + 500
+
+
+class Reader:
+    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `ttl_s` seconds.
+
+    Of `limit_bytes` a half is for values, a half for where they lie in their files (1 kB a month).
+    """
+
+    def __init__(self, storage: Storage, limit_bytes: int, ttl_s: float = 0.0) -> None:
+        self.storage = storage
+        self._memory = LruCache(limit_bytes // 2)
+        self._layouts = LruCache(limit_bytes // 2)
+        self._read_before = AskedBefore()
+        self._seen = TtlCache(ttl_s)
+
+    def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
+        """Every file that a window touches, in order of time."""
+        keys = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
+        return [MonthFile(month, key, identity) for month, key in keys if (identity := self._identity(key)) is not None]
+
+    def _identity(self, key: str) -> Identity | None:
+        return self._seen.get(key, lambda: self.storage.stat(key))
+
+    def _months(self, zone: str, metric: str, window: Window) -> list[str]:
+        if window.seconds <= _FEW_SECONDS:
+            first, last = _month_of_day(window.start // DAY), _month_of_day((window.end - 1) // DAY)
+            return [first] if first == last else months(window)
+        first, last = month_of(window.start), month_of(window.end - 1)
+        return [month for month in series.served_months(self.storage, metric, zone) if first <= month <= last]
+
+    def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
+        """The rows of one side of a month file: those of a window, or more.
+
+        Raises FileReplaced, and as `monthfile.read` does.
+        """
+        of_parts = None if window is None or side != "net" else self._of_parts(file, window)
+        if of_parts is not None:
+            return of_parts
+        cached = self._cached(file, side)
+        if isinstance(cached, RowColumns):
+            return cached
+        label, ts, value, run = cached.columns(window)
+        return RowColumns(cached.labels, label, ts, value, run=run)
+
+    def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
+        """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
+        cached: RowColumns | NetRows | NetLayout | None = self._memory.found((file, side))
+        if cached is None and side == "net":
+            cached = self._layout(file)
+        return (self._cached(file, side) if cached is None else cached).labels_in(window)
+
+    def _of_parts(self, file: MonthFile, window: Window) -> RowColumns | None:
+        """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
+        cached = self._layout(file)
+        if cached is None:
+            return None
+        pieces = cached.within(window)
+        parts = parts_of(pieces)
+        values = [self._memory.found((file, part)) for part in parts]
+        if any(value is None for value in values):
+            read = self._read_parts(file, cached, parts)
+            if read is None:
+                return None
+            values = read
+        value = values[0] if len(values) == 1 else np.concatenate([_NO_VALUES, *values])
+        label, ts, value, run = columns_of(pieces, value, parts.start * PART_ROWS)
+        return RowColumns(cached.labels, label, ts, value, run=run)
+
+    def _layout(self, file: MonthFile) -> NetLayout | None:
+        return self._layouts.get(file, partial(self._read_layout, file))
+
+    def _read_layout(self, file: MonthFile) -> tuple[NetLayout | None, int]:
+        cached = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
+        return cached, 200 if cached is None else cached.nbytes
+
+    def _read_parts(self, file: MonthFile, cached: NetLayout, parts: range) -> list[Floats] | None:
+        values = monthfile.net_parts(self.storage, file.key, file.identity, cached, parts)
+        for part, value in zip(parts, values or (), strict=values is not None):
+            if self._read_before.note((file, part)):
+                self._memory.keep((file, part), value, value.nbytes + 700)
+        return values
+
+    def _mode(self) -> str:
+        return self._seen.get(layout.MODE, partial(modes.require, self.storage))
+
+    def _cached(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
+        return self._memory.get((file, side), partial(self._decode, file, side))
+
+    def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
+        cached: RowColumns | NetRows | None = None
+        if side == "net":
+            cached = monthfile.net(self.storage, file.key, self._mode())
+        if cached is None:
+            cached = _sides(monthfile.versions(self.storage, file.key))[side]
+        if self.storage.stat(file.key) != file.identity:
+            self._seen.forget(file.key)
+            raise FileReplaced(f"{file.key} was replaced while it was read")
+        return cached, cached.nbytes
+
+    def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
+        """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.
+
+        Raises FileReplaced, and as `monthfile.read` does.
+        """
+        cached = self._layout(file) if side == "net" else None
+        if cached is not None:
+            return frozenset((label.source, label.feed) for label in cached.labels)
+        carriers: Mapping[MonthFileSide, frozenset[Carrier]]
+        carriers = self._memory.get((file, "carriers"), partial(self._read_carriers, file))
+        return carriers[side]
+
+    def _read_carriers(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[Carrier]], int]:
+        table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source", "feed"])
+        if table is None:
+            self._seen.forget(file.key)
+            raise FileReplaced(f"{file.key} was removed while it was read")
+        return {"net": _carriers(series.net(table)), "borders": _carriers(series.borders(table))}, 500
+
+    def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
+        """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
+        if at < self.known_since(file):
+            return {"net": joined([]), "borders": joined([])}
+        place = Month(*layout.of_series(file.key)[:3])
+        return self._memory.get((file, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
+
+    def known_since(self, file: MonthFile) -> int:
+        """The instant at which the first of a month's values was known. Raises StorageError."""
+        since: int = self._memory.get((file, "since"), partial(self._known_since, file.key))
+        return since
+
+    def _known_since(self, key: str) -> tuple[int, int]:
+        """The instant, and the entry's bytes in memory."""
+        past = monthfile.past(self.storage, key)
+        return LAST_INSTANT + 1 if past is None or past.known_since is None else past.known_since, 200
+
+    def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:
+        then = resolve.known(vintages.read(self.storage, place), at)
+        chosen = then.take(resolve.served(then, ranks))
+        sides = _sides(chosen.take(chosen.order()))
+        return sides, sum(columns.nbytes for columns in sides.values())
+
+
+@lru_cache(maxsize=4096)
+def _month_of_day(day: int) -> str:
+    """The month of a day since 1970."""
+    return month_of(day * DAY)
+
+
+def _carriers(table: pa.Table) -> frozenset[Carrier]:
+    """Each pair of source and feed that the rows of a table have."""
+    source, sources = monthfile.codes(table.column("source"))
+    feed, feeds = monthfile.codes(table.column("feed"))
+    pairs = np.unique(source * len(feeds) + feed).tolist()
+    return frozenset((str(sources[pair // len(feeds)]), str(feeds[pair % len(feeds)])) for pair in pairs)
+
+
+def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:
+    border = versions.where(lambda labels: labels.border)
+    return {"net": _columns(versions, ~border), "borders": _columns(versions, border)}
+
+
+def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
+    """Copies of the columns, so that what is kept does not hold the versions' other columns in memory."""
+    label = versions.label[chosen]
+    used, code = np.unique(label, return_inverse=True)
+    return RowColumns(
+        tuple(versions.labels[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen]
+    )
+
+
+def joined(parts: Iterable[RowColumns]) -> RowColumns:
+    """The rows of several parts, one after the other, under one list of labels."""
+    filled = [part for part in parts if part.ts.size]
+    if len(filled) == 1:
+        return filled[0]
+    labels: dict[RowLabels, int] = {}
+    codes = [[labels.setdefault(each, len(labels)) for each in part.labels] for part in filled]
+    begins = np.cumsum([0, *map(len, codes)], dtype=np.int32)[:-1]
+    label = np.concatenate([np.empty(0, np.int32), *(part.label for part in filled)])
+    label += np.repeat(begins, [len(part) for part in filled])
+    return RowColumns(
+        tuple(labels),
+        np.array([code for each in codes for code in each], np.int32)[label],
+        np.concatenate([np.empty(0, np.int64), *(part.ts for part in filled)]),
+        np.concatenate([np.empty(0, np.float64), *(part.value for part in filled)]),
+        _column([part.samples for part in filled]),
+        _column([part.coverage for part in filled]),
+    )
+
+
+def _column(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    cached = [part for part in parts if part is not None]
+    return np.concatenate(cached) if cached and len(cached) == len(parts) else None

@@ -1,0 +1,125 @@
+"""Rows of kept bodies put back into a month that lost a file: each value is known since the body that stated it.
+
+What is left of the month goes first: of a reading that it holds, the bodies add only the time before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from warehouse.market.clock import month_window
+from warehouse.market.metrics import is_forecast
+from warehouse.rows import forecasts, resolve
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import LIVE, Floats, Ints, Versions, concat, empty
+from warehouse.series import series, vintages
+from warehouse.series.vintages import Month, StoredMonth
+from warehouse.store.storage import Storage
+
+_EVER = np.iinfo(np.int64).max
+"""Stands for LIVE where instants are compared."""
+
+
+class Statement(NamedTuple):
+    """What one body states of a zone's metric. `at`: when it came, Unix seconds."""
+
+    at: int
+    rows: Rows
+
+
+def put(
+    storage: Storage, place: Month, from_bodies: Versions, ranks: Mapping[str, int], mode: str, known_since: int | None
+) -> int:
+    """Put versions from kept bodies beside what is left of a month; return how many rows are served then.
+
+    `known_since`: before it not every value is known. Raises WrongMode and StorageError.
+    """
+    rows = 0
+
+    def put_back(kept: StoredMonth) -> Versions:
+        nonlocal rows
+        if is_forecast(place.metric):
+            merged, _ = forecasts.put_together(concat([kept.versions, from_bodies]))
+        else:
+            merged = merge(kept.versions, from_bodies)
+        rows = int(resolve.served(merged, ranks).sum())
+        return merged
+
+    vintages.update(storage, place, put_back, ranks, mode, known_since=known_since)
+    return rows
+
+
+def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: str) -> Versions:
+    """The versions of a month that bodies state one after the other, as far as the last of them are believed.
+
+    `believed`: the rows of all bodies together, judged; what they do not hold is left out with its past. Vintages of a
+    forecast stand each for itself.
+    """
+    if any(is_forecast(key.metric) for key in believed.readings):
+        merged = empty()
+        for statement in statements:
+            merged, _ = forecasts.merge(merged, _table(feed, [statement], month))
+        return merged
+    final = _table(feed, [Statement(max((each.at for each in statements), default=0), believed)], month)
+    from_bodies = concat([_table(feed, statements, month), final])
+    order = np.argsort(series.identities(from_bodies), kind="stable")
+    rows, identity = from_bodies.take(order), series.identities(from_bodies)[order]
+    new = np.concatenate([[True], np.diff(identity) != 0])[: len(rows)]
+    changed = new | np.concatenate([[True], (np.diff(rows.value) != 0) | (np.diff(rows.label) != 0)])[: len(rows)]
+    rows, identity = rows.take(changed), identity[changed]
+    ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
+    rows = replace(rows, superseded_at=ends)
+    kept = np.isin(identity, series.identities(from_bodies)[len(from_bodies) - len(final) :])
+    return rows.take(kept & ((ends == LIVE) | (ends > rows.known_at)))
+
+
+def _table(feed: str, statements: Sequence[Statement], month: str) -> Versions:
+    """Statements as live versions, in their order; those outside the month are left out."""
+    window = month_window(month)
+    parts = [series.as_versions(feed, _columns(each.rows), each.at) for each in statements]
+    table = concat([empty(), *parts])
+    return table.take((table.ts >= window.start) & (table.ts < window.end))
+
+
+def _columns(rows: Rows) -> list[tuple[SeriesKey, Ints, Floats]]:
+    readings = rows.readings.items()
+    return [(key, np.asarray(r.ts, np.int64), np.asarray(r.values, np.float64)) for key, r in readings]
+
+
+def merge(left: Versions, from_bodies: Versions) -> Versions:
+    """What is left of a month, and of the versions from bodies the time that it does not hold.
+
+    Where one reaches into the first that is left and says the same, that one is known since the body came.
+    """
+    both, count = concat([left, from_bodies]), len(left)
+    _, code = np.unique(series.identities(both), return_inverse=True)
+    readings = int(code.max(initial=-1)) + 1
+    mine, own = code[:count], code[count:]
+    ends = np.where(both.superseded_at == LIVE, _EVER, both.superseded_at)
+    first, last, value = np.full(readings, _EVER), np.zeros(readings, np.int64), np.full(readings, np.nan)
+    np.minimum.at(first, mine, left.known_at)
+    np.maximum.at(last, mine, ends[:count])
+    is_first = left.known_at == first[mine]
+    value[mine[is_first]] = left.value[is_first]
+    begin, end = from_bodies.known_at, ends[count:]
+    reaches = (begin < first[own]) & (end > first[own]) & (from_bodies.value == value[own])
+    since = first.copy()
+    since[own[reaches]] = begin[reaches]
+    parts = [
+        _known(left, np.where(is_first, since[mine], left.known_at), ends[:count]),
+        _known(from_bodies, begin, np.minimum(end, since[own])),
+    ]
+    held = first[own] < _EVER
+    parts.append(_known(from_bodies.take(held), np.maximum(begin, last[own])[held], end[held]))
+    return concat(parts)
+
+
+def _known(rows: Versions, begin: Ints, end: Ints) -> Versions:
+    """The rows that were known for some time, from `begin` to `end`."""
+    known = begin < end
+    live = np.where(end == _EVER, LIVE, end)
+    return replace(rows, known_at=begin, superseded_at=live).take(known)

@@ -1,0 +1,285 @@
+"""The series store: `fold` rows into month files, `read` a window back.
+
+Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: see `warehouse.series.vintages`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse.errors import StorageError
+from warehouse.market import clock
+from warehouse.market.clock import DAY, SPREAD, Window, month_window, months
+from warehouse.market.metrics import is_forecast
+from warehouse.rows import forecasts, resolve
+from warehouse.rows.schema import SCHEMA, Readings, Rows, SeriesKey
+from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
+from warehouse.series import monthfile, vintages
+from warehouse.series.vintages import Month, StoredMonth
+from warehouse.store import layout, modes
+from warehouse.store.storage import Storage
+
+_ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
+"""Readings of one month: of each series the interval starts and the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What one fold did to one month of a zone's metric; counts of rows."""
+
+    zone: str
+    metric: str
+    month: str
+    added: int
+    changed: int
+    evicted: int
+    unchanged: int
+    damaged: bool = False
+    """Whether a file of the month was damaged and set aside: `assets.ingest.repair` builds it again from kept bytes."""
+
+    @property
+    def wrote(self) -> bool:
+        return bool(self.added or self.changed or self.evicted or self.damaged)
+
+
+def fold(
+    storage: Storage,
+    feed: str,
+    rows: Rows,
+    covered: Mapping[tuple[str, str], Sequence[Window]],
+    ranks: Mapping[str, int],
+    known_at: int | None,
+    mode: str,
+) -> list[Folded]:
+    """Puts a feed's rows into the month files; returns what it did, month by month.
+
+    `covered` names, per (zone, metric), the spans that the answers cover whole: there the feed's own rows that are no
+    longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
+    whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
+    right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
+    where it is not the warehouse's. Raises StorageError where a month could not be folded, after the others were.
+    """
+    modes.ensure(storage, mode)
+    work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
+    for key, readings in rows.readings.items():
+        for month, ts, values in _by_month(readings):
+            work[key.metric, key.zone, month].append((key, ts, values))
+    for (zone, metric), spans in covered.items():
+        for span in spans:
+            for month in months(span):
+                work.setdefault((metric, zone, month), [])
+    done, failed = [], []
+    for (metric, zone, month), parts in sorted(work.items()):
+        place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
+        try:
+            done.append(_fold_month(storage, feed, place, parts, spans, ranks, known_at, mode))
+        except StorageError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return done
+
+
+def _by_month(readings: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
+    ts = np.asarray(readings.ts, np.int64)
+    values = np.asarray(readings.values, np.float64)
+    if not len(ts):
+        return
+    for month in months(Window(int(ts.min()), int(ts.max()) + 1)):
+        window = month_window(month)
+        inside = (ts >= window.start) & (ts < window.end)
+        if inside.any():
+            yield month, ts[inside], values[inside]
+
+
+_SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
+"""What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
+
+
+def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
+    """Readings as live versions; of two of one series and instant the later stated stays."""
+    if not readings:
+        return empty()
+    source = feed.split(".", 1)[0]
+    labels = tuple(
+        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis) for k, _, _ in readings
+    )
+    ts = np.concatenate([ts for _, ts, _ in readings])
+    lengths = [len(ts) for _, ts, _ in readings]
+    stated = Versions(
+        labels,
+        np.repeat(np.arange(len(readings)), lengths),
+        ts,
+        np.concatenate([values for _, _, values in readings]),
+        np.full(len(ts), known_at),
+        np.full(len(ts), LIVE),
+        np.repeat([NEVER if k.published_at is None else k.published_at for k, _, _ in readings], lengths),
+    )
+    if is_forecast(readings[0][0].metric):
+        return stated
+    _, last = np.unique(identities(stated)[::-1], return_index=True)
+    return stated.take(np.sort(len(ts) - 1 - last))
+
+
+def identities(versions: Versions) -> Ints:
+    """A number per version, equal for versions of one reading: of one series and instant."""
+    return versions.codes(*_SERIES) * SPREAD + versions.ts
+
+
+def _fold_month(
+    storage: Storage,
+    feed: str,
+    place: Month,
+    readings: _ByKey,
+    spans: Sequence[Window],
+    ranks: Mapping[str, int],
+    known_at: int | None,
+    mode: str,
+) -> Folded:
+    folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
+
+    def merge(kept: StoredMonth) -> Versions | None:
+        nonlocal folded
+        at = clock.now() if known_at is None else known_at
+        new = as_versions(feed, readings, at)
+        if is_forecast(place.metric):
+            merged, counts = forecasts.merge(kept.versions, new)
+        else:
+            merged, counts = _merge(kept.versions, new, feed, spans, at)
+        folded = Folded(place.zone, place.metric, place.month, *counts, damaged=kept.lost)
+        return merged if folded.wrote else None
+
+    vintages.update(storage, place, merge, ranks, mode, feed)
+    return folded
+
+
+def _merge(
+    old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int
+) -> tuple[Versions, tuple[int, int, int, int]]:
+    """Old and new versions together, and how many were added, changed, evicted and unchanged."""
+    both = concat([old, new])
+    count = len(old)
+    identity = identities(both)
+    live = np.flatnonzero(both.where(lambda labels: labels.feed == feed)[:count] & (old.superseded_at == LIVE))
+    match = _matches(identity, live, count)
+    known = match >= 0
+    same = known.copy()
+    same[known] = (both.value[match[known]] == new.value[known]) & (
+        both.label[match[known]] == both.label[count:][known]
+    )
+    gone = live[~np.isin(live, match) & _within(both.ts[live], spans)]
+    superseded = both.superseded_at.copy()
+    superseded[match[known & ~same]] = known_at
+    superseded[gone] = known_at
+    # A version replaced within the second in which it came was never visible to a reader.
+    seen = (superseded == LIVE) | (superseded > both.known_at)
+    chosen = seen & np.concatenate([np.ones(count, np.bool_), ~same])
+    merged = replace(both, superseded_at=superseded).take(chosen)
+    return merged, (int((~known).sum()), int((known & ~same).sum()), len(gone), int(same.sum()))
+
+
+def _matches(identity: Ints, live: Ints, count: int) -> Ints:
+    """Per new version (those from `count` on), the index of the live old version of its identity, or -1."""
+    live = live[np.argsort(identity[live], kind="stable")]
+    match = np.full(len(identity) - count, -1)
+    if len(live):
+        at = np.minimum(np.searchsorted(identity[live], identity[count:]), len(live) - 1)
+        hit = identity[live[at]] == identity[count:]
+        match[hit] = live[at[hit]]
+    return match
+
+
+def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
+    inside = np.zeros(len(ts), np.bool_)
+    for span in spans:
+        inside |= (ts >= span.start) & (ts < span.end)
+    return inside
+
+
+def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: Mapping[str, int]) -> bool:
+    """Resolves a month again, after ranks or rights changed; whether what is served changed.
+
+    A damaged file of the month is set aside. Raises WrongMode and StorageError.
+    """
+    place = Month(metric, zone, month)
+    return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage))
+
+
+def read(
+    storage: Storage, zone: str, metric: str, window: Window, columns: Sequence[str] = tuple(SCHEMA.names)
+) -> pa.Table:
+    """The rows served in `[start, end)` by `ts`, ascending by ts, fuel, counterparty, link; `ts` is among the columns.
+
+    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them.
+    Raises as `monthfile.read` does.
+    """
+    tables = (monthfile.read(storage, layout.series(metric, zone, month), [*columns]) for month in months(window))
+    return cut(_joined([table for table in tables if table is not None], columns), window)
+
+
+def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
+    """The rows of a window as this warehouse knew them at an instant."""
+    parts = []
+    for month in months(window):
+        then = resolve.known(vintages.read(storage, Month(metric, zone, month)), at)
+        chosen = then.take(resolve.served(then, ranks))
+        if len(chosen):
+            parts.append(monthfile.to_table(chosen, zone, metric))
+    return cut(_joined(parts), window)
+
+
+def _joined(parts: list[pa.Table], columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
+    """One table of plain string columns: dictionaries differ from file to file."""
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
+
+
+def cut(table: pa.Table, window: Window) -> pa.Table:
+    """The rows of a table sorted by ts that lie in a window; no copy."""
+    ts = table.column("ts").to_numpy()
+    first, last = np.searchsorted(ts, [window.start, window.end])
+    return table.slice(int(first), int(last - first))
+
+
+def net(table: pa.Table) -> pa.Table:
+    """Only a zone's own rows: no border, no tie."""
+    return table.filter(pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link"))))
+
+
+def borders(table: pa.Table) -> pa.Table:
+    """Only the rows of borders and ties."""
+    return table.filter(pc.or_(pc.is_valid(table.column("counterparty")), pc.is_valid(table.column("link"))))
+
+
+def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 62) -> pa.Table:
+    """The net rows of the last interval that has begun at an instant: one row, or all fuels of a mix.
+
+    Empty where none has begun within `back_days`.
+    """
+    for month in reversed(months(Window(max(0, at - back_days * DAY), at + 1))):
+        table = monthfile.read(storage, layout.series(metric, zone, month))
+        if table is None:
+            continue
+        begun = net(cut(table, Window(0, at + 1)))
+        if begun.num_rows:
+            last = begun.column("ts")[begun.num_rows - 1].as_py()
+            return cut(begun, Window(last, last + 1)).cast(SCHEMA)
+    return SCHEMA.empty_table()
+
+
+def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
+    """Every month (`2026-11`) of a zone's metric that has a served file, ascending."""
+    keys = storage.keys(layout.series_prefix(metric, zone))
+    return [layout.of_series(key)[2] for key in keys if layout.is_month_file(key)]
+
+
+def held(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
+    """Every (metric, zone, month) that has a file, served or history."""
+    keys = storage.keys(layout.series_prefix(metric, zone)) + storage.keys(layout.history_prefix(metric, zone))
+    return sorted({layout.of_series(key)[:3] for key in keys if layout.is_month_file(key)})

@@ -1,0 +1,214 @@
+"""Every version of a month of a zone's metric. One object is the truth of a month: the file that is served.
+
+It names its month's history, rows of lower rank and superseded values, which lies under a name of its own bytes and is
+never changed. `update` puts the new history first, then replaces the served file on condition that it is still the one
+that was read, then removes the former history and logs what changed for readers. A kill leaves a history that nobody
+names, which is swept after a day, or a change that the next publication logs (`warehouse.documents.manifest`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from warehouse.bookkeeping import logged
+from warehouse.errors import Conflict, DamagedFile
+from warehouse.market.clock import DAY
+from warehouse.market.metrics import is_forecast
+from warehouse.rows import resolve
+from warehouse.rows.versions import Versions, concat, empty
+from warehouse.series import change_log, changes, damaged, monthfile
+from warehouse.series.changes import Change
+from warehouse.series.monthfile import Past
+from warehouse.store import layout
+from warehouse.store.storage import Storage, Stored
+
+
+class Month(NamedTuple):
+    """One UTC month (`2026-11`) of a zone's metric."""
+
+    metric: str
+    zone: str
+    month: str
+
+
+def read(storage: Storage, place: Month) -> Versions:
+    """Every version of a month; none where no file is served.
+
+    Raises as `monthfile.read` does, and DamagedFile where the history is gone.
+    """
+    key, last = layout.series(*place), None
+    while True:
+        found = monthfile.month(storage, key)
+        if found is None:
+            return empty()
+        served, past = found
+        if past.history is None:
+            return served
+        try:
+            return concat([monthfile.history(storage, past.history), served])
+        except DamagedFile:
+            if past.history == last:
+                raise
+            last = past.history  # a fold that has replaced the file meanwhile removes what it named
+            storage.refresh(key)
+            storage.refresh(last)
+
+
+class StoredMonth(NamedTuple):
+    """What a warehouse holds of a month."""
+
+    served: Versions | None
+    """None where the served file is lost."""
+    versions: Versions
+    """Those served, and those of the history."""
+    past: Past
+    lost: bool = False
+    """Whether a file of the month was damaged or gone."""
+
+
+Merge = Callable[[StoredMonth], Versions | None]
+"""Computes every version of a month from what is kept of it; None leaves it as it is. May be called again."""
+
+
+def update(
+    storage: Storage,
+    place: Month,
+    merge: Merge,
+    ranks: Mapping[str, int],
+    mode: str,
+    feed: str | None = None,
+    known_since: int | None = None,
+    spoilt: str = "",
+) -> bool:
+    """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
+
+    Damaged files are set aside. `feed`: whose answer brings the change, for the log of changes. `known_since`: before
+    it not all is known that was published; by default what the month says already. `spoilt`: why the served file counts
+    as damaged, whatever it holds. Raises StorageError.
+    """
+    key = layout.series(*place)
+    former, change, file = None, None, ""
+    judged = storage.stat(key) if spoilt else None
+
+    def changed(stored: Stored | None) -> bytes | None:
+        nonlocal former, change, file
+        kept = _load(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
+        merged = merge(kept)
+        if merged is None or (stored is None and not len(merged)):
+            return None
+        chosen = resolve.served(merged, ranks)
+        served, rest = merged.take(chosen), merged.take(~chosen)
+        past = Past(_put_history(storage, place, rest, mode, kept.past), _since(merged, kept.past, known_since))
+        body = monthfile.encode(served, key, mode, past)
+        former = kept.past.history if kept.past.history != past.history else None
+        change = _change(place, feed, stored, kept, served)
+        file = monthfile.digest(body)
+        return body
+
+    if not storage.update(key, changed):
+        return False
+    if change is not None:
+        with logged(layout.CHANGES):
+            change_log.append(storage, change, file, int(time.time()))
+    if former is not None:
+        with logged(former):
+            storage.delete(former)
+    return True
+
+
+def set_aside(storage: Storage, place: Month, ranks: Mapping[str, int], mode: str, reason: str = "") -> None:
+    """Sets a month's served file aside if it is damaged, and serves what its history still says. Raises StorageError.
+
+    `reason`: why the file that lies there now counts as damaged, though it may be read.
+    """
+    update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason)
+
+
+def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:
+    """What a served file and its history hold; a damaged one is set aside.
+
+    Where the served file is lost, its history is found by its name.
+    """
+    key, found = layout.series(*place), None
+    try:
+        if stored is not None and spoilt:
+            raise DamagedFile(key, spoilt)
+        if stored is not None:
+            found = monthfile.decoded(storage, key, stored.body)
+    except DamagedFile as error:
+        damaged.copy_aside(storage, key, error.reason)
+    served, past = found or (None, Past(_newest_history(storage, place), None))
+    lost = served is None and stored is not None
+    if past.history is None:
+        return StoredMonth(served, served or empty(), past, lost)
+    if stored is None:
+        damaged.mark_gone(storage, key)
+        lost = True
+    try:
+        versions = concat([monthfile.history(storage, past.history), served or empty()])
+        return StoredMonth(served, versions, past, lost)
+    except DamagedFile as error:
+        storage.refresh(key)
+        if stored is not None and storage.stat(key) != stored.identity:
+            raise Conflict(f"{key} was replaced while its history was read") from None
+        damaged.set_aside(storage, error.key, error.reason)
+        return StoredMonth(served, served or empty(), Past(None, past.known_since), True)
+
+
+def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past: Past) -> str | None:
+    """Puts the rows that are not served under the name of their bytes, unless they lie there; returns the name."""
+    if not len(rest):
+        return None
+    history, body = monthfile.encode_history(rest, *place, mode)
+    if history != past.history:
+        storage.put(history, body)
+    return history
+
+
+def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
+    if not len(merged):
+        return None
+    before = past.known_since if known_since is None else known_since
+    return max(int(merged.known_at.min()), before or 0)
+
+
+def _change(
+    place: Month, feed: str | None, stored: Stored | None, kept: StoredMonth, served: Versions
+) -> Change | None:
+    """What changes for readers of readings; the whole month where nobody knows what was served before."""
+    if is_forecast(place.metric):
+        return None
+    if kept.served is None and stored is not None:
+        return changes.whole_month(*place)
+    return changes.between(place.metric, place.zone, feed, kept.served or empty(), served)
+
+
+def _newest_history(storage: Storage, place: Month) -> str | None:
+    """The history of a month by its own name, the newest where a kill left several."""
+    found = _histories(storage, layout.history_prefix(place.metric, place.zone))
+    return found[place][-1][1] if place in found else None
+
+
+def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str]]]:
+    """Version and key of each history below a prefix by month, the oldest first."""
+    by_month: dict[Month, list[tuple[int, str]]] = defaultdict(list)
+    for key in storage.keys(prefix):
+        if layout.is_month_file(key) and (identity := storage.stat(key)) is not None:
+            by_month[Month(*layout.of_series(key)[:3])].append((identity.version, key))
+    return {place: sorted(found) for place, found in by_month.items()}
+
+
+def sweep(storage: Storage, older_than_s: float = DAY) -> int:
+    """Removes the histories that a killed fold left behind, which no month file names; returns how many."""
+    removed, latest = 0, time.time_ns() - int(older_than_s * 1e9)
+    for place, found in _histories(storage, layout.history_prefix()).items():
+        past = monthfile.past(storage, layout.series(*place)) if found[0][0] < latest else None
+        if past is None:
+            continue  # the served file is lost: its history is found by its name
+        for key in [key for version, key in found if version < latest and key != past.history]:
+            storage.delete(key)
+            removed += 1
+    return removed

@@ -1,0 +1,236 @@
+"""Precomputed documents: put whole, get, version. What stands in them is computed elsewhere.
+
+A document's version is the instant (ns) at which its maker began to read the series: it is put only over an older one,
+so that of two concurrent publishers the one that saw less never wins. One that was withdrawn leaves a note of that
+version, so that no older publisher puts it back; to readers it is not there.
+
+A JSON object is kept with a last member `emds`: the schema's version and a checksum over the file (`store.seal`).
+Other bodies have theirs in a document beside them. Readers get the body as it was put.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from warehouse.errors import DamagedFile, StorageError
+from warehouse.store import layout, seal
+from warehouse.store.storage import Identity, Storage, Stored
+
+_LOG = logging.getLogger("emds.warehouse")
+
+
+class Artefact(NamedTuple):
+    """A published document as it is stored."""
+
+    name: str
+    body: bytes
+    identity: Identity
+
+
+def new_version() -> int:
+    """To be taken before the first series is read. Wall-clock time: EMDS_NOW does not move it."""
+    return time.time_ns()
+
+
+_HEAD = f',"emds":{{"schema":{seal.SCHEMA_VERSION},"sha256":"'.encode()
+_TAIL = b'"}}'
+_SEAL_BYTES = len(_HEAD) + seal.DIGITS + len(_TAIL)
+
+
+def encode(document: Any) -> bytes:
+    """JSON bytes of a document. NaN and Infinity cannot occur: `None` says what is missing."""
+    return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
+
+
+def sealed(body: bytes) -> bytes:
+    """A JSON object with its checksum as the last member."""
+    stored = body[:-1] + _HEAD + seal.BLANK.encode() + _TAIL
+    return seal.stamped(stored, len(stored) - len(_TAIL) - seal.DIGITS)
+
+
+def unsealed(stored: bytes, key: str) -> bytes:
+    """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
+    if not is_sealed(stored):
+        raise _no_seal(stored, key)
+    seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
+    return stored[:-_SEAL_BYTES] + b"}"
+
+
+def is_sealed(stored: bytes) -> bool:
+    """Whether bytes end with this release's seal, right or not."""
+    return stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)
+
+
+def _no_seal(stored: bytes, key: str) -> StorageError:
+    """The error of a document without this release's seal: of another release, or damaged."""
+    try:
+        seal.check_version(orjson.loads(stored)["emds"]["schema"], key)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        pass
+    except StorageError as error:
+        return error
+    return DamagedFile(key, "has no checksum")
+
+
+WITHDRAWN = {"withdrawn": True}
+"""The document of a name under which nothing is published any more."""
+_WITHDRAWN = sealed(encode(WITHDRAWN))
+
+
+def _sealable(body: bytes) -> bool:
+    """Whether a body is a JSON object with members: those carry their seal."""
+    return body.startswith(b'{"') and body.endswith(b"}")
+
+
+def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
+    """Publishes `body` under `name` unless the stored one is as new; whether it stands there. Raises StorageError.
+
+    Bytes that stand there already are not put again, and keep their version.
+    """
+    key, beaten = layout.published(name), False
+    stored = sealed(body) if _sealable(body) else body
+
+    def over_an_older(there: Stored | None) -> bytes | None:
+        nonlocal beaten
+        beaten = there is not None and _is_as_new(there.identity, version)
+        if not beaten and stored is body:
+            _note_checksum(storage, key, hashlib.sha256(body).hexdigest())
+        return None if beaten else stored
+
+    # Nobody waits for the disk: one that a loss of power tore is noticed by its checksum, and published again.
+    storage.update(key, over_an_older, version, durable=False)
+    return not beaten
+
+
+def update(storage: Storage, name: str, change: Callable[[Any], Any]) -> None:
+    """Publishes what `change` makes of the JSON document that stands under `name`: another one, or its bytes.
+
+    `change` gets None where there is none, or one that is damaged, and may be called again. Raises StorageError.
+    """
+    key = layout.published(name)
+
+    def changed(there: Stored | None) -> bytes:
+        document = change(None if there is None else _decoded_or_none(there.body, key))
+        return sealed(document if isinstance(document, bytes) else encode(document))
+
+    storage.update(key, changed, durable=False)
+
+
+def _decoded_or_none(stored: bytes, key: str) -> Any:
+    try:
+        return None if stored == _WITHDRAWN else orjson.loads(unsealed(stored, key))
+    except (DamagedFile, orjson.JSONDecodeError) as error:
+        _LOG.error("begun anew: %s", error)
+        return None
+
+
+def _note_checksum(storage: Storage, key: str, digest: str) -> None:
+    """Puts a body's checksum before the body, with that of the one there: whichever a reader finds is known."""
+    known = _checksums(storage, key)
+    if known != [digest]:
+        there = hashlib.sha256(_kept(storage, key) or b"").hexdigest()
+        sums = [there, digest] if there in known and there != digest else [digest]
+        storage.put(layout.checksum(key), sealed(encode({"sha256": sums})), durable=False)
+
+
+def _kept(storage: Storage, key: str) -> bytes | None:
+    """The stored bytes; None where there are none, or none that can be read."""
+    try:
+        return storage.get(key)
+    except StorageError:
+        return None
+
+
+def is_checksum(key: str) -> bool:
+    """Whether a key is that of a checksum beside a document."""
+    return key.endswith(layout.checksum(""))
+
+
+def _checksums(storage: Storage, key: str) -> list[str]:
+    """The checksums of the body that lies under a key and of the one that may be replacing it; none that is damaged."""
+    stored = _kept(storage, layout.checksum(key))
+    try:
+        return [] if stored is None else list(orjson.loads(unsealed(stored, key))["sha256"])
+    except StorageError:
+        return []
+
+
+def withdraw(storage: Storage, name: str, version: int) -> bool:
+    """Removes a document unless the stored one is as new; returns whether there was one.
+
+    From then on no older one can be put.
+    """
+    removed = False
+
+    def unless_newer(there: Stored | None) -> bytes | None:
+        nonlocal removed
+        if there is not None and _is_as_new(there.identity, version):
+            removed = False
+            return None
+        removed = there is not None and there.body != _WITHDRAWN
+        return _WITHDRAWN
+
+    storage.update(layout.published(name), unless_newer, version)
+    return removed
+
+
+def stands(storage: Storage, name: str, version: int) -> bool:
+    """Whether what lies under `name`, or that nothing does any more, is as new as `version`."""
+    there = storage.stat(layout.published(name))
+    return there is not None and _is_as_new(there, version)
+
+
+def _is_as_new(there: Identity, version: int) -> bool:
+    """A version from the future was given by a clock that has been set back since: it must not stand until then."""
+    return version <= there.version <= time.time_ns()
+
+
+def get(storage: Storage, name: str) -> Artefact | None:
+    """The document, or None. Body and identity belong together even while it is being replaced.
+
+    Raises DamagedFile for one that cannot be read or is not what was put, StorageError for one of another release.
+    """
+    key = layout.published(name)
+    while True:
+        before = storage.stat(key)
+        if before is None:
+            return None
+        try:
+            stored = storage.get(key)
+            body = b"" if stored is None else checked(storage, key, stored)
+        except DamagedFile:
+            if storage.stat(key) == before:
+                raise
+            continue  # replaced while it was read, or while its checksum was
+        if stored is not None and storage.stat(key) == before:
+            return None if stored == _WITHDRAWN else Artefact(name, body, before)
+
+
+def checked(storage: Storage, key: str, stored: bytes) -> bytes:
+    """The body that was put, of the bytes that lie under a key. Raises as `get` does."""
+    sums = [] if stored.startswith(b'{"') else _checksums(storage, key)
+    if not sums:
+        return unsealed(stored, key)
+    if hashlib.sha256(stored).hexdigest() not in sums:
+        raise DamagedFile(key, "its bytes are not those that were written")
+    return stored
+
+
+def identity(storage: Storage, name: str) -> Identity | None:
+    """What a cache compares before it reads again; None where there is no document. Raises DamagedFile."""
+    key = layout.published(name)
+    there = storage.stat(key)
+    withdrawn = there is not None and there.size == len(_WITHDRAWN) and storage.get(key) == _WITHDRAWN
+    return None if withdrawn else there
+
+
+def load(storage: Storage, name: str) -> Any:
+    """The decoded JSON document, or None. Raises as `get` does."""
+    document = get(storage, name)
+    return None if document is None else orjson.loads(document.body)

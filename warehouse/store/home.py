@@ -1,0 +1,117 @@
+"""Where a warehouse lies: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL, a folder of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from warehouse import settings
+from warehouse.errors import StorageError
+from warehouse.store.object_store import StoreAddress, address, is_address
+from warehouse.store.storage import Folder, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One warehouse's place."""
+
+    place: Path | StoreAddress
+    local: Path
+    """For what needs a disk: SQLite, Dagster's home, logs, copies of objects. That of a folder is the folder itself."""
+    fresh_s: float
+    """So long a bucket's object counts as unchanged."""
+    cache_bytes: int
+    """At most so much of a bucket lies as copies in `local`."""
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    def open(self) -> Storage:
+        """Its storage; nothing is read yet."""
+        if isinstance(self.place, Path):
+            return Folder(self.place)
+        from warehouse.store.bucket import Bucket  # a folder's processes need none of it
+
+        return Bucket(self.place, self.local, self.fresh_s, self.cache_bytes)
+
+    def open_to_write(self) -> Storage:
+        """The same for whoever is going to write: a folder is made. Raises StorageError that names it."""
+        if isinstance(self.place, Path):
+            self.make_local()
+            if not os.access(self.place, os.W_OK | os.X_OK):
+                raise StorageError(f"the folder {self.place} cannot be written")
+        return self.open()
+
+    def make_local(self) -> None:
+        """Makes the local folder where there is none. Raises StorageError that names it where it cannot."""
+        try:
+            self.local.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{self.local} is no folder, and cannot be made one: {error.strerror}") from None
+
+    def settle(self, environ: MutableMapping[str, str]) -> None:
+        """Names absolute places in an environment: servers run in another folder than this one.
+
+        Raises StorageError where nobody said where the accounts beside a bucket lie.
+        """
+        if not isinstance(self.place, Path):
+            if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL")):
+                raise StorageError(
+                    "EMDS_HOME is an object store: set EMDS_DATABASE_URL for keys, usage and payments, "
+                    "or EMDS_LOCAL to a folder that stays"
+                )
+            environ["EMDS_LOCAL"] = str(self.local)
+        environ["EMDS_HOME"] = str(self)
+
+
+def of(environ: Mapping[str, str]) -> Home:
+    """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
+    fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
+    cache_bytes = _count(environ, "EMDS_BUCKET_CACHE_MB", 1_000_000) << 20
+    return at(settings.text(environ, "EMDS_HOME"), settings.text(environ, "EMDS_LOCAL"), fresh_s, cache_bytes)
+
+
+def at(text: str, local: str = "", fresh_s: float = 2.0, cache_bytes: int = 1 << 30) -> Home:
+    """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
+    if is_address(text):
+        return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s, cache_bytes)
+    folder = Path(_path(text)).resolve()
+    return Home(folder, folder, fresh_s, cache_bytes)
+
+
+def nested(first: Home, second: Home) -> bool:
+    """Whether one place is the other, or lies inside it."""
+    if isinstance(first.place, Path) and isinstance(second.place, Path):
+        return first.place.is_relative_to(second.place) or second.place.is_relative_to(first.place)
+    if isinstance(first.place, StoreAddress) and isinstance(second.place, StoreAddress):
+        return _within(first.place, second.place) or _within(second.place, first.place)
+    return False
+
+
+def _within(place: StoreAddress, outer: StoreAddress) -> bool:
+    if replace(place, prefix="") != replace(outer, prefix=""):
+        return False
+    return not outer.prefix or f"{place.prefix}/".startswith(f"{outer.prefix}/")
+
+
+DEFAULT_LOCAL = "./local"
+"""EMDS_LOCAL beside an object store."""
+
+
+def _path(text: str) -> str:
+    parts = urlsplit(text) if text.startswith("file://") else None
+    if parts is None:
+        return text
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path:
+        raise StorageError("EMDS_HOME: a folder's address is file:///its/path")
+    return unquote(parts.path)
+
+
+def _count(environ: Mapping[str, str], name: str, most: int) -> int:
+    text = settings.text(environ, name)
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise StorageError(f"{name}={text[:20]}: a whole number up to {most}")
+    return int(text)

@@ -1,0 +1,208 @@
+"""Where each thing lies below EMDS_HOME: the only file that builds a key or spells the name of a published document."""
+
+from __future__ import annotations
+
+from datetime import date
+
+CATALOGUE = "catalogue.json"
+MANIFEST = "manifest.json"
+"""Names of published documents: what is held, and which month files hold it (`manifest` names their parts)."""
+PUBLISHERS = "publishers.json"
+"""Name of the document of measured publishers: lateness, revisions and holes of each feed, month by month."""
+PUBLIC_MONTHS = "public_months.json"
+"""Name of the document that says which month files lie at the public address, by SHA-256."""
+SNAPSHOT = "snapshot.json"
+"""Name of the published document of all zones' latest values."""
+PRUNED = "pruned"
+"""Key of the instant (Unix seconds) up to which old answers have been pruned."""
+MODE = "mode"
+"""Key of the warehouse's mode: simulated, live or recorded."""
+SCHEMA = "schema"
+"""Key of the version of the warehouse's layout."""
+FIRST_DAYS = "first_days.json"
+"""Key of the oldest market day that each feed was ever asked for."""
+RAW = "raw/"
+QUARANTINE = "quarantine/"
+DAMAGED = "damaged/"
+WAITING = "damaged/waiting/"
+CHANGES = "changes/"
+"""Prefixes: publishers' bytes, rows not believed, files set aside,
+marks of months to make again, and changes to what is served.
+"""
+CHANGE_LOG = "changes/log.json"
+"""Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
+ACCOUNTS = "accounts.sqlite"
+"""Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
+TURNS = "turns"
+"""Name of the folder, in the local folder, of the turns that this machine's processes take at publishers."""
+UP_LOCK = "up.lock"
+"""Name of the file, in the local folder, that a running `emds up` holds locked."""
+ATTEMPTS = "attempts/"
+"""Prefix: how the sources were asked."""
+_SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
+KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, ATTEMPTS, DAMAGED, CHANGES, _PUBLISHED)
+"""Prefixes of everything that is a warehouse's own but for its few single files."""
+
+
+def series(metric: str, zone: str, month: str) -> str:
+    """The rows of one UTC month (`2026-11`) that are served."""
+    return f"{series_prefix(metric, zone)}{month}.parquet"
+
+
+def history(metric: str, zone: str, month: str, sha8: str) -> str:
+    """The rows of lower rank and the superseded values of one UTC month; `sha8` begins the SHA-256 of its bytes."""
+    return f"{history_prefix(metric, zone)}{month}-{sha8}.parquet"
+
+
+def series_prefix(metric: str = "", zone: str = "") -> str:
+    """Prefix of the served months of a zone's metric, of all zones of a metric, or of everything: Hive partitions."""
+    return _SERIES + _partitions(metric, zone)
+
+
+def history_prefix(metric: str = "", zone: str = "") -> str:
+    """The same of the months' histories."""
+    return _HISTORY + _partitions(metric, zone)
+
+
+def _partitions(metric: str, zone: str) -> str:
+    return (f"metric={metric}/" if metric else "") + (f"zone={zone}/" if zone else "")
+
+
+def of_series(key: str) -> tuple[str, str, str, bool]:
+    """Metric, zone, month, and whether it is history, of a month file's key. Raises ValueError for another key."""
+    root, metric, zone, name = key.split("/")
+    is_history, month = f"{root}/" == _HISTORY, name.removesuffix(".parquet")
+    if not (metric.startswith("metric=") and zone.startswith("zone=") and name.endswith(".parquet")):
+        raise ValueError(f"{key} is no month file")
+    if is_history:
+        month, dash, sha8 = month.rpartition("-")
+        if not dash or len(sha8) != 8:
+            raise ValueError(f"{key} is no month's history")
+    return metric[7:], zone[5:], month, is_history
+
+
+def is_month_file(key: str) -> bool:
+    """Whether a key is that of a month file, served or history."""
+    try:
+        of_series(key)
+    except ValueError:
+        return False
+    return key.startswith((_SERIES, _HISTORY))
+
+
+def raw_prefix(feed: str, day: str = "") -> str:
+    """Prefix of the kept bodies of a feed, or of one of its market days."""
+    source, product = feed.split(".", 1)
+    return f"{RAW}{source}/{product}/" + (f"{day}/" if day else "")
+
+
+def raw(feed: str, day: str, order: int, fetched_at: int, sha8: str, ext: str) -> str:
+    """One kept body; `order`: its place among the feed's, `sha8`: `series.raw.digest` of question and answer."""
+    return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{sha8}.{ext}.zst"
+
+
+def parse_raw_key(key: str) -> tuple[str, date]:
+    """The feed and the market day below which a kept body lies. Raises ValueError for another key."""
+    _, source, product, day, _ = key.split("/")
+    return f"{source}.{product}", date.fromisoformat(day)
+
+
+def is_kept_body(key: str) -> bool:
+    """Whether a key lies where kept bodies do, whatever its own name."""
+    try:
+        parse_raw_key(key)
+    except ValueError:
+        return False
+    return key.startswith(RAW)
+
+
+def quarantine_prefix(feed: str) -> str:
+    """Below this the rows of a feed lie that were set aside."""
+    source, product = feed.split(".", 1)
+    return f"{QUARANTINE}{source}/{product}/"
+
+
+def quarantine(feed: str, day: str, sha8: str) -> str:
+    """Rows set aside by `warehouse.judge.quality`, as JSON, under the first market day asked for."""
+    return f"{quarantine_prefix(feed)}{day}-{sha8}.json"
+
+
+def attempts(source: str, month: str) -> str:
+    """How a source's feeds were asked in a UTC month."""
+    return f"{ATTEMPTS}{source}/{month}.json"
+
+
+def change_segment(number: int) -> str:
+    """One segment of the log of changes to what is served."""
+    return f"{change_segments()}{number:08d}.json"
+
+
+def change_segments() -> str:
+    """Prefix of all segments."""
+    return "changes/log/"
+
+
+def of_change_segment(key: str) -> int:
+    """The number of a segment's key. Raises ValueError for another key."""
+    return int(key.removeprefix(change_segments()).removesuffix(".json"))
+
+
+def damaged(name: str, key: str) -> str:
+    """A damaged file after it was set aside under a name."""
+    return f"{DAMAGED}{name}/{key}"
+
+
+def waiting(key: str) -> str:
+    """The mark of a damaged month file whose month has to be made again; it holds the reason."""
+    return f"{WAITING}{key}"
+
+
+def published(name: str = "") -> str:
+    """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`; without a name, the prefix of all."""
+    return f"{_PUBLISHED}{name}"
+
+
+def checksum(key: str) -> str:
+    """Where the checksum of a published document lies that has no room for one: CSV, GeoParquet, FlatGeobuf."""
+    return f"{key}.sha256.json"
+
+
+def manifest(metric: str, zone: str) -> str:
+    """Name of the published document of the month files of a metric and zone."""
+    return f"manifest/{metric}/{zone}.json"
+
+
+def latest(zone: str) -> str:
+    """Name of the published document of a zone's latest values."""
+    return f"latest/{zone}.json"
+
+
+def brief(zone: str) -> str:
+    """Name of the published brief of a zone."""
+    return f"brief/{zone}.json"
+
+
+def health(source: str) -> str:
+    """Name of the published health of one source."""
+    return f"health/{source}.json"
+
+
+def geo(layer: str, format_: str, detail: str = "") -> str:
+    """Name of a published geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
+    return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"
+
+
+def geo_hashes(layer: str) -> str:
+    """The name of the SHA-256 of each document of a geo layer: which of them belong together."""
+    return f"geo/{layer}.sha256.json"
+
+
+LIVE = geo("live", "geojson")
+"""The name of the zones with their newest, rounded figures."""
+LIVE_HOURS = "geo/live/hours.json"
+"""The name of the rounded hours of every zone."""
+
+
+def live_history(zone: str) -> str:
+    """The name of a zone's rounded recent history."""
+    return f"geo/live/{zone}.json"

@@ -1,0 +1,70 @@
+"""The warehouse's mode: simulated, live or recorded. It keeps one; rows of another are neither folded in nor served.
+
+It stands in the file `mode`, and in every month file and kept body, so that a file of another warehouse is noticed.
+"""
+
+from __future__ import annotations
+
+from warehouse.errors import WrongMode
+from warehouse.store import layout
+from warehouse.store.storage import Storage
+
+MODES = ("simulated", "live", "recorded")
+
+
+def require(storage: Storage) -> str:
+    """Return the mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
+    stored = storage.get(layout.MODE)
+    word = "" if stored is None else stored.decode("utf-8", "replace").strip()
+    if word in MODES:
+        return word
+    state = "is missing" if stored is None else f"holds {word[:20]!r}"
+    raise WrongMode(
+        f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds copy` goes on with "
+        "a copy that was stopped, `emds repair` reads it from the month files, or write the warehouse's own word into "
+        f"it ({', '.join(MODES)})"
+    )
+
+
+def get(storage: Storage) -> str | None:
+    """The same; None where neither a mode nor rows lie."""
+    if storage.stat(layout.MODE) is not None or _holds_rows(storage):
+        return require(storage)
+    return None
+
+
+def ensure(storage: Storage, wanted: str | None) -> str:
+    """The mode that the warehouse keeps; one without rows takes `wanted`, else simulated.
+
+    Raises WrongMode where it keeps another one, and where rows lie but no mode.
+    """
+    mode = check(storage, wanted)
+    if storage.stat(layout.MODE) is None:
+        storage.update(layout.MODE, lambda stored: mode.encode() if stored is None else None)
+        return check(storage, wanted)
+    return mode
+
+
+def check(storage: Storage, wanted: str | None) -> str:
+    """The mode that `ensure` gives; writes nothing. Raises as it does."""
+    if wanted and wanted not in MODES:
+        raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
+    mode = get(storage) or wanted or "simulated"
+    if wanted and wanted != mode:
+        raise WrongMode(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
+    return mode
+
+
+def check_file(storage: Storage, found_mode: object, key: str) -> None:
+    """Raises WrongMode for a file whose mode is not the warehouse's."""
+    compare(require(storage), found_mode, key)
+
+
+def compare(mode: str, found_mode: object, key: str) -> None:
+    """The same where the caller knows the warehouse's mode."""
+    if found_mode != mode:
+        raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
+
+
+def _holds_rows(storage: Storage) -> bool:
+    return any(storage.keys(prefix) for prefix in (layout.series_prefix(), layout.history_prefix(), layout.RAW))

@@ -1,0 +1,50 @@
+"""Which release's layout a warehouse has, by its file `schema`.
+
+A warehouse of another release is refused, and left as it is.
+"""
+
+from __future__ import annotations
+
+from warehouse.errors import StorageError
+from warehouse.store import layout
+from warehouse.store.seal import SCHEMA_VERSION
+from warehouse.store.storage import Storage
+
+
+def version_of(storage: Storage) -> int | None:
+    """The schema's version that a warehouse has; None where its file is missing: each file says its own version.
+
+    Raises StorageError for a file that holds no version.
+    """
+    kept = storage.get(layout.SCHEMA)
+    if kept is None:
+        return None
+    text = kept.decode("utf-8", "replace").strip()
+    if not (text.isascii() and text.isdigit()):
+        raise StorageError(
+            f"the file `{layout.SCHEMA}` holds {text[:20]!r} and no version: write {SCHEMA_VERSION} into it, "
+            "or restore it"
+        )
+    return int(text)
+
+
+def check(storage: Storage) -> None:
+    """Raises StorageError for a warehouse of another release, with the way out. Writes nothing."""
+    version = version_of(storage)
+    if version is not None and version < SCHEMA_VERSION:
+        raise StorageError(
+            f"this warehouse was written by an older release (schema {version}, this one writes {SCHEMA_VERSION}): "
+            "name another EMDS_HOME and fill it with `emds backfill`"
+        )
+    if version is not None and version > SCHEMA_VERSION:
+        raise StorageError(
+            f"this warehouse was written by a newer release (schema {version}, this one knows {SCHEMA_VERSION}): "
+            "use that release, or another EMDS_HOME"
+        )
+
+
+def mark(storage: Storage) -> None:
+    """Checks, and writes this release's version into a warehouse that has none. Raises StorageError."""
+    check(storage)
+    if storage.stat(layout.SCHEMA) is None:
+        storage.put(layout.SCHEMA, f"{SCHEMA_VERSION}\n".encode())
