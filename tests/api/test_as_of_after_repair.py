@@ -1,0 +1,103 @@
+"""What was known at an instant, asked over REST and MCP before and after the month was made again from kept bodies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.fetch.session import Fetched
+from assets.ingest import repair
+from assets.ingest.context import PipelineContext
+from tests.api.conftest import Rig
+from tests.assets.demand_feed import DAY, NOON, START, Publisher, pipeline, run, whole
+from warehouse.market.market import Request
+from warehouse.series import damaged
+from warehouse.store import layout
+
+MONTH = layout.series("demand", "GB", "2026-06")
+CORRECTED = NOON + 3590
+"""When the publisher answered with other values than at noon."""
+
+
+class _Later(Publisher):
+    def ask(self, request: Request) -> Fetched:
+        return replace(super().ask(request), fetched_at=CORRECTED)
+
+
+@pytest.fixture
+def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
+    """A day of demand, of which an hour later the publisher states the newest half-hours otherwise."""
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
+    context = pipeline(tmp_path / "home", {DAY: whole(0, 30)})
+    run(context)
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 3600))
+    run(replace(context, session=_Later({DAY: whole(0, 20) + b" " + whole(20, 30, 40000)})))
+    monkeypatch.setenv("EMDS_NOW", str(NOON + 7200))
+    return context
+
+
+class Asking:
+    """The same question over REST and as a tool; each answer's rows as (ts, value)."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        assert isinstance(context.storage.local, Path)
+        rig = Rig(context.storage.local, dict(context.sources), context.mode, NOON + 7200)
+        rig.publish()
+        self.client = rig.client()
+        self.headers = rig.key(self.client)
+
+    def rest(self, as_of: int) -> dict[str, Any]:
+        path = f"/v1/demand/GB?start={START}&end={NOON}&limit=1000&as_of={as_of}"
+        answer = self.client.get(path, headers=self.headers)
+        assert answer.status_code == 200, answer.data
+        body: dict[str, Any] = answer.get_json()
+        return body
+
+    def tool(self, as_of: int) -> dict[str, Any]:
+        arguments = {"zone": "GB", "metric": "demand", "start": START, "end": NOON, "limit": 1000, "as_of": as_of}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        message = {**call, "params": {"name": "get_history", "arguments": arguments}}
+        headers = {"MCP-Protocol-Version": "2025-11-25", **self.headers}
+        result = self.client.post("/mcp", json=message, headers=headers).get_json()["result"]
+        assert not result.get("isError"), result
+        body: dict[str, Any] = result["structuredContent"]
+        return body
+
+
+def lose(context: PipelineContext) -> None:
+    for key in [MONTH, *context.storage.keys(layout.history_prefix())]:
+        context.storage.delete(key)
+    damaged.set_aside(context.storage, MONTH, "is gone")
+
+
+def test_within_the_kept_days_as_of_answers_as_before(corrected: PipelineContext) -> None:
+    instants = [NOON - 1, NOON, CORRECTED - 1, CORRECTED + 10, NOON + 7100]
+    asking = Asking(corrected)
+    rest, tool = [asking.rest(at) for at in instants], [asking.tool(at) for at in instants]
+    assert [answer["count"] for answer in rest] == [0, 30, 30, 30, 30]
+    assert rest[1]["data"] == rest[2]["data"] != rest[3]["data"] == rest[4]["data"]
+    lose(corrected)
+    repair.rebuild_marked(corrected)
+    again = Asking(corrected)
+    for at, row, structure in zip(instants, rest, tool, strict=True):
+        after = again.rest(at)
+        members = ("data", "gaps", "known_since")
+        assert [after.get(name) for name in members] == [row.get(name) for name in members]
+        assert again.tool(at)["columns"] == structure["columns"]
+
+
+def test_before_the_kept_days_as_of_says_since_when_and_no_gap(corrected: PipelineContext) -> None:
+    first = [entry for entry in corrected.storage.keys(layout.RAW) if f"-{NOON}-" in entry]
+    assert first
+    for key in first:
+        corrected.storage.delete(key)
+    lose(corrected)
+    repair.rebuild_marked(corrected)
+    asking = Asking(corrected)
+    before, after = asking.rest(NOON), asking.rest(CORRECTED)
+    assert (before["count"], before["gaps"], before["known_since"]) == (0, [], CORRECTED)
+    assert (after["count"], after.get("known_since")) == (30, None)
+    assert asking.tool(NOON)["count"] == 0
