@@ -151,11 +151,15 @@ def _sources(body: bytes, key: str) -> set[str]:
 
 
 def sample(body: bytes) -> bytes:
-    """The newest rows of a month file as a Parquet file, marked in its metadata."""
-    table = pq.ParquetFile(io.BytesIO(body)).read(use_threads=False)
+    """The newest rows of a month file as a Parquet file, marked in its metadata beside licence and attribution."""
+    file = pq.ParquetFile(io.BytesIO(body))
+    table, footer = file.read(use_threads=False), file.metadata.metadata
+    metadata = {name: text for name, text in footer.items() if name in (b"source", b"license", b"attribution")}
     newest = np.sort(np.argsort(table.column("ts").to_numpy(), kind="stable")[-SAMPLE_ROWS:])
     out = io.BytesIO()
-    pq.write_table(table.take(pa.array(newest)).replace_schema_metadata({"sample": "true"}), out, compression="zstd")
+    pq.write_table(
+        table.take(pa.array(newest)).replace_schema_metadata({**metadata, b"sample": b"true"}), out, compression="zstd"
+    )
     return out.getvalue()
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assets.fetch.session import Fetched
+from warehouse.documents import catalogue
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request, Source
+from warehouse.market.market import Feed, Request, Source, Terms
 from warehouse.store.storage import Storage
 
 
@@ -33,3 +34,8 @@ class PipelineContext:
     """Which questions to ask for these days: the feed's own, or the recorded ones."""
     raw_days: int = 7
     """So many days every kept answer stays; of older ones the last to each question of a market day."""
+
+    @property
+    def terms(self) -> dict[str, Terms]:
+        """Those of each source, which month files state."""
+        return catalogue.terms(self.sources, self.mode)

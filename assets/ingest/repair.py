@@ -38,7 +38,8 @@ def heal(pipeline: PipelineContext) -> set[str]:
     """
     for key in manifest.uncounted(pipeline.storage):
         with logged(key):
-            vintages.set_aside(pipeline.storage, Month(*layout.of_series(key)[:3]), pipeline.ranks, pipeline.mode)
+            place = Month(*layout.of_series(key)[:3])
+            vintages.set_aside(pipeline.storage, place, pipeline.ranks, pipeline.mode, terms=pipeline.terms)
     return rebuild_marked(pipeline)
 
 
@@ -74,7 +75,12 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
         for place in (place for place in wanted if place.zone not in unread):
             with logged("/".join(place)):
                 versions = concat(restorable[place])
-                yield place, restore.put(pipeline.storage, place, versions, pipeline.ranks, pipeline.mode, since)
+                yield (
+                    place,
+                    restore.put(
+                        pipeline.storage, place, versions, pipeline.ranks, pipeline.mode, since, pipeline.terms
+                    ),
+                )
 
 
 def _carriers(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[Feed]:

@@ -190,7 +190,9 @@ def _fold(
         rows = by_pair.get(pair, Rows())
         spans = {pair: whole[pair]} if pair in whole else {}
         try:
-            folded += series.fold(pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, None, pipeline.mode)
+            folded += series.fold(
+                pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, None, pipeline.mode, pipeline.terms
+            )
         except (StorageError, OSError) as error:
             gathered.failed(as_storage_error(error), zone=pair[0])
         else:

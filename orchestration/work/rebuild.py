@@ -56,7 +56,7 @@ def resolve(
     for place in (Month(*place) for place in series.held(pipeline.storage)):
         if place.zone in zones and begin <= place.month <= end:
             with logged("/".join(place)) as attempt:
-                changed += series.resolve_again(pipeline.storage, *place, pipeline.ranks)
+                changed += series.resolve_again(pipeline.storage, *place, pipeline.ranks, pipeline.terms)
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
     return changed, unreadable

@@ -152,6 +152,6 @@ def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:
         served = layout.is_month_file(fault.key) and not layout.of_series(fault.key)[-1]
         if served and not damaged.is_gone(storage, fault.key):
             place = Month(*layout.of_series(fault.key)[:3])
-            vintages.set_aside(storage, place, pipeline.ranks, pipeline.mode, fault.reason)
+            vintages.set_aside(storage, place, pipeline.ranks, pipeline.mode, fault.reason, pipeline.terms)
         else:
             damaged.set_aside(storage, fault.key, fault.reason)

@@ -56,7 +56,7 @@ def warehouse(years: int) -> Path:
 
 def _fill(home: Path, start: int, zone: str) -> None:
     """All months of one zone. Values swing by the hour and the season, with two decimals."""
-    storage = Folder(home)
+    storage, terms = Folder(home), catalogue.terms({"bench": source()}, "live")
     for metric in METRICS:
         span = resolution(zone, metric)
         unit = f"{ZONES[zone].currency}/MWh" if metric is Metric.PRICE else "MW"
@@ -69,4 +69,4 @@ def _fill(home: Path, start: int, zone: str) -> None:
             values, zeros = np.round(70 + swing, 2), np.zeros(len(ts), np.int64)
             rows = Versions(labels, zeros, ts, values, zeros + 1, zeros + LIVE, zeros + NEVER)
             key = layout.series(metric, zone, month)
-            storage.put(key, monthfile.encode(rows, key, "live"))
+            storage.put(key, monthfile.encode(rows, key, "live", terms=terms))

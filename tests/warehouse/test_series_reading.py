@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples, values
 from warehouse.errors import StorageError
 from warehouse.market.clock import Window
+from warehouse.market.market import Terms
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import restore, series, vintages
+from warehouse.series.vintages import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -78,23 +86,69 @@ def test_a_file_that_does_not_decode_is_an_error(folder):
         values(folder)
 
 
-def test_the_series_folder_gives_other_readers_each_served_row_once(folder):
-    """pandas, polars and DuckDB over `series`; zone and metric come from the folders' names."""
-    import duckdb
-    import pandas as pd
-    import polars as pl
+SHAPES = {"demand": {}, "interchange": {"counterparty": "FR", "link": "ifa"}, "generation": {"fuel": "wind"}}
 
-    for zone in ("GB", "NO-2"):
+
+def test_the_series_folder_and_each_file_alone_give_other_readers_each_served_row_once(folder):
+    """pandas, polars and DuckDB over `series` and over one file of it; with borders, with fuels, with neither."""
+    for zone, (metric, key) in product(("GB", "NO-2"), SHAPES.items()):
         for feed, stated in (("three.back", [1, 2, 3]), ("one.fast", [10, 20]), ("one.fast", [11, 20])):
             rows = Rows()
-            rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [BASE + i * 3600 for i in range(len(stated))], stated)
+            for parts in ({}, key) if metric == "interchange" else (key,):
+                ts = [BASE + i * 3600 for i in range(len(stated))]
+                rows.extend(SeriesKey(zone, metric, "MW", "1h", **parts), ts, stated)
             series.fold(folder, feed, rows, {}, RANKS, int(stated[0]), "live")
-    columns, root = ["zone", "metric", "ts", "value"], str(folder.root / "series")
-    served = [series.read(folder, zone, "demand", WIDE).select(columns).to_pylist() for zone in ("GB", "NO-2")]
-    expected = [tuple(row.values()) for rows_of_zone in served for row in rows_of_zone]
-    assert [value for *_, value in expected] == [11, 20, 3] * 2
-    table = pd.read_parquet(root)
-    assert sorted(table[columns].astype({"zone": str, "metric": str}).itertuples(index=False, name=None)) == expected
-    assert sorted(pl.scan_parquet(root).select(columns).collect().rows()) == expected
-    statement = f"SELECT zone, metric, ts, value FROM read_parquet('{root}/**/*.parquet', hive_partitioning=true)"
-    assert sorted(duckdb.sql(statement).fetchall()) == expected
+    columns = ["zone", "metric", "ts", "value"]
+    expected = [
+        tuple(row.values())
+        for zone, metric in product(("GB", "NO-2"), SHAPES)
+        for row in series.read(folder, zone, metric, WIDE).select(columns).to_pylist()
+    ]
+    assert [row[-1] for row in expected if row[1] == "demand"] == [11, 20, 3] * 2
+    files = sorted(str(folder.path(key)) for key in folder.keys(layout.series_prefix()))
+    apart = [row for file in files for row in by_other_readers(file, "", columns)]
+    root = str(folder.root / "series")
+    for rows in (by_other_readers(root, "/**/*.parquet", columns), apart):
+        assert sorted(rows) == sorted(expected)
+
+
+def by_other_readers(path, below, columns):
+    """The rows that pandas, polars and DuckDB find alike, in a folder or in a file."""
+    table = pd.read_parquet(path)
+    assert {table[name].dtype.name for name in ("zone", "metric")} == {"category"}
+    by_pandas = sorted(table[columns].astype({"zone": str, "metric": str}).itertuples(index=False, name=None))
+    assert sorted(pl.scan_parquet(path).select(columns).collect().rows()) == by_pandas
+    assert sorted(duckdb.sql(f"SELECT {', '.join(columns)} FROM '{path}{below}'").fetchall()) == by_pandas
+    return by_pandas
+
+
+TERMS = {
+    "one": Terms("One Grid", "One Grid: CC BY 4.0", "Figures of One, \u00a9 2026"),
+    "two": Terms("Two Grid", "Two Grid: its own", "Two"),
+    "three": Terms("Three", "Three: none", "Three"),
+}
+
+
+def test_every_way_to_write_a_month_states_the_terms_of_its_rows_and_no_others(folder):
+    place, feeds = Month("demand", "GB", "2026-10"), ("one.fast", "two.slow")
+    for feed, start in zip(feeds, (0, 3600), strict=True):
+        rows = Rows()
+        rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [BASE + start], [1.0])
+        series.fold(folder, feed, rows, {}, RANKS, 1, "live", TERMS)
+    both = Terms("One Grid, Two Grid", "One Grid: CC BY 4.0; Two Grid: its own", "Figures of One, \u00a9 2026; Two")
+    assert terms_of(folder, place) == both
+    only_two = {feed: rank for feed, rank in RANKS.items() if feed != "one.fast"}
+    series.resolve_again(folder, *place, only_two, TERMS)
+    assert terms_of(folder, place) == TERMS["two"]
+    vintages.set_aside(folder, place, RANKS, "live", "a test says so", TERMS)
+    assert terms_of(folder, place) == TERMS["one"], "what the history holds"
+    restore.put(folder, place, vintages.read(folder, place), only_two, "live", None, TERMS)
+    assert pq.ParquetFile(folder.path(layout.series(*place))).metadata.num_rows == 0
+    assert terms_of(folder, place) is None
+
+
+def terms_of(folder, place):
+    """What pyarrow reads of a file's terms; None where it states none."""
+    metadata = pq.read_metadata(folder.path(layout.series(*place))).metadata
+    stated = {name: metadata[name.encode()].decode() for name in Terms._fields if name.encode() in metadata}
+    return Terms(**stated) if stated else None

@@ -11,7 +11,7 @@ from typing import Any
 from warehouse.documents import manifest
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market.clock import DAY
-from warehouse.market.market import Feed, Source
+from warehouse.market.market import Feed, Source, Terms, join_terms
 from warehouse.market.metrics import METRICS, Metric
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout
@@ -42,6 +42,13 @@ def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> 
     """Feed id -> rank of every feed that may be served."""
     kept_out = withheld(sources, rights, mode)
     return {f.id: f.rank for s in sources.values() for f in s.feeds if f.id not in kept_out}
+
+
+def terms(sources: Mapping[str, Source], mode: str) -> dict[str, Terms]:
+    """Source code -> whose figures its rows are in this mode, and on what terms."""
+    if mode == "simulated":
+        return {s.code: Terms(s.name, SIMULATED_LICENCE, SIMULATED_ATTRIBUTION) for s in sources.values()}
+    return {s.code: Terms(s.name, f"{s.name}: {s.licence}", s.attribution) for s in sources.values()}
 
 
 def describe(
@@ -127,26 +134,22 @@ def _zone(
     }
     if Metric.INTERCHANGE in entries:
         entries[Metric.INTERCHANGE]["silent_borders"] = silent
-    carriers = _carriers(entries, sources)
+    codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
+    joined = join_terms(of for code, of in terms(sources, mode).items() if code in codes)
     return {
         "id": zone.id,
         "name": zone.name,
-        "source": ", ".join(s.name for s in carriers),
+        "source": joined.source,
         "tz": zone.tz,
         "market_tz": zone.market_tz,
         "currency": zone.currency,
-        "license": _licence(carriers, mode),
-        "attribution": _attribution(carriers, mode),
+        "license": joined.license,
+        "attribution": joined.attribution,
         "headline": zone.headline,
         "day_ahead": zone.day_ahead,
         "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None,
         "metrics": entries,
     }
-
-
-def _carriers(entries: Mapping[str, Mapping[str, Any]], sources: Mapping[str, Source]) -> list[Source]:
-    codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
-    return [s for s in sources.values() if s.code in codes]
 
 
 def _entry(
@@ -160,6 +163,7 @@ def _entry(
     every = (f for s in sources.values() for f in s.feeds)
     carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
     open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
+    joined = join_terms(map(terms(sources, mode).__getitem__, (s.code for s in open_sources)))
     # Simulated rows are not withheld, but show what would be passed on of real ones.
     by_terms = withheld(sources, (), "live") if mode == "simulated" else kept_out
     rows, first, last = extent
@@ -182,9 +186,9 @@ def _entry(
             for f in carrying
         ],
         "independent_origins": len({f.first_source for f in carrying if f.id not in by_terms}),
-        "source": ", ".join(s.name for s in open_sources),
-        "license": _licence(open_sources, mode),
-        "attribution": _attribution(open_sources, mode),
+        "source": joined.source,
+        "license": joined.license,
+        "attribution": joined.attribution,
         "redistributable": "yes" if mode == "simulated" else _least([s.redistributable for s in open_sources]),
         "first": first,
         "last": last,
@@ -194,18 +198,6 @@ def _entry(
 
 def _least(words: list[str]) -> str:
     return next((w for w in ("no", "unclear", "yes") if w in words), "no")
-
-
-def _licence(carriers: list[Source], mode: str) -> str:
-    if mode == "simulated":
-        return SIMULATED_LICENCE
-    return "; ".join(dict.fromkeys(f"{s.name}: {s.licence}" for s in carriers))
-
-
-def _attribution(carriers: list[Source], mode: str) -> str:
-    if mode == "simulated":
-        return SIMULATED_ATTRIBUTION
-    return "; ".join(dict.fromkeys(s.attribution for s in carriers))
 
 
 def _source(source: Source, mode: str, configured: bool, rights: Collection[str]) -> dict[str, Any]:

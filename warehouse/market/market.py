@@ -6,11 +6,11 @@ OpenAPI's enums and the docs follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from warehouse.errors import OutOfReach
 from warehouse.market.clock import MarketDay, Window, zone_of
@@ -20,6 +20,24 @@ from warehouse.market.metrics import Metric as Metric
 
 if TYPE_CHECKING:
     from warehouse.rows.schema import Rows
+
+
+class Terms(NamedTuple):
+    """Whose figures some rows are, and on what terms they may be used. Members as in the answers of the API."""
+
+    source: str
+    license: str
+    attribution: str
+
+
+def join_terms(terms: Iterable[Terms]) -> Terms:
+    """Return the terms of several sources together, each text once."""
+    each = [*terms]
+    return Terms(
+        ", ".join(dict.fromkeys(one.source for one in each)),
+        "; ".join(dict.fromkeys(one.license for one in each)),
+        "; ".join(dict.fromkeys(one.attribution for one in each)),
+    )
 
 
 class Fuel(StrEnum):

@@ -1,16 +1,19 @@
 """One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `rows.resolve`.
 
-Zone and metric stand in the path, as Hive partitions do, and not in the file. The footer's entry `emds` says the
-schema's version, the warehouse's mode, the file's own key, the month's history (`Past`), where its net rows lie
-(`series.net_rows`), a checksum of all that, and one of the whole file (`store.seal`); pages have checksums of
-their own, for other readers. Net rows come first, borders in a row group of their own. A history is named by its bytes,
-so its footer says `BLANK_SHA8` in that place.
+Zone and metric stand in the path, as Hive partitions do, and in every row: a file says by itself what it holds. The
+footer has `source`, `license` and `attribution` of the rows. Its entry `emds` says the schema version, the warehouse's
+mode, the file's own key, the month's history (`Past`), where its net rows lie (`series.net_rows`), a checksum of all
+that, and one of the whole file (`store.seal`); pages have checksums of their own, for other readers. Net rows come
+first, borders in a row group of their own. A history is named by its bytes, so its footer says `BLANK_SHA8` in that
+place; nobody else gets it, and it states no terms.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from warehouse.errors import DamagedFile
+from warehouse.market.market import Terms, join_terms
 from warehouse.rows.schema import SCHEMA
 from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 from warehouse.series import net_rows
@@ -37,12 +41,21 @@ _TAIL_BYTES = 4096
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis")
+_CONSTANT = pa.dictionary(pa.int32(), pa.string())
+"""What pandas and Arrow make of a Hive folder's name: in a column of another type they cannot read `series` whole."""
 _FILE_SCHEMA = pa.schema(
     [
-        pa.field(name, pa.dictionary(pa.int64(), pa.string())) if name in _TEXT else SCHEMA.field(name)
-        for name in _COLUMNS
+        field.with_type(_CONSTANT)
+        if field.name in _PARTITIONS
+        else pa.field(field.name, pa.dictionary(pa.int64(), pa.string()))
+        if field.name in _TEXT
+        else field
+        for field in SCHEMA
     ]
 )
+_READ_AS = pa.schema([field.with_type(_CONSTANT) if field.name in _PARTITIONS else field for field in SCHEMA])
+"""The types that Arrow's readers give: the file's own, with plain strings for text."""
+_ARROW_SCHEMA = {"ARROW:schema": base64.b64encode(_READ_AS.serialize()).decode()}
 
 
 BLANK_SHA8 = "0" * 8
@@ -67,32 +80,47 @@ def _sha8(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:8]
 
 
-def encode(versions: Versions, key: str, mode: str, past: Past | None = None) -> bytes:
-    """Parquet bytes in SCHEMA's columns but those of the key, in canonical order; equal versions give equal bytes."""
+def encode(
+    versions: Versions, key: str, mode: str, past: Past | None = None, terms: Mapping[str, Terms] | None = None
+) -> bytes:
+    """Return Parquet bytes in SCHEMA's columns and in canonical order; equal arguments give equal bytes.
+
+    `terms` are those of each source, by its code; the file states those of its rows. None for a file that nobody gets.
+    """
     rows = versions.take(versions.order()).compact()
     border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
     apart = not fuel.any()
     parts = [rows.take(~border), rows.take(border)] if apart else [rows]
-    plain = apart and not layout.of_series(key)[-1]
+    metric, zone, _, is_history = layout.of_series(key)
+    plain = apart and not is_history
     out = io.BytesIO()
     writer = pq.ParquetWriter(
         out,
         _FILE_SCHEMA,
-        compression={name: "none" if plain and name == "value" else "zstd" for name in _COLUMNS},
-        compression_level={name: 3 for name in _COLUMNS if not (plain and name == "value")},
+        compression={name: "none" if plain and name == "value" else "zstd" for name in SCHEMA.names},
+        compression_level={name: 3 for name in SCHEMA.names if not (plain and name == "value")},
         store_schema=False,
         write_statistics=True,
         write_page_checksum=True,
-        use_dictionary=[*_TEXT],
+        use_dictionary=[*_PARTITIONS, *_TEXT],
         column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED", "value": "PLAIN"},
     )
     with writer:
         for part in filter(len, parts):
-            writer.write_table(_columns(part))
+            table = _partitioned(_columns(part), zone, metric, SCHEMA.names)
+            writer.write_table(pa.table(table.columns, schema=_FILE_SCHEMA))
         members = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
-        writer.add_key_value_metadata({"emds": _footer(key, mode, past or Past(None, None), members)})
+        footer = _footer(key, mode, past or Past(None, None), members)
+        writer.add_key_value_metadata({**_terms(rows, terms or {}), **_ARROW_SCHEMA, "emds": footer})
     body = out.getvalue()
     return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
+
+
+def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
+    """The footer's words for the sources of all rows; none where there are no rows, or nobody knows the source."""
+    codes = {code for label in rows.labels for code in label.source.split(", ")}
+    carriers = [of for code, of in terms.items() if code in codes]
+    return join_terms(carriers)._asdict() if carriers else {}
 
 
 def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
@@ -120,7 +148,7 @@ def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> p
 
 
 def _columns(rows: Versions) -> pa.Table:
-    """The columns of a file, in the order of the rows."""
+    """The columns of a file but those of its key, in the order of the rows."""
     columns = {
         "ts": pa.array(rows.ts),
         "value": pa.array(rows.value),
@@ -131,7 +159,7 @@ def _columns(rows: Versions) -> pa.Table:
     for name in _TEXT:
         per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_label.take(pa.array(rows.label))
-    return pa.table([columns[name] for name in _COLUMNS], schema=_FILE_SCHEMA)
+    return pa.table({name: columns[name] for name in _COLUMNS})
 
 
 def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:

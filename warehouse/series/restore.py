@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse.market.clock import month_window
+from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import forecasts, resolve
 from warehouse.rows.schema import Rows, SeriesKey
@@ -32,7 +33,13 @@ class Statement(NamedTuple):
 
 
 def put(
-    storage: Storage, place: Month, from_bodies: Versions, ranks: Mapping[str, int], mode: str, known_since: int | None
+    storage: Storage,
+    place: Month,
+    from_bodies: Versions,
+    ranks: Mapping[str, int],
+    mode: str,
+    known_since: int | None,
+    terms: Mapping[str, Terms] | None = None,
 ) -> int:
     """Put versions from kept bodies beside what is left of a month; return how many rows are served then.
 
@@ -49,7 +56,7 @@ def put(
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
-    vintages.update(storage, place, put_back, ranks, mode, known_since=known_since)
+    vintages.update(storage, place, put_back, ranks, mode, known_since=known_since, terms=terms)
     return rows
 
 

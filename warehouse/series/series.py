@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import DAY, SPREAD, Window, month_window, months
+from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import forecasts, resolve
 from warehouse.rows.schema import SCHEMA, Readings, Rows, SeriesKey
@@ -56,6 +57,7 @@ def fold(
     ranks: Mapping[str, int],
     known_at: int | None,
     mode: str,
+    terms: Mapping[str, Terms] | None = None,
 ) -> list[Folded]:
     """Puts a feed's rows into the month files; returns what it did, month by month.
 
@@ -63,7 +65,8 @@ def fold(
     longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
     whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
     right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
-    where it is not the warehouse's. Raises StorageError where a month could not be folded, after the others were.
+    where it is not the warehouse's. `terms`: those of each source, which the files state. Raises StorageError where a
+    month could not be folded, after the others were.
     """
     modes.ensure(storage, mode)
     work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
@@ -78,7 +81,7 @@ def fold(
     for (metric, zone, month), parts in sorted(work.items()):
         place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
         try:
-            done.append(_fold_month(storage, feed, place, parts, spans, ranks, known_at, mode))
+            done.append(_fold_month(storage, feed, place, parts, spans, ranks, known_at, mode, terms))
         except StorageError as error:
             failed.append(error)
     if failed:
@@ -141,6 +144,7 @@ def _fold_month(
     ranks: Mapping[str, int],
     known_at: int | None,
     mode: str,
+    terms: Mapping[str, Terms] | None,
 ) -> Folded:
     folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
 
@@ -155,7 +159,7 @@ def _fold_month(
         folded = Folded(place.zone, place.metric, place.month, *counts, damaged=kept.lost)
         return merged if folded.wrote else None
 
-    vintages.update(storage, place, merge, ranks, mode, feed)
+    vintages.update(storage, place, merge, ranks, mode, feed, terms=terms)
     return folded
 
 
@@ -202,13 +206,20 @@ def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
     return inside
 
 
-def resolve_again(storage: Storage, metric: str, zone: str, month: str, ranks: Mapping[str, int]) -> bool:
+def resolve_again(
+    storage: Storage,
+    metric: str,
+    zone: str,
+    month: str,
+    ranks: Mapping[str, int],
+    terms: Mapping[str, Terms] | None = None,
+) -> bool:
     """Resolves a month again, after ranks or rights changed; whether what is served changed.
 
     A damaged file of the month is set aside. Raises WrongMode and StorageError.
     """
     place = Month(metric, zone, month)
-    return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage))
+    return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage), terms=terms)
 
 
 def read(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from warehouse.bookkeeping import logged
 from warehouse.errors import Conflict, DamagedFile
 from warehouse.market.clock import DAY
+from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import resolve
 from warehouse.rows.versions import Versions, concat, empty
@@ -82,12 +83,13 @@ def update(
     feed: str | None = None,
     known_since: int | None = None,
     spoilt: str = "",
+    terms: Mapping[str, Terms] | None = None,
 ) -> bool:
     """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
 
     Damaged files are set aside. `feed`: whose answer brings the change, for the log of changes. `known_since`: before
     it not all is known that was published; by default what the month says already. `spoilt`: why the served file counts
-    as damaged, whatever it holds. Raises StorageError.
+    as damaged, whatever it holds. `terms`: those of each source, for the file. Raises StorageError.
     """
     key = layout.series(*place)
     former, change, file = None, None, ""
@@ -102,7 +104,7 @@ def update(
         chosen = resolve.served(merged, ranks)
         served, rest = merged.take(chosen), merged.take(~chosen)
         past = Past(_put_history(storage, place, rest, mode, kept.past), _since(merged, kept.past, known_since))
-        body = monthfile.encode(served, key, mode, past)
+        body = monthfile.encode(served, key, mode, past, terms)
         former = kept.past.history if kept.past.history != past.history else None
         change = _change(place, feed, stored, kept, served)
         file = monthfile.digest(body)
@@ -119,12 +121,19 @@ def update(
     return True
 
 
-def set_aside(storage: Storage, place: Month, ranks: Mapping[str, int], mode: str, reason: str = "") -> None:
+def set_aside(
+    storage: Storage,
+    place: Month,
+    ranks: Mapping[str, int],
+    mode: str,
+    reason: str = "",
+    terms: Mapping[str, Terms] | None = None,
+) -> None:
     """Sets a month's served file aside if it is damaged, and serves what its history still says. Raises StorageError.
 
     `reason`: why the file that lies there now counts as damaged, though it may be read.
     """
-    update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason)
+    update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason, terms=terms)
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:
