@@ -105,10 +105,10 @@ END = replace(query.END, description="End of the window, exclusive; as start. De
 AS_OF = replace(
     query.AS_OF, description="The rows as they were known at that instant; as start. At most ten seconds ago, which "
     "the answer states; never ahead. Default: the newest.", schema=_MOMENT)
-LIMIT = whole(
-    "limit", "Most rows in the answer: the first ones of the window, in order. A sample holds 50 at most.",
-    1, MOST_ROWS, DEFAULT_ROWS)
-ORDER = replace(query.ORDER, description="asc: oldest first. desc: newest first.")
+LIMIT = whole("limit", "Most rows in the answer; a sample holds 50 at most.", 1, MOST_ROWS, DEFAULT_ROWS)
+ORDER = replace(
+    query.ORDER, description="Which rows come first, and stay where limit cuts: asc the oldest, desc the newest. "
+    "Default: the newest stay.", schema={"type": "string", "enum": ["asc", "desc"]}, default=None)
 INTERVAL = replace(
     query.INTERVAL, description="Time-weighted means over UTC hours or the zone's civil days instead of the stored "
     "rows; not for capacity.")

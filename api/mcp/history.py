@@ -1,13 +1,16 @@
 """`get_history`: rows of one zone or several, as columns in the structure and as a table in the text.
 
-Both hold every row with its time. Missing values are `null` in columns and `-` in the table, never 0.
+Both hold every row with its time: rows below a day with their UTC instant and the zone's clock, longer ones with the
+civil date on which they begin. Missing values are `null` in columns and `-` in the table, never 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import orjson
@@ -24,11 +27,14 @@ from api.series.page import Page
 from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
 from api.series.rows import plain_columns
 from api.service import Service
-from warehouse.market.clock import HOUR, RESOLUTIONS, iso
+from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, zone_of
 from warehouse.market.metrics import BY_FUEL, BY_PATH, YEARLY, Metric
+from warehouse.market.zones import ZONES
 
 _KEYS = ("zone", "fuel", "counterparty", "link")
 """Members that tell rows of one instant apart."""
+_BY_DATE = frozenset({"1d", "1w", "1mo", "1y"})
+"""Resolutions whose rows are of civil days."""
 _LINE = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
 """Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
 _EXACT = 2**53
@@ -42,8 +48,9 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     name, metric, several = arguments["metric"], BY_PATH[arguments["metric"]], arguments["zones"] is not None
     _check(metric, arguments)
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
-    request = request_of(service, metric, zones, arguments, several)
-    answer, holds = partial(_answer, service, request), f"the newest {SAMPLE_ROWS} rows of the window"
+    newest_first = arguments["order"] is None
+    request = request_of(service, metric, zones, {**arguments, "order": arguments["order"] or "desc"}, several)
+    answer, holds = partial(_answer, service, request, newest_first), f"the newest {SAMPLE_ROWS} rows of the window"
     if several:
         return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer, f"{holds} over all zones")
     return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer, holds)
@@ -71,31 +78,88 @@ def _check(metric: Metric, arguments: Mapping[str, Any]) -> None:
         raise conflict("zones", "not with generation, capacity or by=border; ask zone by zone")
 
 
-def _answer(service: Service, request: SeriesRequest, sample: bool) -> ToolAnswer:
+def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample: bool) -> ToolAnswer:
+    """Answer a request. `newest_first`: no order was asked, and rows descend only where some are left out."""
     page = pages.answer(service.reader, service.catalogue, request._replace(sample=sample))
     body, rows = formats.envelope(page), plain_columns(page)
+    if newest_first and page.following is None:
+        rows = {name: column[::-1] for name, column in rows.items()}
+    clock = _clock(request, rows["ts"])
+    rows |= _dates(request, rows)
     body |= {"start_time": iso(page.start), "end_time": iso(page.end)}
     lines = [_head(page, rows)]
     if page.following is not None:
         going_on = _next(page, page.following.ts)
         body |= {"next": going_on} if going_on else {}
-        lines.insert(0, _truncated(going_on, request.limit))
+        lines.insert(0, _truncated(going_on, request))
+    if not page.count:
+        held = {} if request.several else _stored_span(service, request)
+        body |= {"held": held} if held else {}
+        body["reason"] = _why_empty(service, page, held)
+        lines.append(body["reason"])
+    in_part = _covered_in_part(rows)
     if request.several:
-        body |= _move_by_zone(rows)
-    elif not page.count:
-        span = _stored_span(service, request)
-        body |= {"held": span} if span else {}
-        lines.append(_span_words(span, page))
+        body |= _move_by_zone(rows) | ({"covered_in_part": in_part} if in_part else {})
     body["columns"], body["constant"] = columns(rows)
+    if clock is not None and (times := body["columns"].get("time")):
+        body["clock"] = {"tz": clock.key, "utc_offsets": _utc_offsets(times, clock)}
     if page.count:
-        lines += table(rows, body["columns"], body["constant"])
+        lines += table(rows, body["columns"], body["constant"], clock)
+        lines += [f"Covered in part: {_words_of_parts(in_part)}."] if in_part else []
     of_zones = ({"attribution": zone.attribution, "license": zone.license} for zone in page.terms.values())
     return ToolAnswer("\n".join([*lines, terms(of_zones)]), orjson.dumps(body), page.count)
 
 
+def _clock(request: SeriesRequest, ts: Sequence[int]) -> ZoneInfo | None:
+    """Return the civil clock that the zones of a request share at every row; None where their clocks differ."""
+    clocks = [zone_of(tz) for tz in dict.fromkeys(ZONES[zone].tz for zone in request.zones)]
+    if len(clocks) == 1:
+        return clocks[0]
+    offsets = ({datetime.fromtimestamp(at, clock).utcoffset() for clock in clocks} for at in set(ts))
+    return clocks[0] if all(len(each) == 1 for each in offsets) else None
+
+
+def _dates(request: SeriesRequest, rows: Mapping[str, list[Any]]) -> dict[str, list[str]]:
+    """Return the civil `date` on which each row begins; nothing for rows below a day.
+
+    The days of two zones may begin at different instants: their date alone is the same.
+    """
+    if request.interval not in _BY_DATE and request.metric not in YEARLY:
+        return {}
+    zones = rows.get("zone", request.zones * len(rows["ts"]))
+    return {"date": [local_date(at, ZONES[zone].tz).isoformat() for at, zone in zip(rows["ts"], zones, strict=True)]}
+
+
+def _utc_offsets(times: Sequence[str], clock: ZoneInfo) -> dict[str, str]:
+    """Return a clock's offset from UTC by the first of the times from which on it holds."""
+    offsets: dict[str, str] = {}
+    for time in sorted(times):
+        offset = datetime.fromisoformat(time).astimezone(clock).isoformat()[-6:]
+        if offset not in [*offsets.values()][-1:]:
+            offsets[time] = offset
+    return offsets
+
+
+def _covered_in_part(rows: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the means that were taken of less than their whole interval: when, of what, and `coverage`."""
+    stamp, stamps = ("date", rows["date"]) if "date" in rows else ("time", _stamps(rows["ts"]))
+    named = {stamp: stamps, **{name: rows[name] for name in (*_KEYS, "coverage") if name in rows}}
+    parts = [place for place, part in enumerate(rows.get("coverage", ())) if part < 1]
+    return [{name: column[place] for name, column in named.items()} for place in parts]
+
+
+def _words_of_parts(in_part: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(" ".join([*map(str, [*part.values()][:-1]), f"{part['coverage']:.2g}"]) for part in in_part[:20])
+
+
 def _move_by_zone(rows: dict[str, list[Any]]) -> dict[str, dict[str, str]]:
-    """Take out of the rows what is the same in all rows of a zone; return unit and resolution by zone."""
+    """Take out of the rows what is the same in all rows of a zone, and how means are covered.
+
+    Return unit and resolution by zone.
+    """
     zone = rows["zone"]
+    for name in ("samples", "coverage"):
+        rows.pop(name, None)
     by_zone = {
         name: dict(zip(zone, rows[name], strict=True)) for name in ("unit", "resolution", "source") if name in rows
     }
@@ -128,33 +192,37 @@ def _stored_span(service: Service, request: SeriesRequest) -> dict[str, Any]:
 
 
 def columns(rows: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Return the rows as arrays of one length, `time` first, and the members that are the same in every row.
+    """Return the rows as arrays of one length, `time` or `date` first, and the members that are the same in every row.
 
-    Beside `time` stands `value`, or an array for each fuel, border or zone. Where other members differ too, each has
-    its array, and instants repeat.
+    Beside it stands `value`, or an array for each fuel, border or zone. Where other members differ too, each has its
+    array, and instants repeat.
     """
     if not rows["ts"]:
         return {"time": [], "value": []}, {}
+    stamp = "date" if "date" in rows else "time"
     constant = {
         name: column[0]
         for name, column in rows.items()
-        if name not in ("ts", "value", "zone") and len(set(column)) == 1
+        if name not in ("ts", "date", "value", "zone") and len(set(column)) == 1
     }
-    varying = {name: column for name, column in rows.items() if name not in constant}
+    varying = {name: column for name, column in rows.items() if name not in constant and name not in ("ts", "date")}
     varying["value"] = [int(v) if v.is_integer() and abs(v) < _EXACT else v for v in varying["value"]]
-    if varying.keys() & _KEYS and varying.keys() <= {"ts", "value", *_KEYS}:
+    stamps = rows.get("date") or _stamps(rows["ts"])
+    if varying.keys() & _KEYS and varying.keys() <= {"value", *_KEYS}:
         keys = zip(*(varying[name] for name in _KEYS if name in varying), strict=True)
-        varying = _pivoted(varying["ts"], ["/".join(filter(None, key)) for key in keys], varying["value"])
-    return {"time": _stamps(varying.pop("ts")), **varying}, constant
+        stamps, varying = _pivoted(stamps, ["/".join(filter(None, key)) for key in keys], varying["value"])
+    return {stamp: stamps, **varying}, constant
 
 
-def _pivoted(ts: Sequence[int], keys: Sequence[str], values: Sequence[float]) -> dict[str, list[Any]]:
-    """Turn rows of (instant, key) into one column of instants and one of values for each key."""
-    place = {at: place for place, at in enumerate(dict.fromkeys(ts))}
-    pivoted: dict[str, list[Any]] = {"ts": list(place), **{key: [None] * len(place) for key in sorted(set(keys))}}
-    for at, key, value in zip(ts, keys, values, strict=True):
-        pivoted[key][place[at]] = value
-    return pivoted
+def _pivoted(
+    stamps: Sequence[str], keys: Sequence[str], values: Sequence[float]
+) -> tuple[list[str], dict[str, list[Any]]]:
+    """Turn rows of (stamp, key) into one column of stamps and one of values for each key."""
+    place = {stamp: place for place, stamp in enumerate(dict.fromkeys(stamps))}
+    pivoted: dict[str, list[Any]] = {key: [None] * len(place) for key in sorted(set(keys))}
+    for stamp, key, value in zip(stamps, keys, values, strict=True):
+        pivoted[key][place[stamp]] = value
+    return [*place], pivoted
 
 
 def _stamps(ts: Sequence[int]) -> list[str]:
@@ -163,28 +231,43 @@ def _stamps(ts: Sequence[int]) -> list[str]:
     return [f"{text.removesuffix(':00')}Z" for text in texts]
 
 
-def table(rows: Mapping[str, list[Any]], printed: Mapping[str, list[Any]], constant: Mapping[str, Any]) -> list[str]:
+def table(
+    rows: Mapping[str, list[Any]],
+    printed: Mapping[str, list[Any]],
+    constant: Mapping[str, Any],
+    clock: ZoneInfo | None,
+) -> list[str]:
     """Return rows and their columns as lines of text, oldest first, below a line that says how to read them.
 
-    Of means it says which were taken of less than their whole interval.
+    The day and time of `clock` stand beside UTC.
     """
-    notes = []
     if "coverage" in rows:
         printed, constant = columns({n: column for n, column in rows.items() if n not in ("samples", "coverage")})
-        partial = [place for place, part in enumerate(rows["coverage"]) if part < 1][:20]
-        stamps = _stamps([rows["ts"][place] for place in partial])
-        words = ", ".join(f"{at} {rows['coverage'][place]:.2g}" for at, place in zip(stamps, partial, strict=True))
-        notes = [f"Covered in part: {words}."] if partial else []
     ts = rows["ts"]
     if ts[0] > ts[-1]:
         ts, printed = ts[::-1], {name: column[::-1] for name, column in printed.items()}
     if printed.keys() == {"time", "value"} and (spans := _spans(ts, printed["value"], constant)):
         step = RESOLUTIONS[constant["resolution"]] // 60
-        how = f"Each line: the time of its first value, then one value each {step} min (- is missing)."
-        return [how, *(f"{time} {' '.join(cells(values))}" for time, values in spans.items()), *notes]
-    texts = [cells(column) for name, column in printed.items() if name != "time"]
+        how = f"Each line: {' '.join(_civil({'time': []}, clock))} of its first value, then one value each {step} min"
+        times = _civil({"time": [*spans]}, clock).values()
+        return [f"{how} (- is missing).", *_lines([*times, [" ".join(cells(v)) for v in spans.values()]])]
+    visible = _civil(printed, clock)
+    texts = [cells(column) for column in visible.values()]
     head = ["- is missing."] if any("-" in column for column in texts) else []
-    return [*head, " ".join(printed), *map(" ".join, zip(printed["time"], *texts, strict=True)), *notes]
+    return [*head, " ".join(visible), *_lines(texts)]
+
+
+def _lines(columns: Iterable[Iterable[str]]) -> list[str]:
+    return [" ".join(line) for line in zip(*columns, strict=True)]
+
+
+def _civil(printed: Mapping[str, list[Any]], clock: ZoneInfo | None) -> dict[str, list[Any]]:
+    """Return columns with `day` and the time of a civil clock, under the clock's name, behind their UTC times."""
+    if clock is None or "time" not in printed:
+        return dict(printed)
+    civil = [datetime.fromisoformat(time).astimezone(clock) for time in printed["time"]]
+    beside = {"day": [f"{at:%a}" for at in civil], clock.key: [f"{at:%H:%M}" for at in civil]}
+    return {"time": printed["time"], **beside, **printed}
 
 
 def cells(column: Sequence[Any]) -> list[str]:
@@ -227,35 +310,43 @@ def _head(page: Page, rows: Mapping[str, list[Any]]) -> str:
         series.setdefault(zone, set()).add(f"{unit}, {resolution}")
     named = ", ".join(f"{zone} ({' and '.join(sorted(series[zone]))})" for zone in sorted(series))
     ts, values = rows["ts"], rows["value"]
-    answer = (
-        f"{what} of {named}: {page.count} rows {window}, the oldest at {iso(min(ts))}, the newest at {iso(max(ts))}."
-    )
+    stamps = rows.get("date") or [iso(at) for at in ts]
+    oldest, newest = ts.index(min(ts)), ts.index(max(ts))
+    answer = f"{what} of {named}: {page.count} rows {window}, the oldest at {stamps[oldest]}, the newest at "
+    answer += f"{stamps[newest]}."
     if silent := [zone for zone in zones if zone not in series]:
         answer += f" No rows: {', '.join(silent)}."
     if len(series) == 1 and request.metric not in BY_FUEL and not request.borders:
-        places = {
-            "Lowest": values.index(min(values)),
-            "highest": values.index(max(values)),
-            "newest": ts.index(max(ts)),
-        }
-        reach = ", ".join(f"{word} {number(values[at])} at {iso(ts[at])}" for word, at in places.items())
+        places = {"Lowest": values.index(min(values)), "highest": values.index(max(values)), "newest": newest}
+        reach = ", ".join(f"{word} {number(values[row])} at {stamps[row]}" for word, row in places.items())
         answer += f" {reach}."
     return answer
 
 
-def _truncated(going_on: Mapping[str, int], limit: int) -> str:
-    """Say how to get the rows that were left out."""
+def _truncated(going_on: Mapping[str, int], request: SeriesRequest) -> str:
+    """Say which rows these are, and how to get those that were left out."""
     if not going_on:
-        return f"TRUNCATED: one instant has more than limit={limit} rows: raise limit."
+        return f"TRUNCATED: one instant has more than limit={request.limit} rows: raise limit."
+    side, others = ("newest", "Older") if request.order == "desc" else ("oldest", "Newer")
     named = " and ".join(f"{name}={instant}" for name, instant in going_on.items())
-    return f"TRUNCATED: more rows exist; call again with {named}, or ask for interval=1h or 1d."
+    return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}, or ask for interval=1h or 1d."
 
 
-def _span_words(span: Mapping[str, Any], page: Page) -> str:
-    """Say which span is held where a window has no rows."""
-    if not span:
+def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
+    """Say why a window has no rows, and what to ask instead."""
+    request = page.request
+    if request.as_of is not None:
+        now = request._replace(as_of=None, limit=1, sample=False)
+        if pages.answer(service.reader, service.catalogue, now).count:
+            return (
+                f"Rows of this window are held, but none was known yet as of {iso(request.as_of)}: leave out as_of, or "
+                "give a later one."
+            )
+    if request.several:
+        return "None of these zones has rows in it: get_history of one zone says what is held."
+    if not held:
         return "None are held yet for this zone and metric."
-    words = f"from {span['first_time']} to {span['last_time']}"
-    if page.start <= span["last"] and span["first"] < page.end:
+    words = f"from {held['first_time']} to {held['last_time']}"
+    if page.start <= held["last"] and held["first"] < page.end:
         return f"None begins in it of those held, {words}: widen the window."
     return f"Held are intervals {words}: ask for a window in that span."

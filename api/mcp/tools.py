@@ -90,19 +90,20 @@ def _answer(name: str, **added: Schema) -> Schema:
     return {**schema, "properties": {**schema["properties"], **added}}
 
 
+_OBJECT: Schema = {"type": "object"}
 # fmt: off
 _SNAPSHOT = {
     **_answer("Snapshot", values=_described(
         "array", "Instead of zones where metric is given: metric, unit, time and the values by zone.",
-        items={"type": "object"})),
+        items=_OBJECT)),
     "required": ["generated"],
 }
 _COLUMNS = _described(
     "object",
-    "All rows, as arrays of one length: time (UTC) and value, or an array for each fuel, border or zone (null: none). "
-    "Where other members differ between rows, each has its array.",
-    properties={"time": {"type": "array", "items": {"type": "string"}}}, additionalProperties={"type": "array"},
-    required=["time"])
+    "All rows, as arrays of one length: time (UTC), or date (civil) of days and longer; and value, or an array for "
+    "each fuel, border or zone (null: none). Where other members differ between rows, each has its array.",
+    properties={name: {"type": "array", "items": {"type": "string"}} for name in ("time", "date")},
+    additionalProperties={"type": "array"})
 _HISTORY_MEMBERS: Mapping[str, Schema] = {
     "columns": _COLUMNS,
     "constant": _described("object", "The members that are the same in every row, such as unit."),
@@ -110,6 +111,9 @@ _HISTORY_MEMBERS: Mapping[str, Schema] = {
     "resolutions": _described("object", "Of several zones: the resolution of each."),
     "start_time": _described("string", "start as ISO 8601."),
     "end_time": _described("string", "end as ISO 8601."),
+    "covered_in_part": _described("array", "Of several zones: the means of less than a whole interval.", items=_OBJECT),
+    "clock": _described("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
+    "reason": _described("string", "Where there are no rows: why."),
     "held": _described("object", "Where there are no rows: the first and last interval held."),
     "next": _described(
         "object", "Where rows were left out: the window and as_of to call again with, other arguments unchanged."),

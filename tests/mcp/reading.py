@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
-from warehouse.market.clock import instant
+from warehouse.market.clock import instant, local_midnight
+from warehouse.market.zones import ZONES
 
 _PIECES = re.compile(r"\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_|\n")
 
@@ -26,7 +28,11 @@ def at(stamp: str) -> int:
 def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a history's columns, ascending, as REST gives them; of several series each column is a fuel."""
     constant, columns = answer["constant"], dict(answer["columns"])
-    instants = [at(stamp) for stamp in columns.pop("time")]
+    if "date" in columns:
+        tz = ZONES[answer["zone"]].tz
+        instants = [local_midnight(date.fromisoformat(day), tz) for day in columns.pop("date")]
+    else:
+        instants = [at(stamp) for stamp in columns.pop("time")]
     if "value" in columns:
         rows = [
             {"ts": ts, **constant, **{name: column[place] for name, column in columns.items()}}
@@ -46,7 +52,7 @@ def read_table(text: str, step: int) -> dict[int, float | None]:
     """The rows of a table of one value each `step` seconds, as a reader of the text alone finds them."""
     rows: dict[int, float | None] = {}
     for line in text.splitlines():
-        match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\dZ) ([-\d. e]+)$", line)
+        match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\dZ) \w{3} \d\d:\d\d ([-\d. e]+)$", line)
         if match:
             cells = match[2].split(" ")
             rows |= {at(match[1]) + i * step: None if cell == "-" else float(cell) for i, cell in enumerate(cells)}

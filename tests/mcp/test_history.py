@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -62,8 +63,66 @@ def test_a_stamp_leaves_out_no_seconds_that_matter(ts: int) -> None:
     assert text == (f"{iso(ts)[:16]}Z" if ts % 60 == 0 else iso(ts))
 
 
-def test_means_of_whole_days_are_columns_of_their_times(keyed: Any) -> None:
-    """Though their samples and coverage may be the same in every row."""
-    asked = {"interval": "1d", "start": "2026-02-25T00:00:00Z", "end": "2026-03-27T00:00:00Z"}
-    structured = keyed.call("get_history", zone="GB", metric="price", **asked)["structuredContent"]
-    assert structured["count"] == len(structured["columns"]["time"]) == 30
+def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: Any) -> None:
+    """The French day of the 29th begins at 23:00 UTC on the 28th."""
+    asked = {"zone": "FR", "metric": "price", "interval": "1d", "start": "2026-03-27", "end": "2026-03-30"}
+    result = agents.with_key().call("get_history", **asked)
+    columns = result["structuredContent"]["columns"]
+    assert columns["date"] == ["2026-03-27", "2026-03-28", "2026-03-29"]
+    assert "time" not in columns
+    for date, value in zip(columns["date"], columns["value"], strict=True):
+        assert f"\n{date} {value:.10g}" in result["content"][0]["text"]
+    assert "the oldest at 2026-03-27, the newest at 2026-03-29" in result["content"][0]["text"]
+
+
+def test_capacity_is_of_a_date(keyed: Any) -> None:
+    result = keyed.call("get_history", zone="DE-LU", metric="capacity")
+    assert result["structuredContent"]["columns"]["date"] == ["2026-01-01"]
+    assert "2026-01-01 31000.5 99000" in result["content"][0]["text"]
+
+
+def test_hours_carry_the_civil_clock_beside_utc_across_its_change(keyed: Any) -> None:
+    window = {"start": "2026-03-28T22:00:00Z", "end": "2026-03-29T04:00:00Z"}
+    result = keyed.call("get_history", zone="GB", metric="price", **window)
+    offsets = {"2026-03-28T22:00Z": "+00:00", "2026-03-29T01:00Z": "+01:00"}
+    assert result["structuredContent"]["clock"] == {"tz": "Europe/London", "utc_offsets": offsets}
+    text = result["content"][0]["text"]
+    assert "Each line: time day Europe/London of its first value" in text
+    assert re.search(r"^2026-03-29T00:00Z Sun 00:00 \S+ \S+\n2026-03-29T01:00Z Sun 02:00 ", text, re.M)
+    mix = keyed.call("get_history", zone="GB", metric="generation", **window)["content"][0]["text"]
+    assert "time day Europe/London gas nuclear wind" in mix
+    assert "\n2026-03-29T01:00Z Sun 02:00 33.25 25.25 41.5\n" in mix
+
+
+def test_zones_of_two_clocks_share_a_table_by_date(agents: Any) -> None:
+    window = {"start": "2026-03-26T23:00:00Z", "end": "2026-03-29T21:30:00Z"}
+    asked = {"zones": ["FR", "GB", "US-CAISO"], "metric": "price", "interval": "1d", **window}
+    columns = agents.with_key().call("get_history", **asked)["structuredContent"]["columns"]
+    assert columns["date"] == ["2026-03-27", "2026-03-28", "2026-03-29"]
+    one = {zone: {**asked, "zone": zone} for zone in asked["zones"]}
+    for zone, arguments in one.items():
+        del arguments["zones"]
+        single = agents.with_key().call("get_history", **arguments)["structuredContent"]["columns"]
+        assert dict(zip(single["date"], single["value"], strict=True)) == dict(
+            zip(columns["date"], columns[zone], strict=True)
+        )
+
+
+def test_where_a_limit_cuts_the_newest_rows_come_first(keyed: Any) -> None:
+    asked = {"zone": "GB", "metric": "price", "start": "2026-03-30T00:00:00Z"}
+    whole = keyed.call("get_history", **asked)["structuredContent"]["columns"]["time"]
+    assert whole == sorted(whole)
+    cut = keyed.call("get_history", limit=3, **asked)
+    assert cut["structuredContent"]["columns"]["time"] == whole[:-4:-1]
+    assert cut["content"][0]["text"].startswith("TRUNCATED to the newest rows. Older ones exist")
+    first = keyed.call("get_history", limit=3, order="asc", **asked)["structuredContent"]["columns"]["time"]
+    assert first == whole[:3]
+
+
+def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
+    result = keyed.call("get_history", zone="GB", metric="price", as_of="1970-01-01T00:00:00Z")
+    reason = result["structuredContent"]["reason"]
+    assert reason.startswith("Rows of this window are held, but none was known yet as of 1970-01-01T00:00:00Z")
+    assert reason in result["content"][0]["text"]
+    past = keyed.call("get_history", zone="GB", metric="price", start="2020-01-01", end="2020-01-02")
+    assert past["structuredContent"]["reason"].startswith("Held are intervals from")

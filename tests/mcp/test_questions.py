@@ -200,7 +200,7 @@ QUESTIONS = (
         "How much power did France use on average yesterday?",
         (("get_history", {"zone": "FR", "metric": "demand", "start": "2026-03-29", "end": TODAY, "interval": "1d"}),),
         (300, 350),
-        lambda t: round(float(found(r"^2026-03-28T23:00Z (\S+)", t[0])), 3),
+        lambda t: round(float(found(r"^2026-03-29 (\S+)", t[0])), 3),
         lambda s: round(rows_of(s[0])[0]["value"], 3),
         lambda f: round(statistics.mean(v for _, v in f.rows("demand", "FR", TODAY - 23 * HOUR, TODAY)), 3),
     ),
