@@ -19,6 +19,7 @@ from api.http.parameters import (
     words,
     yes_no,
 )
+from api.http.times import FORMS
 from api.series import formats
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
@@ -32,9 +33,11 @@ from warehouse.series.change_log import CURSOR_PATTERN
 SAMPLE = yes_no(
     "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief.")
 START = moment(
-    "start", "First instant of the window: Unix seconds, RFC 3339 with an offset, or a date (its midnight in the "
-    "zone). Default: 24 hours before `end`.")
-END = moment("end", "End of the window, exclusive. Default: now; where `start` lies in the future, 24 hours after it.")
+    "start", f"First instant of the window: {FORMS}. A date, month or year is its first midnight. Default: 24 hours "
+    "before `end`.")
+END = moment(
+    "end", "End of the window, exclusive, written as `start`: `start=2026-11-20&end=2026-11-21` is one day. Default: "
+    "now; where `start` lies in the future, 24 hours after it.")
 LIMIT = whole(
     "limit", "Most rows in the answer: the first ones of the window, in `order`.", 1, MOST_ROWS, DEFAULT_LIMIT)
 ORDER = choice("order", "`asc`: oldest first; `desc`: newest first.", ("asc", "desc"), "asc")

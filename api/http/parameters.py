@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
 from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
-from warehouse.errors import BadWindow
-from warehouse.market import clock
+from api.http.times import FIRST_SECONDS, TIME_PATTERN, parse_time
 from warehouse.market.clock import LAST_INSTANT
-from warehouse.market.zones import ZONES
 from warehouse.series.change_log import CURSOR_PATTERN
-
-Moment = int | date
-"""An instant as callers give it: Unix seconds, or a date that stands for its first instant in a zone's civil time."""
-TIMES = "a date from 1971 to 9998, or Unix seconds or RFC 3339 with an offset from 1970 to 9999"
-"""What `parse_time` takes, in words."""
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
@@ -100,44 +91,17 @@ def conflict(name: str, detail: str) -> Problem:
     return invalid([ParameterFault(name, "conflict", detail)])
 
 
-def parse_time(text: str) -> Moment:
-    """A date (`2026-11-21`), Unix seconds, or RFC 3339 with an offset. Raises BadWindow."""
-    if text.isdigit() and text.isascii():  # most are: without a look at the pattern
-        return clock.instant(text)
-    if not _DATE.fullmatch(text):
-        return clock.requested_instant(text)
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        raise BadWindow(f"no date: {text}") from None
-    if not 1970 < day.year < 9999:
-        raise BadWindow(f"{text} lies outside 1971 to 9998")
-    return day
-
-
-def to_unix(moment: Moment | None, zone: str) -> int | None:
-    """Unix seconds of a moment; a date is midnight of the zone's civil time."""
-    return clock.local_midnight(moment, ZONES[zone].tz) if isinstance(moment, date) else moment
-
-
-def moment(name: str, description: str, example: int | None = None) -> Parameter:
-    """An instant: a date, Unix seconds, or RFC 3339 with an offset; its value is a `Moment`."""
-
-    def read(text: str) -> Moment:
-        # In a query `+` means a blank: 2026-01-01T00:00:00+01:00 typed by hand arrives as ...00 01:00.
-        try:
-            return parse_time(text[:11] + text[11:].replace(" ", "+") if " " in text else text)
-        except (BadWindow, OverflowError):
-            raise ValueError(f"takes {TIMES}") from None
-
+def moment(name: str, description: str, example: Any = None) -> Parameter:
+    """A time; its value is a `Moment`."""
     schema = {
         "anyOf": [
-            {"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT},
+            {"type": "integer", "format": "int64", "minimum": FIRST_SECONDS, "maximum": LAST_INSTANT},
             {"type": "string", "format": "date-time"},
             {"type": "string", "format": "date"},
+            {"type": "string", "pattern": TIME_PATTERN},
         ]
     }
-    return Parameter(name, description, read, schema, None, example)
+    return Parameter(name, description, parse_time, schema, None, example)
 
 
 def whole(name: str, description: str, least: int, most: int, default: int) -> Parameter:

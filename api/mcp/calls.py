@@ -143,7 +143,7 @@ def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], ca
 def _fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     """Hash what a payment is for: the tool and its arguments, whoever calls."""
     paid_for = {name: value for name, value in arguments.items() if name != "api_key"}
-    return hashlib.sha256(orjson.dumps(["mcp", tool, paid_for], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return hashlib.sha256(orjson.dumps(["mcp", tool, paid_for], str, orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> Outcome:

@@ -33,8 +33,10 @@ that is not known is an error, never `other`.
 _ZONES = """
 ## Zones
 
-A day of a window that is given as a date, and `interval=1d`, is a day of the zone's civil time. The market's own day,
-by which feeds are fetched and published, follows the market clock.
+A time without an offset (`2026-11-20T06:00`, `2026-11-20`, `today`) is the zone's civil time, and `interval=1d` means
+its civil days. Where clocks go back, a time that comes twice is its first; where they go forward, a skipped one is the
+instant of the change: windows that meet in civil time meet in Unix seconds. The market's own day, by which feeds are
+fetched and published, follows the market clock.
 
 | Zone | Name | Civil time | Market clock | Currency | `price` | `price?market=day_ahead` |
 |---|---|---|---|---|---|---|

@@ -13,6 +13,7 @@ from api.endpoints.table import ENDPOINTS
 from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter
 from api.http.problems import KINDS
+from api.http.times import FORMS
 from api.openapi import responses
 from api.openapi.members import ref
 from api.openapi.schemas import SCHEMAS
@@ -30,7 +31,9 @@ and Europe.
 /v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`), a payment per call (x402, USDC on Base), or
 `sample=true`, which gives a truncated answer without credentials.
 
-**Times** are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval has no row.
+**Times** in answers are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval
+has no row. You may send {FORMS}. Several zones take a time without an offset where they share one civil time. Where
+clocks go back, a time that comes twice is its first; where they go forward, a skipped one is the instant of the change.
 
 **Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs nothing. The
 default window of a series ends now, so its answer changes each second: give `start` and `end` where 304s matter. HEAD

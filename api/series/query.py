@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime, time, timedelta
 from typing import Any, Literal, NamedTuple
 
 from api.documents.catalogue import Catalogue
 from api.http import parameters
-from api.http.parameters import conflict, to_unix
-from api.http.problems import ParameterFault
+from api.http.parameters import conflict
+from api.http.problems import ParameterFault, Problem
+from api.http.times import Moment, to_unix
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
-from warehouse.errors import BadWindow
 from warehouse.figures.resample import Interval
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, Window
@@ -99,14 +99,14 @@ def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
 ) -> SeriesRequest:
     """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
-    start, end, as_of = [_instant(name, query[name], zones) for name in ("start", "end", "as_of")]
-    name, now = "start", clock.now()
-    try:
-        start, end = _window_of(start, end, now)
-        name = "as_of"
-        as_of = settled(as_of, now)
-    except BadWindow as fault:
-        raise parameters.invalid([ParameterFault(name, "out-of-range", str(fault))]) from None
+    now = clock.now()
+    start, end, as_of = [to_unix(name, query[name], zones, now) for name in ("start", "end", "as_of")]
+    start, end = _window_of(start, end, now)
+    if start >= end:
+        raise _out_of_range("start", _why_empty(start, end, query["end"]))
+    if as_of is not None and as_of > now:
+        raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
+    as_of = None if as_of is None else settled(as_of, now)
     request = SeriesRequest(
         metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
         query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
@@ -114,14 +114,6 @@ def series_request(
     )  # fmt: skip
     _check_cursor(request)
     return request
-
-
-def _instant(name: str, moment: parameters.Moment | None, zones: tuple[str, ...]) -> int | None:
-    if not isinstance(moment, date):
-        return moment
-    if len(zones) > 1:
-        raise conflict(name, "a date takes one zone: give Unix seconds or RFC 3339 with an offset")
-    return to_unix(moment, zones[0])
 
 
 def _check_cursor(request: SeriesRequest) -> None:
@@ -133,29 +125,36 @@ def _check_cursor(request: SeriesRequest) -> None:
     if not request.takes(cursor):
         raise conflict("cursor", "belongs to another question")
     if not request.window.start <= cursor.ts < request.end:
-        detail = "lies outside start..end: a cursor goes on within its own window"
-        raise parameters.invalid([ParameterFault("cursor", "out-of-range", detail)])
+        raise _out_of_range("cursor", "lies outside start..end: a cursor goes on within its own window")
+
+
+def _out_of_range(name: str, detail: str) -> Problem:
+    return parameters.invalid([ParameterFault(name, "out-of-range", detail)])
 
 
 def _window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
-    """Fill in a window's defaults: 24 hours before now, or after a start in the future. Raises BadWindow."""
+    """Fill in a window's defaults: 24 hours before now, or after a start in the future."""
     if end is None:
         end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
-    start = max(0, end - DAY) if start is None else start
-    if start >= end:
-        raise BadWindow(f"start {start} is not before end {end}")
-    return start, end
+    return max(0, end - DAY) if start is None else start, end
 
 
-def settled(as_of: int | None, now: int) -> int | None:
+def _why_empty(start: int, end: int, written: Moment | None) -> str:
+    """Say what is wrong with a window that holds nothing; `written`: its end as the caller wrote it."""
+    if start > end:
+        return f"{clock.iso(start)} lies after end, {clock.iso(end)}: the earlier one is start"
+    way_out = "give a later end"
+    if isinstance(written, datetime) and written.time() == time():
+        way_out = f"for all of {written.date()} give end={written.date() + timedelta(days=1)}"
+    return f"is the same instant as end, {clock.iso(end)}, and end is exclusive: {way_out}"
+
+
+def settled(as_of: int, now: int) -> int:
     """Return the instant as of which to answer a request, so that it always gets the same answer.
 
-    Move one of the last SETTLED_S seconds back: a file that names it may still be on its way. Raises BadWindow for
-    one later than now.
+    Move one of the last SETTLED_S seconds back: a file that names it may still be on its way.
     """
-    if as_of is not None and as_of > now:
-        raise BadWindow(f"as_of {as_of} is later than now, {now}")
-    return None if as_of is None else min(as_of, now - SETTLED_S)
+    return min(as_of, now - SETTLED_S)
 
 
 def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:

@@ -56,7 +56,7 @@ _ROWS = (
     "sample=true",
     "sample=true&limit=7&order=desc",
     f"as_of={_T - 100}&limit=5",
-    "as_of=1",
+    "as_of=1971",
     "by=border&limit=7",
     "by=border&order=desc&limit=1",
     "market=day_ahead&limit=30",

@@ -102,7 +102,7 @@ def test_a_start_in_the_future_finds_the_auction_of_its_day(call: Call, market: 
 def test_as_of_market_and_numbers_as_text_are_taken(call: Call, market: Any) -> None:
     ahead = call("get_history", zone="US-NYISO", metric="price", market="day_ahead", limit="5")["structuredContent"]
     assert (ahead["market"], ahead["count"]) == ("day_ahead", 5)
-    assert call("get_history", zone="GB", metric="price", as_of=0)["structuredContent"]["count"] == 0
+    assert call("get_history", zone="GB", metric="price", as_of="1970")["structuredContent"]["count"] == 0
     for tool in ("get_history", "get_statistics"):
         limit = {"limit": 5} if tool == "get_history" else {}
         known = call(tool, zone="GB", metric="price", as_of=market.now, **limit)["structuredContent"]

@@ -24,7 +24,7 @@ PATHS = [
     "/v1/interchange/GB?by=border",
     "/v1/demand/US-NYISO",
     "/v1/demand/GB?interval=1h",
-    "/v1/price/GB?start=0&end=60",
+    "/v1/price/GB?start=100000000&end=100000060",
     "/v1/capacity/DE-LU",
 ]
 

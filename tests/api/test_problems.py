@@ -31,13 +31,13 @@ def problem(answer: Any) -> Any:
         ("start=abc", "start"),
         ("start=-1", "start"),
         ("start=1.5", "start"),
-        ("start=2026-03-01T00:00:00", "start"),
+        ("start=2026-03-01T00:00:00CET", "start"),
         ("end=253402300800", "end"),
         ("end=9999-12-31T23:59:59-01:00", "end"),
         ("start=0001-01-01T00:00:00Z", "start"),
         ("start=1e9", "start"),
-        ("start=1000&end=1000", "start"),
-        ("start=1001&end=1000", "start"),
+        ("start=100001000&end=100001000", "start"),
+        ("start=100001001&end=100001000", "start"),
         ("start=%D9%A3", "start"),
         ("limit=0", "limit"),
         ("limit=5001", "limit"),
@@ -55,7 +55,7 @@ def problem(answer: Any) -> Any:
         ("foo=1", "foo"),
         ("api_key=emds_1", "api_key"),
         ("end=99999999999999999999", "end"),
-        ("as_of=yesterday", "as_of"),
+        ("as_of=tomorrow", "as_of"),
     ],
 )
 def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, query: str, parameter: str) -> None:
@@ -86,8 +86,8 @@ def test_what_this_service_lacks_is_not_said_of_the_publisher(client: Any) -> No
 
 
 def test_a_leap_second_behind_the_last_instant_is_refused(client: Any) -> None:
-    for path in ("/v1/demand/GB?start=0&end=9999-12-31T23:59:60Z", "/v1/demand/GB?start=9999-06-01"):
-        assert "to 9998" in problem(client.get(path))["errors"][0]["detail"]
+    answer = client.get("/v1/demand/GB?start=1970&end=9999-12-31T23:59:60Z")
+    assert "outside 1970 to 9999" in problem(answer)["errors"][0]["detail"]
 
 
 def test_every_fault_is_told_at_once(client: Any) -> None:
@@ -183,7 +183,7 @@ def test_an_error_costs_a_key_nothing(market: Any, client: Any) -> None:
     ):
         assert client.get(path, headers=headers).status_code >= 400
     assert client.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 0
-    assert client.get("/v1/price/GB?start=0&end=60", headers=headers).get_json()["count"] == 0
+    assert client.get("/v1/price/GB?start=100000000&end=100000060", headers=headers).get_json()["count"] == 0
     assert client.head("/v1/price/GB", headers=headers).status_code == 200
     assert client.get("/v1/usage", headers=headers).get_json()["quota"]["used"] == 2
 

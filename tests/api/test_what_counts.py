@@ -14,7 +14,7 @@ WINDOW = "/v1/windows/DE-LU?hours=1"
 STATS = "/v1/demand/GB?stats=true&start=2026-03-29"
 FILE = "/v1/bulk/price/GB/2026-03.parquet"
 COUNTED = [WINDOW, f"{WINDOW}&kind=highest", STATS, f"{STATS}&above=31000", FILE]
-EMPTY = ["/v1/windows/GB?hours=1", "/v1/demand/GB?stats=true&start=1000&end=2000"]
+EMPTY = ["/v1/windows/GB?hours=1", "/v1/demand/GB?stats=true&start=100001000&end=100002000"]
 """Answers that cost no money, since nothing is known; of a key's day each is one, as an answer without rows is."""
 NOT_COUNTED = {
     "/v1/windows/DE-LU?hours=0": 400,

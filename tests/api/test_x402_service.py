@@ -52,11 +52,11 @@ COSTS_NOTHING = {
     "/v1/capacity/GB": 404,
     "/v1/price/GB?limit=0": 400,
     "/v1/price/GB?unknown=1": 400,
-    "/v1/price/GB?start=1000&end=2000": 200,  # nothing was measured then
+    "/v1/price/GB?start=100001000&end=100002000": 200,  # nothing was measured then
     "/v1/latest/GB?sample=true": 200,
     "/v1/windows/GB?hours=1": 200,  # nothing is known ahead
     "/v1/windows/DE-LU?hours=0": 400,
-    "/v1/demand/GB?stats=true&start=1000&end=2000": 200,
+    "/v1/demand/GB?stats=true&start=100001000&end=100002000": 200,
     "/v1/demand/GB?stats=true&limit=5": 400,
     "/v1/bulk/price/GB/2019-01.parquet": 404,
     "/v1/bulk": 200,

@@ -7,8 +7,8 @@ artefacts and states, so that EMDS_NOW moves them all.
 from __future__ import annotations
 
 import os
-import re
 import time
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
@@ -62,24 +62,6 @@ def _within_reach(value: int, text: str) -> int:
     if not 0 <= value <= LAST_INSTANT:
         raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
     return value
-
-
-_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-
-
-def requested_instant(text: str) -> int:
-    """As `instant`, for what callers send: of ISO 8601 only RFC 3339 section 5.6, all of it. Raises BadWindow.
-
-    A leap second is the second after it, as in Unix time.
-    """
-    if text.isascii() and text.isdigit():
-        return instant(text)
-    match = _RFC3339.fullmatch(text)
-    if match is None:
-        raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset")
-    day, minute, second, _, offset = match.groups()
-    value = instant(f"{day}T{minute}:{'59' if second == '60' else second}{offset.upper()}") + (second == "60")
-    return _within_reach(value, text)
 
 
 def utc(ts: int) -> datetime:
@@ -190,6 +172,21 @@ def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
     if datetime.fromtimestamp(ts, zone).replace(tzinfo=None) != naive.replace(fold=0, microsecond=0):
         raise BadWindow(f"{naive} does not exist in {tz}")
     return ts
+
+
+def civil_instant(naive: datetime, tz: str) -> int:
+    """Unix seconds of a local wall-clock time: the first of two that the autumn change repeats, and the instant of the
+    spring change for one that it skips."""
+    zone = zone_of(tz)
+    first, second = (int(naive.replace(tzinfo=zone, fold=fold).timestamp()) for fold in (0, 1))
+    if first <= second:
+        return first
+
+    def offset(ts: int) -> timedelta:
+        return datetime.fromtimestamp(ts, zone).utcoffset() or timedelta()
+
+    # Skipped: by the clock of before it lies behind the change, by the clock of after before it (PEP 495).
+    return second + bisect_right(range(second, first), offset(second), key=offset)
 
 
 def is_ambiguous(naive: datetime, tz: str) -> bool:

@@ -33,7 +33,7 @@ _DOCUMENTS: dict[str, dict[str, Any]] = {
     "latest": {"zone": "GB", "metrics": {"price": _VALUE}, **_ORIGIN},
     "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
 }
-_MOMENT = {"type": "string", "description": "Unix seconds or RFC 3339"}
+_MOMENT = {"type": "string", "description": "Unix seconds or ISO 8601"}
 _QUERY_SCHEMA: dict[str, Any] = {
     "start": _MOMENT,
     "end": _MOMENT,

@@ -1,0 +1,145 @@
+"""Times as callers write them: the one parser of REST and MCP.
+
+A time without an offset is civil time of the zone asked about, so it becomes Unix seconds only beside that zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta, timezone
+
+from api.http.problems import ParameterFault, Problem
+from warehouse.market import clock
+from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.zones import ZONES
+
+Moment = int | datetime | timedelta | str
+"""Unix seconds, a civil time (no tzinfo), a length back from now (negative), or a word of `DAYS`."""
+DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+"""Words for a civil midnight, in days from that of today."""
+FORMS = (
+    "Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil time), a date, month or year "
+    "(2026-11-20, 2026-11, 2026), now, today, yesterday, tomorrow, or a length back from now (-24h, -7d)"
+)
+FIRST_SECONDS = 100_000_000
+"""The least whole number that is Unix seconds (1973-03-03): below it a number is a year or a date."""
+TIME_PATTERN = "^(now|today|yesterday|tomorrow|-[0-9]{1,4}[hdw]|(19[7-9][0-9]|[2-9][0-9]{3})(-(0[1-9]|1[0-2]))?)$"
+"""The forms that are neither Unix seconds nor a format of JSON Schema."""
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_BACK = re.compile(r"-(\d{1,6})([hdw])", re.ASCII)
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?|(\d{4})(\d\d)(\d\d)", re.ASCII)
+# In a query `+` is a blank: 2026-01-01T00:00+01:00 typed by hand arrives as ...00:00 01:00.
+_STAMP = re.compile(
+    r"(\d{4})-?(\d\d)-?(\d\d)[t ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?)? ?(z|([+ -])(\d\d):?(\d\d)?)?",
+    re.ASCII,
+)
+_NAMED = re.compile(r"\d{4}-?\d\d-?\d\d[Tt ][\d:.]+ ?[A-Za-z][\w/+]+", re.ASCII)
+_OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2}|\d{4}-\d{1,2}-\d{1,2}", re.ASCII)
+_TOO_FINE = {13: ("milliseconds", 3), 16: ("microseconds", 6), 19: ("nanoseconds", 9)}
+
+
+def parse_time(text: str) -> Moment:
+    """Return the time that a text names. Raises ValueError with what is wrong, a sentence for each mistake."""
+    if text.isascii() and text.isdigit() and (moment := _number(text)) is not None:
+        return moment
+    word = text.strip().lower()
+    if word == "now":
+        return timedelta()
+    if word in DAYS:
+        return word
+    if back := _BACK.fullmatch(word):
+        return -timedelta(**{_UNITS[back[2]]: int(back[1])})
+    try:
+        if day := _DATE.fullmatch(word):
+            year, month, number = day.group(1, 2, 3) if day[1] else day.group(4, 5, 6)
+            return _within_years(datetime(int(year), int(month or 1), int(number or 1)))  # noqa: DTZ001  civil
+        if stamp := _STAMP.fullmatch(word):
+            return _stamp(stamp)
+    except (ValueError, OverflowError) as fault:
+        raise ValueError(f"{text[:40]!r} is no time: {fault}") from None
+    raise ValueError(_what_is_wrong(text[:40]))
+
+
+def _number(text: str) -> int | None:
+    """Return Unix seconds; None for digits that are a year or a date. Raises ValueError."""
+    if len(text) in (4, 8):
+        return None
+    if fine := _TOO_FINE.get(len(text)):
+        unit, digits = fine
+        raise ValueError(f"{text} looks like {unit}: give seconds, {text[:-digits]}")
+    seconds = int(text.lstrip("0")[:16] or "0")
+    if seconds < FIRST_SECONDS:
+        raise ValueError(
+            f"{text[:40]} is no time: Unix seconds are at least {FIRST_SECONDS}, a year has four digits and a date "
+            "eight (20261120)"
+        )
+    if seconds > LAST_INSTANT:
+        raise ValueError(f"{text[:40]} lies outside 1970 to 9999")
+    return seconds
+
+
+def _stamp(stamp: re.Match[str]) -> Moment:
+    """Return an instant, or a civil time where no offset is written. Raises ValueError."""
+    year, month, day, hour, minute, second = (int(part or 0) for part in stamp.groups()[:6])
+    leap = second == 60  # the second after it, as in Unix time
+    at = datetime(year, month, day, hour, minute, second - leap)  # noqa: DTZ001  placed below
+    if stamp[7] is None:
+        return _within_years(at + timedelta(seconds=leap))
+    east: timezone = UTC
+    if stamp[8]:
+        away = time(int(stamp[9]), int(stamp[10] or 0))
+        east = timezone(timedelta(hours=away.hour, minutes=away.minute) * (-1 if stamp[8] == "-" else 1))
+    seconds = int((at.replace(tzinfo=east) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) + leap
+    if not 0 <= seconds <= LAST_INSTANT:
+        raise ValueError("it lies outside 1970 to 9999")
+    return seconds
+
+
+def _within_years(civil: datetime) -> datetime:
+    if civil.year < 1970:
+        raise ValueError("it lies outside 1970 to 9999")
+    return civil
+
+
+def _what_is_wrong(text: str) -> str:
+    if text[:1].isdigit() and _BACK.fullmatch(f"-{text}"):
+        return f"{text!r} is no time: a length back from now begins with a minus, -{text}"
+    if _NAMED.fullmatch(text):
+        return f"{text!r} is no time: give an offset such as +01:00 in place of a time zone's name"
+    if _OTHER_DATE.fullmatch(text):
+        return f"{text!r} is no time: write a date as year, month, day, 2026-11-20"
+    return f"{text!r} is no time; takes {FORMS}"
+
+
+def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) -> int | None:
+    """Return the Unix seconds of a parameter's time in the civil time of some zones.
+
+    Where clocks go back, a time that comes twice is its first; where they go forward, one that is skipped is the
+    instant of the change: windows that meet in civil time meet in Unix seconds. Raises Problem 400 where zones differ,
+    or where there is none to tell the civil time.
+    """
+    match moment:
+        case int() | None:
+            return moment
+        case timedelta():
+            return max(0, now + int(moment.total_seconds()))
+    instants = {zone: _in_zone(moment, ZONES[zone].tz, now) for zone in zones}
+    if len({*instants.values()}) == 1:
+        return next(iter(instants.values()))
+    detail = "without an offset needs a zone: give one, such as 2026-11-20T00:00Z"
+    if instants:
+        first, *others = instants
+        other = next(zone for zone in others if instants[zone] != instants[first])
+        detail = (
+            f"is not the same instant in {first} and {other}: give an offset, such as 2026-11-20T00:00Z, or ask for "
+            "zones of one civil time"
+        )
+    raise Problem("invalid-parameters", f"{name}: {detail}.", [ParameterFault(name, "conflict", detail)])
+
+
+def _in_zone(moment: datetime | str, tz: str, now: int) -> int:
+    if isinstance(moment, str):
+        day = clock.local_date(now, tz) + timedelta(days=DAYS[moment])
+        moment = datetime.combine(day, time())
+    return min(max(0, clock.civil_instant(moment, tz)), LAST_INSTANT)

@@ -1,0 +1,140 @@
+"""Every form of time that callers write, with what it answers: the same over REST and MCP."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from warehouse.market.clock import civil_instant, iso
+
+FORMS = {
+    # Instants.
+    "1774828800": "2026-03-30T00:00:00Z",
+    "2026-03-30T00:00:00Z": "2026-03-30T00:00:00Z",
+    "2026-03-30T00:00Z": "2026-03-30T00:00:00Z",
+    "2026-03-30t00:00:00.250z": "2026-03-30T00:00:00Z",
+    "2026-03-30T02:00:00+02:00": "2026-03-30T00:00:00Z",
+    "2026-03-30T02:00+0200": "2026-03-30T00:00:00Z",
+    "20260330T0000Z": "2026-03-30T00:00:00Z",
+    # Civil time of the zone, here Europe/Berlin.
+    "2026-03-30T02:00:00": "2026-03-30T00:00:00Z",
+    "2026-03-30T02:00": "2026-03-30T00:00:00Z",
+    "2026-03-30 02:00": "2026-03-30T00:00:00Z",
+    "2026-03-29T02:30": "2026-03-29T01:00:00Z",  # skipped: the instant of the change
+    "2025-10-26T02:30": "2025-10-26T00:30:00Z",  # comes twice: the first
+    "2026-03-30": "2026-03-29T22:00:00Z",
+    "20260330": "2026-03-29T22:00:00Z",
+    "2026-03": "2026-02-28T23:00:00Z",
+    "2026": "2025-12-31T23:00:00Z",
+    # Words and lengths, at 2026-03-30T12:10Z.
+    "now": "2026-03-30T12:10:00Z",
+    "Today": "2026-03-29T22:00:00Z",
+    "yesterday": "2026-03-28T23:00:00Z",  # of 23 hours
+    "tomorrow": "2026-03-30T22:00:00Z",
+    "-24h": "2026-03-29T12:10:00Z",
+    "-7d": "2026-03-23T12:10:00Z",
+    # Mistakes, each with its own sentence.
+    "1774828800000": "1774828800000 looks like milliseconds: give seconds, 1774828800",
+    "86400": "86400 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
+    "2026-02-30": "'2026-02-30' is no time: day is out of range for month",
+    "30.03.2026": "'30.03.2026' is no time: write a date as year, month, day, 2026-11-20",
+    "24h": "'24h' is no time: a length back from now begins with a minus, -24h",
+    "2026-03-30T02:00 Europe/Berlin": "give an offset such as +01:00 in place of a time zone's name",
+    "2026-03-30T02:00+26:00": "is no time: hour must be in 0..23",
+    "1969": "'1969' is no time: it lies outside 1970 to 9999",
+    "soon": "'soon' is no time; takes Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil",
+}
+WINDOWS = {
+    ("2026-03-29", "2026-03-29"): "the same instant as end, 2026-03-28T23:00:00Z, and end is exclusive: for all of "
+    "2026-03-29 give end=2026-03-30",
+    ("now", "now"): "is the same instant as end, 2026-03-30T12:10:00Z, and end is exclusive: give a later end",
+    ("2026-03-29", "2026-03-28"): "2026-03-28T23:00:00Z lies after end, 2026-03-27T23:00:00Z: the earlier one is start",
+}
+
+
+@pytest.fixture(scope="module")
+def client(shared_market: Any) -> Any:
+    return shared_market.client()
+
+
+@pytest.fixture(scope="module")
+def key(shared_market: Any, client: Any) -> dict[str, str]:
+    headers: dict[str, str] = shared_market.key(client)
+    return headers
+
+
+def by_rest(client: Any, key: dict[str, str], zone: str = "DE-LU", **window: str) -> str:
+    """The start of the answer, or what is wrong."""
+    path = "/v1/price" if "," in zone else f"/v1/price/{zone}"
+    answer = client.get(path, query_string={**window, **({"zones": zone} if "," in zone else {})}, headers=key)
+    body = answer.get_json()
+    assert answer.status_code == (200 if "data" in body else 400)
+    return iso(body["start"]) if "data" in body else str(body["detail"])
+
+
+def by_mcp(client: Any, key: dict[str, str], zone: str = "DE-LU", **window: str) -> str:
+    named = {"zones": zone.split(",")} if "," in zone else {"zone": zone}
+    call = {"name": "get_history", "arguments": {"metric": "price", **named, **window, "order": "asc"}}
+    answer = client.post(
+        "/mcp",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        headers={**key, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"},
+    )
+    result = answer.get_json()["result"]
+    return iso(result["structuredContent"]["start"]) if not result.get("isError") else result["content"][0]["text"]
+
+
+WAYS = pytest.mark.parametrize("way", [by_rest, by_mcp])
+
+
+@WAYS
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_of_time(client: Any, key: dict[str, str], way: Any, form: str) -> None:
+    assert FORMS[form] in way(client, key, start=form, end="2026-04-02T00:00Z")
+
+
+@WAYS
+@pytest.mark.parametrize("window", WINDOWS)
+def test_an_empty_window_says_why(client: Any, key: dict[str, str], way: Any, window: tuple[str, str]) -> None:
+    assert WINDOWS[window] in way(client, key, start=window[0], end=window[1])
+
+
+@WAYS
+@pytest.mark.parametrize("form", ["2026-03-29", "2026-03-29T06:30", "today"])
+def test_civil_time_of_several_zones_is_that_which_they_share(
+    client: Any, key: dict[str, str], way: Any, form: str
+) -> None:
+    assert way(client, key, "DE-LU,FR", start=form) == way(client, key, "DE-LU", start=form)
+    assert "start: is not the same instant in DE-LU and GB: give an offset, such as 2026-11-20T00:00Z, or ask for " in (
+        way(client, key, "DE-LU,GB,FR", start=form)
+    )
+
+
+def test_a_plus_typed_into_an_address_is_one(client: Any, key: dict[str, str]) -> None:
+    for stamp in ("2026-03-30T02:00:00+02:00", "2026-03-30T02:00+02:00", "2026-03-30+02:00:00+02:00"):
+        answer = client.get(f"/v1/price/GB?start={stamp}", headers=key)
+        assert iso(answer.get_json()["start"]) == "2026-03-30T00:00:00Z"
+
+
+_CHANGES = [datetime(*day) for day in ((2026, 3, 29), (2026, 10, 25), (2026, 3, 8), (2026, 11, 1), (2026, 4, 5))]  # noqa: DTZ001
+
+
+@given(
+    some.builds(
+        lambda day, minute: day + timedelta(minutes=minute), some.sampled_from(_CHANGES), some.integers(0, 300)
+    ),
+    some.integers(0, 7200),
+    some.sampled_from(["Europe/Paris", "America/New_York", "Australia/Adelaide", "Europe/London", "Etc/GMT+5"]),
+)
+def test_windows_that_meet_in_civil_time_meet_in_unix_seconds(at: datetime, seconds: int, tz: str) -> None:
+    """Civil time never runs backwards, names itself where it exists, and nothing lies between two clock readings."""
+    instant, later = civil_instant(at, tz), civil_instant(at + timedelta(seconds=seconds), tz)
+    assert instant <= later
+    before = datetime.fromtimestamp(instant - 1, ZoneInfo(tz)).replace(tzinfo=None)
+    shown = datetime.fromtimestamp(instant, UTC).astimezone(ZoneInfo(tz)).replace(tzinfo=None)
+    assert shown == at or before < at < shown, "skipped: the first instant behind it"
