@@ -13,12 +13,12 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, first_days, held, verdicts
-from assets.held import HeldDay, HeldRows
+from assets import checks, first_days, stored_days, verdicts
 from assets.ingest import plots
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
 from assets.partitions import asset_key, key_of, last_day, raw_key
+from assets.stored_days import StoredDay, StoredRows
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, months
@@ -75,9 +75,9 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport, begun: in
 
 
 def _event(
-    feed: Feed, day: MarketDay, rows: HeldRows, report: DayReport | None, changed: bool
+    feed: Feed, day: MarketDay, rows: StoredRows, report: DayReport | None, changed: bool
 ) -> dg.AssetMaterialization | dg.AssetObservation:
-    of_day = held.of_day(rows, feed, day)
+    of_day = stored_days.of_day(rows, feed, day)
     if of_day.rows and (report is None or report.finished):
         return materialisation(feed, of_day, report, rows=rows if changed else None)
     return _observation(feed, of_day, report)
@@ -85,21 +85,21 @@ def _event(
 
 def _read(
     pipeline: PipelineContext, feed: Feed, asked: Sequence[MarketDay], report: RunReport, begun: int
-) -> tuple[HeldRows, set[MarketDay]]:
+) -> tuple[StoredRows, set[MarketDay]]:
     """The feed's rows of the days asked for and of those whose rows the run changed, and the latter days."""
     wanted = {month for day in asked for month in months(window_of(feed, day))}
     written = {folded.month for folded in report.folded if folded.wrote}
     wanted |= written
-    rows = held.read(pipeline.storage, feed, wanted, since=begun if written else None)
-    changed = held.touched_days(rows, feed)
+    rows = stored_days.read(pipeline.storage, feed, wanted, since=begun if written else None)
+    changed = stored_days.touched_days(rows, feed)
     needed = {month for day in {*asked, *changed} for month in months(window_of(feed, day))}
     if needed - wanted:
-        rows = held.read(pipeline.storage, feed, needed)
+        rows = stored_days.read(pipeline.storage, feed, needed)
     return rows, changed
 
 
 def _without_fringe(
-    pipeline: PipelineContext, feed: Feed, rows: HeldRows, asked: Sequence[MarketDay], changed: set[MarketDay]
+    pipeline: PipelineContext, feed: Feed, rows: StoredRows, asked: Sequence[MarketDay], changed: set[MarketDay]
 ) -> set[MarketDay]:
     """The days less those before the feed's first partition of which an answer brought no more than an edge."""
     first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in asked)])
@@ -108,20 +108,20 @@ def _without_fringe(
 
 
 def materialisation(
-    feed: Feed, day: HeldDay, report: DayReport | None, state: str = BESIDE, rows: HeldRows | None = None
+    feed: Feed, day: StoredDay, report: DayReport | None, state: str = BESIDE, rows: StoredRows | None = None
 ) -> dg.AssetMaterialization:
     """The event of a partition that holds rows; with `rows` also a plot and a table of them.
 
     `state`: where the rows come from, if no report says so.
     """
-    shown = _figures(day, report, state)
+    described = _figures(day, report, state)
     if rows is not None:
         excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
-        shown["plot"] = dg.MetadataValue.md(plots.sparkline(excerpt))
-        shown["newest"] = dg.MetadataValue.md(plots.table(excerpt))
+        described["plot"] = dg.MetadataValue.md(plots.sparkline(excerpt))
+        described["newest"] = dg.MetadataValue.md(plots.table(excerpt))
     return dg.AssetMaterialization(
         asset_key(feed),
-        metadata=shown,
+        metadata=described,
         partition=key_of(feed, str(day.day)),
         tags={
             CODE_VERSION: feed.version,
@@ -131,7 +131,7 @@ def materialisation(
     )
 
 
-def _observation(feed: Feed, day: HeldDay, report: DayReport | None) -> dg.AssetObservation:
+def _observation(feed: Feed, day: StoredDay, report: DayReport | None) -> dg.AssetObservation:
     """The event of a partition of which nothing came, with the reason."""
     text = "no row of it is held any more" if report is None else f"{report.status}: {report.reason or 'no row came'}"
     return dg.AssetObservation(
@@ -142,16 +142,16 @@ def _observation(feed: Feed, day: HeldDay, report: DayReport | None) -> dg.Asset
     )
 
 
-def _figures(day: HeldDay, report: DayReport | None, state: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {"dagster/partition_row_count": day.rows, "state": report.status if report else state}
+def _figures(day: StoredDay, report: DayReport | None, state: str) -> dict[str, Any]:
+    described: dict[str, Any] = {"dagster/partition_row_count": day.rows, "state": report.status if report else state}
     if day.first is not None and day.last is not None:
-        shown["first"] = dg.MetadataValue.timestamp(float(day.first))
-        shown["last"] = dg.MetadataValue.timestamp(float(day.last))
-    return shown | ({"reason": report.reason} if report and report.reason else {})
+        described["first"] = dg.MetadataValue.timestamp(float(day.first))
+        described["last"] = dg.MetadataValue.timestamp(float(day.last))
+    return described | ({"reason": report.reason} if report and report.reason else {})
 
 
 def raw_events(source: Source, report: RunReport) -> list[dg.AssetMaterialization]:
     """The event of a run that kept answers; none where each equalled the last one."""
-    figures: dict[str, Any] = {"answers_kept": report.kept, "bytes_received": report.bytes, "feed": report.feed}
+    figures: dict[str, Any] = {"answers_kept": report.new_bodies, "bytes_received": report.bytes, "feed": report.feed}
     tags = {DATA_VERSION: RAW_VERSION}
-    return [dg.AssetMaterialization(raw_key(source.code), metadata=figures, tags=tags)] if report.kept else []
+    return [dg.AssetMaterialization(raw_key(source.code), metadata=figures, tags=tags)] if report.new_bodies else []

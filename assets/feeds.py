@@ -147,9 +147,9 @@ def raw_asset(source: Source) -> dg.AssetSpec:
 
 def _tags(source: Source, feed: Feed) -> dict[str, str]:
     """What the catalogue is searched by: `tag:metric/price`, `tag:zone/GB`."""
-    shown = {"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution}
-    shown |= {f"metric/{metric.value}": "" for metric in feed.metrics}
-    return shown | {f"zone/{zone}": "" for zone in feed.zones}
+    labels = {"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution}
+    labels |= {f"metric/{metric.value}": "" for metric in feed.metrics}
+    return labels | {f"zone/{zone}": "" for zone in feed.zones}
 
 
 def describe(source: Source, feed: Feed) -> str:

@@ -36,8 +36,8 @@ def read(storage: Storage) -> dict[str, date]:
 def decode(stored: bytes | None) -> dict[str, date]:
     """The days that the file's bytes hold; None where there is no file. Raises DamagedFile."""
     try:
-        kept: Mapping[str, str] = orjson.loads(b"{}" if stored is None else stored)
-        return {feed: date.fromisoformat(day) for feed, day in kept.items()}
+        document: Mapping[str, str] = orjson.loads(b"{}" if stored is None else stored)
+        return {feed: date.fromisoformat(day) for feed, day in document.items()}
     except (AttributeError, TypeError, ValueError):
         raise DamagedFile(layout.FIRST_DAYS, "does not hold days by feed") from None
 

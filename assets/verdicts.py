@@ -13,10 +13,10 @@ from datetime import date
 import numpy as np
 import orjson
 
-from assets import held
-from assets.held import HeldRows
+from assets import stored_days
 from assets.ingest import level_shifts
 from assets.ingest.reports import window_of
+from assets.stored_days import StoredRows
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
@@ -91,12 +91,12 @@ class Facts:
 
     feed: Feed
     now: int
-    own: HeldRows
+    own: StoredRows
     aside: Sequence[tuple[SeriesKey, Ints, Floats]]
     """Rows set aside in quarantine."""
     shifts: Sequence[level_shifts.JudgedShift]
     other_feed: Feed | None
-    others: HeldRows
+    others: StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def examine(
     days: Sequence[MarketDay],
     now: int,
     checks: Collection[str] = (BELIEVED, COMPLETE, STEADY, AGREES),
-    own: HeldRows | None = None,
+    own: StoredRows | None = None,
 ) -> Iterator[Verdict]:
     """The chosen checks of every day; `agrees` only where the feed has a counterpart.
 
@@ -123,7 +123,7 @@ def examine(
     if not days:
         return
     span = {month for day in days for month in months(window_of(feed, day))}
-    own = held.read(storage, feed, span) if own is None else own
+    own = stored_days.read(storage, feed, span) if own is None else own
     other = counterpart if AGREES in checks else None
     facts = Facts(
         feed,
@@ -132,13 +132,13 @@ def examine(
         _set_aside(storage, feed, days) if BELIEVED in checks else [],
         _shifts(storage, feed, days, own) if STEADY in checks else [],
         other.feed if other else None,
-        held.read(storage, other.feed, span, other.series) if other else HeldRows(),
+        stored_days.read(storage, other.feed, span, other.series) if other else StoredRows(),
     )
     chosen = [rule for name, rule in RULES.items() if name in checks and (name != AGREES or other)]
     yield from (rule.judge(facts, day) for day in days for rule in chosen)
 
 
-def _without_rows(check: str, feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict | None:
+def _without_rows(check: str, feed: Feed, day: MarketDay, own: StoredRows, now: int) -> Verdict | None:
     """The verdict of a day of which no row is held: it passes while nothing is due. None where rows are held."""
     window = window_of(feed, day)
     if next(own.within(window), None) is not None:
@@ -149,7 +149,7 @@ def _without_rows(check: str, feed: Feed, day: MarketDay, own: HeldRows, now: in
 
 
 def believed(
-    feed: Feed, day: MarketDay, own: HeldRows, now: int, aside: Sequence[tuple[SeriesKey, Ints, Floats]]
+    feed: Feed, day: MarketDay, own: StoredRows, now: int, aside: Sequence[tuple[SeriesKey, Ints, Floats]]
 ) -> Verdict:
     """Values that were set aside fail, until a row of their series covers that instant."""
     window, findings, count = window_of(feed, day), [], 0
@@ -169,7 +169,7 @@ def believed(
     return Verdict(BELIEVED, day, not findings, True, count, tuple(findings[:20]))
 
 
-def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
+def complete(feed: Feed, day: MarketDay, own: StoredRows, now: int) -> Verdict:
     """Missing intervals warn while the publisher may still bring them, and are errors afterwards."""
     window = window_of(feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
@@ -193,7 +193,7 @@ def complete(feed: Feed, day: MarketDay, own: HeldRows, now: int) -> Verdict:
     return Verdict(COMPLETE, day, not findings, settled, count, tuple(findings[:20]))
 
 
-def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRows) -> list[level_shifts.JudgedShift]:
+def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.JudgedShift]:
     """Days of a series at another level than in the two weeks before, unless another feed states the same."""
     if feed.yearly:
         return []
@@ -203,7 +203,7 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: HeldRo
 
 
 def steady(
-    feed: Feed, day: MarketDay, own: HeldRows, now: int, shifts: Sequence[level_shifts.JudgedShift] = ()
+    feed: Feed, day: MarketDay, own: StoredRows, now: int, shifts: Sequence[level_shifts.JudgedShift] = ()
 ) -> Verdict:
     """Series that repeat one value for too long, days that begin with a jump or lie at another level: warnings, since
     all may be true."""
@@ -215,7 +215,7 @@ def steady(
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
 
 
-def agrees(feed: Feed, day: MarketDay, own: HeldRows, others: HeldRows, other_feed: Feed) -> Verdict:
+def agrees(feed: Feed, day: MarketDay, own: StoredRows, others: StoredRows, other_feed: Feed) -> Verdict:
     """Hourly means of both feeds, over the hours that both cover whole."""
     window, findings, hours, grave = window_of(feed, day), [], 0, False
     ours = _hourly(own, window)
@@ -283,7 +283,7 @@ def _name(key: SeriesKey) -> str:
     return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, key.link)))
 
 
-def _hourly(rows: HeldRows, window: Window) -> dict[tuple[str, str, str], dict[int, float]]:
+def _hourly(rows: StoredRows, window: Window) -> dict[tuple[str, str, str], dict[int, float]]:
     """Means by (zone, metric, unit) and hour, of net series, for hours that the readings cover whole."""
     hourly: dict[tuple[str, str, str], dict[int, float]] = {}
     for key, ts, values in rows.within(window):

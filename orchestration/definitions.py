@@ -84,9 +84,9 @@ def _after_fill(marts: bool) -> Any:
 
 def first_partitions(settings: PipelineSettings) -> dict[str, date]:
     """Return the first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
-    noted = first_days.load(settings.home.open())
+    days = first_days.load(settings.home.open())
     return {
-        feed.id: first_partition(feed, noted, settings.since, clock.local_date(int(time.time()), feed.tz))
+        feed.id: first_partition(feed, days, settings.since, clock.local_date(int(time.time()), feed.tz))
         for source in sources().values()
         for feed in source.feeds
     }

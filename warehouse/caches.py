@@ -103,15 +103,15 @@ class LruCache:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
         self._admit = admit
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
         """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
         with self._lock:
-            entry = self._kept.get(key)
+            entry = self._values.get(key)
             if entry is not None:
-                self._kept.move_to_end(key)
+                self._values.move_to_end(key)
                 value: Value = entry[0]
                 return value
         value, size = make()
@@ -122,22 +122,22 @@ class LruCache:
     def found(self, key: Hashable) -> Any:
         """What is kept under `key`; None where nothing is."""
         with self._lock:
-            entry = self._kept.get(key)
+            entry = self._values.get(key)
             if entry is None:
                 return None
-            self._kept.move_to_end(key)
+            self._values.move_to_end(key)
             return entry[0]
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Keeps a value of so many bytes; one larger than the bound is not kept."""
         with self._lock:
-            before = self._kept.pop(key, None)
+            before = self._values.pop(key, None)
             if before is not None:
                 self.held_bytes -= before[1]
             if size > self.limit_bytes:
                 return
-            self._kept[key] = value, size
+            self._values[key] = value, size
             self.held_bytes += size
             while self.held_bytes > self.limit_bytes:
-                _, (_, freed) = self._kept.popitem(last=False)
+                _, (_, freed) = self._values.popitem(last=False)
                 self.held_bytes -= freed

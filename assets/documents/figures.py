@@ -73,7 +73,7 @@ class ZoneFigures:
 
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
     """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
-    kept_out = frozenset(feed for feed, stated in catalogue["feeds"].items() if stated["withheld"])
+    kept_out = frozenset(feed for feed, member in catalogue["feeds"].items() if member["withheld"])
     reads = {z: _read(storage, catalogue["zones"][z], now, kept_out) for z in zones}
     rows = {(z, m): r for z, read in reads.items() for m, r in read.rows.items()}
     ranked = dict(zip(rows, readings([r.history for r in rows.values()], now), strict=True))

@@ -128,9 +128,9 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
             continue
-        stated, member = catalogue["zones"][zone], snapshot["zones"][zone]
+        described, member = catalogue["zones"][zone], snapshot["zones"][zone]
         until = {"valid_until": member.get("valid_until", head["valid_until"])}
-        body = {"zone": zone, **head, **until, **own.history, **{n: stated[n] for n in ("attribution", "license")}}
+        body = {"zone": zone, **head, **until, **own.history, **{n: described[n] for n in ("attribution", "license")}}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
 
 

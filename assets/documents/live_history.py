@@ -169,7 +169,7 @@ def _open_rows(
     if metric not in catalogue["zones"][zone]["metrics"]:
         return None
     rows = series.read(storage, zone, metric, window)
-    withheld = [feed for feed, stated in catalogue["feeds"].items() if stated["withheld"]]
+    withheld = [feed for feed, entry in catalogue["feeds"].items() if entry["withheld"]]
     return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(withheld, pa.string()))))
 
 

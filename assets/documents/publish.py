@@ -53,24 +53,24 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
         raise StorageError("no catalogue is published: every start of emds publishes it first")
     by_zone = figures(storage, described, [z for z in ZONES if z in wanted], now)
     done = Published(failures=[line for zf in by_zone.values() for line in zf.unreadable])
-    kept = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
+    known = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
     latests: dict[str, dict[str, Any] | None] = {}
-    for z, zf in kept.items():
-        with _noted(done, f"latest of {z}"):
+    for z, zf in known.items():
+        with _record(done, f"latest of {z}"):
             latests[z] = None if zf.empty else bodies.latest(zf, now)
-    with _noted(done, layout.SNAPSHOT):
+    with _record(done, layout.SNAPSHOT):
         _put_snapshot(storage, described["zones"], latests, now, version, done)
     for z, body in latests.items():
-        with _noted(done, layout.latest(z)):
+        with _record(done, layout.latest(z)):
             _put(storage, layout.latest(z), body, version, done)
     beaten = [z for z in latests if layout.latest(z) in done.newer]
     if beaten:
-        with _noted(done, layout.SNAPSHOT):
+        with _record(done, layout.SNAPSHOT):
             _take_newer(storage, described["zones"], beaten, now)
-    for z, zf in kept.items():
-        with _noted(done, layout.brief(z)):
+    for z, zf in known.items():
+        with _record(done, layout.brief(z)):
             _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
-    _publish_live(storage, described, kept, now, version, done)
+    _publish_live(storage, described, known, now, version, done)
     return done
 
 
@@ -85,15 +85,15 @@ def _publish_live(
     """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
     zones: dict[str, live.ZoneParts] = {}
     for z, zf in by_zone.items():
-        with _noted(done, layout.live_history(z)):
+        with _record(done, layout.live_history(z)):
             zones[z] = live.parts(storage, described, zf, now)
-    with _noted(done, layout.LIVE):
+    with _record(done, layout.LIVE):
         own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
         live.publish(storage, described, own)
 
 
 @contextmanager
-def _noted(done: Published, place: str) -> Iterator[None]:
+def _record(done: Published, place: str) -> Iterator[None]:
     """One document's failure is logged and noted, and costs no other document."""
     with logged(place) as attempt:
         yield
@@ -129,10 +129,10 @@ def _put_snapshot(
 ) -> None:
     """Other zones stay as they are in the snapshot, as do those whose latest is a newer publisher's."""
 
-    shown = False
+    current = False
 
     def merge(before: Any) -> dict[str, Any]:
-        nonlocal shown
+        nonlocal current
         members = _members(storage, before)
         for z, body in latests.items():
             # A stamp from the future was given by a clock that has been set back since.
@@ -141,11 +141,11 @@ def _put_snapshot(
             members.pop(z, None)
             if body is not None:
                 members[z] = bodies.member(body)
-        shown = bool(members)
+        current = bool(members)
         return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
 
     artefact.update(storage, layout.SNAPSHOT, merge)
-    (done.put if shown else done.withdrawn).append(layout.SNAPSHOT)
+    (done.put if current else done.withdrawn).append(layout.SNAPSHOT)
 
 
 def _take_newer(storage: Storage, zones: Mapping[str, Any], beaten: Collection[str], now: int) -> None:

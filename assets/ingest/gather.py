@@ -33,7 +33,7 @@ class Gathered:
     failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
-    kept: list[str] = field(default_factory=list)
+    new_bodies: list[str] = field(default_factory=list)
     """Keys of the bodies that were not known before."""
     answered_at: int = 0
     """When the newest answer came, Unix seconds."""
@@ -50,7 +50,7 @@ class Gathered:
                 ):
                     judgement = quality.judge_answer(rows, self.feed, answer.request.days, answer.fetched_at)
                     self.rejected.append(judgement)
-                    rows = judgement.kept
+                    rows = judgement.accepted
         except FeedError as error:
             self.failures.append((answer.request, error))
             return Rows()
@@ -87,16 +87,16 @@ def _repeats(readings: Readings) -> bool:
 def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Request]) -> None:
     """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
     queue = list(reversed(requests))
-    seen: set[Request] = set()
+    asked: set[Request] = set()
     kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
     newest_before = cache(partial(_newest_before, pipeline, gathered.feed, requests))
     while queue:
         request = queue.pop()
-        if request in seen:
+        if request in asked:
             continue
-        seen.add(request)
+        asked.add(request)
         try:
-            if len(seen) > MOST_REQUESTS:
+            if len(asked) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
             queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good, newest_before)))
         except (StorageError, OSError) as error:
@@ -121,8 +121,8 @@ def _ask(
     Raises FeedError, and StorageError or OSError where the answer cannot be kept.
     """
     feed = gathered.feed
-    if request.once and (kept := kept_for_good().get(request.url)):
-        gathered.read(Fetched(request, kept.body, kept.fetched_at))
+    if request.once and (earlier := kept_for_good().get(request.url)):
+        gathered.read(Fetched(request, earlier.body, earlier.fetched_at))
         return []
     gathered.requests += 1
     with transport(feed.id):
@@ -131,10 +131,10 @@ def _ask(
     if request.kind == "rows":
 
         def newest() -> int:
-            return raw.order_of(gathered.kept[-1]) if gathered.kept else newest_before()
+            return raw.order_of(gathered.new_bodies[-1]) if gathered.new_bodies else newest_before()
 
         key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode, newest)
-        gathered.kept += [] if key is None else [key]
+        gathered.new_bodies += [] if key is None else [key]
         gathered.read(answer)
     if feed.follow is None or pipeline.mode == "recorded":
         return []
@@ -146,7 +146,7 @@ def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Req
     """The kept bodies of files that never change, by address, of the days that are asked for."""
     days = [day for request in requests for day in request.days]
     bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
-    return {kept.request.url: kept for kept in bodies if kept.request.once}
+    return {earlier.request.url: earlier for earlier in bodies if earlier.request.once}
 
 
 def _newest_before(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> int:

@@ -58,18 +58,18 @@ def apart(rows: Rows, compared: Iterable[JudgedShift]) -> tuple[Rows, Rows]:
     days: dict[Pair, list[Window]] = defaultdict(list)
     for shift in compared:
         days[shift.pair].append(shift.shift.day)
-    kept, aside = Rows(), Rows()
-    kept.merge_notes(rows)
+    believed, aside = Rows(), Rows()
+    believed.merge_notes(rows)
     for key, readings in rows.readings.items():
         ts = np.asarray(readings.ts, np.int64)
         bad = np.zeros(len(ts), np.bool_)
         for day in days.get((key.zone, key.metric), ()):
             bad |= (ts >= day.start) & (ts < day.end)
-        for part, chosen in ((kept, ~bad), (aside, bad)):
+        for part, chosen in ((believed, ~bad), (aside, bad)):
             if chosen.any():
                 values = np.asarray(readings.values, np.float64)
                 part.readings[key] = Readings(ts[chosen].tolist(), values[chosen].tolist())
-    return kept, aside
+    return believed, aside
 
 
 def _by_pair(rows: Rows) -> dict[Pair, Hourly]:

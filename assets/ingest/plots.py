@@ -27,12 +27,12 @@ def sparkline(rows: Rows) -> str:
 
 def excerpt(rows: Rows) -> Rows:
     """The rows that the plot and the table need: the newest readings of a run's longest net series."""
-    kept = Rows()
+    newest = Rows()
     ranked = sorted(rows.readings.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
     for key, readings in ranked[:4]:
         pairs = sorted(zip(readings.ts, readings.values, strict=True))[-POINTS * 2 :]
-        kept.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])
-    return kept
+        newest.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])
+    return newest
 
 
 def table(rows: Rows, count: int = 8) -> str:

@@ -99,15 +99,15 @@ def _restorable_versions(
     days = list(days_of(feed, clock.month_window(month)))
     for part in [days] if feed.combine is None else [[day] for day in days]:
         gathered, statements = Gathered(feed), list[tuple[int, Rows]]()
-        for kept in kept_bodies(pipeline, feed, part):
-            rows = gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
+        for stored in kept_bodies(pipeline, feed, part):
+            rows = gathered.read(Fetched(stored.request, stored.body, stored.fetched_at))
             if feed.combine is not None and len(rows):
                 rows = feed.combine(deepcopy(gathered.rows))
-            believed = quality.judge(rows, feed, (), kept.fetched_at).kept
-            statements.append((kept.fetched_at, _of_places(believed, places)))
+            believed = quality.judge(rows, feed, (), stored.fetched_at).accepted
+            statements.append((stored.fetched_at, _of_places(believed, places)))
         if not statements:
             continue
-        final = judge_kept(pipeline, gathered, part).kept
+        final = judge_kept(pipeline, gathered, part).accepted
         for error in (error for _, error in gathered.failures if isinstance(error, StorageError)):
             raise error
         for place in places:

@@ -56,7 +56,7 @@ class RunReport:
     days: tuple[DayReport, ...]
     requests: int = 0
     bytes: int = 0
-    kept: int = 0
+    new_bodies: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     quarantined: int = 0
     findings: tuple[quality.Finding, ...] = ()
@@ -179,7 +179,7 @@ def together(runs: Sequence[RunReport]) -> RunReport:
         tuple(day for run in runs for day in run.days),
         sum(run.requests for run in runs),
         sum(run.bytes for run in runs),
-        sum(run.kept for run in runs),
+        sum(run.new_bodies for run in runs),
         dropped,
         sum(run.quarantined for run in runs),
         tuple(f for run in runs for f in run.findings),

@@ -68,9 +68,9 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     What a kept body says of other days is left to their own rerun: a later body may have corrected it.
     """
     gathered = Gathered(feed)
-    for kept in kept_bodies(pipeline, feed, days):
-        gathered.read(Fetched(kept.request, kept.body, kept.fetched_at))
-        gathered.bytes += len(kept.body)
+    for others in kept_bodies(pipeline, feed, days):
+        gathered.read(Fetched(others.request, others.body, others.fetched_at))
+        gathered.bytes += len(others.body)
     return _judge_and_store(pipeline, gathered, days, {}, again=True)
 
 
@@ -80,7 +80,7 @@ def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
     Those of the neighbouring days too: charts and daily files reach over midnight.
     """
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
-    yield from (kept for kept in raw.find(pipeline.storage, feed.id, first, last) if kept.request.kind == "rows")
+    yield from (others for others in raw.find(pipeline.storage, feed.id, first, last) if others.request.kind == "rows")
 
 
 def judge_kept(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay]) -> quality.Judgement:
@@ -98,13 +98,13 @@ def _judge_and_store(
     """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
     now, feed = clock.now(), gathered.feed
     with logged(f"kept bodies of {feed.id}"):
-        pipeline.storage.sync(gathered.kept)  # before any row that was parsed from them
+        pipeline.storage.sync(gathered.new_bodies)  # before any row that was parsed from them
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, again, now)
-    for notice in sorted(judgement.kept.notices):
+    for notice in sorted(judgement.accepted.notices):
         _LOG.warning("%s: %s", feed.id, notice)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.rejected, judgement))
-    _keep_unknown(pipeline, feed, judgement.kept)
+    _keep_unknown(pipeline, feed, judgement.accepted)
     rows, folded = _fold(pipeline, gathered, judgement, within)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.incomplete, gathered.failures, now)
     with logged(f"health of {feed.id}"):
@@ -120,7 +120,7 @@ def _judge_and_store(
         day_reports,
         gathered.requests,
         gathered.bytes,
-        len(gathered.kept),
+        len(gathered.new_bodies),
         dict(rows.dropped),
         aside,
         (
@@ -145,32 +145,32 @@ def _judged(
     feed = gathered.feed
     try:
         with feed_code(feed.id, "combine"):
-            stated = gathered.merged_rows()
+            merged = gathered.merged_rows()
         if again:
-            stated = _rows_of_days(pipeline, feed, days, stated)
+            merged = _rows_of_days(pipeline, feed, days, merged)
         with feed_code(feed.id, "judge"):
             # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
-            return _with_level_checks(pipeline, feed, stated, [] if feed.yearly else [d.window for d in within], now)
+            return _with_level_checks(pipeline, feed, merged, [] if feed.yearly else [d.window for d in within], now)
     except (FeedError, StorageError) as error:
         gathered.failed(error, within)
         return quality.judge(Rows(), feed, (), now)
 
 
 def _with_level_checks(
-    pipeline: PipelineContext, feed: Feed, stated: Rows, days: Sequence[Window], now: int
+    pipeline: PipelineContext, feed: Feed, merged: Rows, days: Sequence[Window], now: int
 ) -> quality.Judgement:
     """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
-    judgement = quality.judge(stated, feed, days, now)
+    judgement = quality.judge(merged, feed, days, now)
     shifts: list[level_shifts.JudgedShift] = []
     with logged(f"levels of {feed.id}"):
-        shifts = level_shifts.find(pipeline.storage, feed.id, judgement.kept, days)
+        shifts = level_shifts.find(pipeline.storage, feed.id, judgement.accepted, days)
     for shift in shifts:
         if shift.severity != "note":
             _LOG.warning("%s: %s %s: %s", feed.id, *shift.pair, shift.finding.detail)
     wrong = [shift for shift in shifts if shift.severity == "error"]
     if wrong:
-        kept, aside = level_shifts.apart(stated, wrong)
-        judgement = quality.judge(kept, feed, days, now)
+        others, aside = level_shifts.apart(merged, wrong)
+        judgement = quality.judge(others, feed, days, now)
         judgement.quarantined.merge(aside)
     return replace(judgement, findings=(*judgement.findings, *(shift.finding for shift in shifts)))
 
@@ -184,8 +184,8 @@ def _fold(
     """
     whole = _replaceable_spans(judgement, days, gathered.failures, gathered.rows)
     stored, folded = Rows(), list[series.Folded]()
-    stored.merge_notes(judgement.kept)
-    by_pair = _by_pair(judgement.kept)
+    stored.merge_notes(judgement.accepted)
+    by_pair = _by_pair(judgement.accepted)
     for pair in sorted({*by_pair, *whole}):
         rows = by_pair.get(pair, Rows())
         spans = {pair: whole[pair]} if pair in whole else {}
@@ -222,14 +222,14 @@ def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDa
 
 def _without(rows: Rows, stamps: Collection[int]) -> Rows:
     """The rows but those that start at these instants."""
-    kept = Rows()
-    kept.merge_notes(rows)
+    others = Rows()
+    others.merge_notes(rows)
     for key, readings in rows.readings.items():
         left_out = stamps if key.published_at is None else ()
         pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in left_out]
         if pairs:
-            kept.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
-    return kept
+            others.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
+    return others
 
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
@@ -257,7 +257,7 @@ def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
 
 
 def _replaceable_spans(
-    judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures, stated: Rows
+    judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures, merged: Rows
 ) -> Mapping[coverage.Pair, Sequence[Window]]:
     """The whole spans, less the days of which a request failed: rows missing there may be a failed request; and the
     instants of these days at which the publisher's reading is refused."""
@@ -269,7 +269,7 @@ def _replaceable_spans(
     }
     starts = {m.start for m in days if m.day in failed}
     spans = {pair: [span for span in whole if span.start not in starts] for pair, whole in judgement.complete.items()}
-    for pair, stamps in stated.refused.items():
+    for pair, stamps in merged.refused.items():
         own = (ts for ts in sorted(stamps) if any(ts in day.window for day in days))
         spans[pair] = [*spans.get(pair, ()), *(Window(ts, ts + 1) for ts in own)]
     return spans

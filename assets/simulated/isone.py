@@ -138,19 +138,19 @@ def _day_of(form: Mapping[str, Sequence[str]]) -> MarketDay:
 def _load_page(form: Mapping[str, Sequence[str]], now: int) -> object:
     """The newest forecast of two days, and the same days as they were forecast the day before."""
     day = _day_of(form)
-    made = day.start + FORECAST_OUT
-    newest = made if made <= now else day.next(-1).start + FORECAST_OUT
+    issued_at = day.start + FORECAST_OUT
+    newest = issued_at if issued_at <= now else day.next(-1).start + FORECAST_OUT
     before = MarketDay.at(newest, TZ).next(-1).start + FORECAST_OUT
     data = {name: _forecast(day, at) for name, at in (("priorDay", before), ("forecast", newest))}
     return [{"data": {"actual": [], **data, "cleared": []}}]
 
 
-def _forecast(day: MarketDay, made: int) -> Entries:
+def _forecast(day: MarketDay, issued_at: int) -> Entries:
     """Of the day and the next, as far as a forecast reaches that was made on a day."""
-    starts = np.arange(day.start, min(day.next().end, MarketDay.at(made, TZ).next().end), HOUR)
-    loads = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, made, "isone.load_forecast").round(-1)
+    starts = np.arange(day.start, min(day.next().end, MarketDay.at(issued_at, TZ).next().end), HOUR)
+    loads = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, issued_at, "isone.load_forecast").round(-1)
     return [
-        {"NetLoadMw": plain(mw, 0), "CreationDate": stamp(made), "Mw": plain(mw, 0), "BeginDate": stamp(ts)}
+        {"NetLoadMw": plain(mw, 0), "CreationDate": stamp(issued_at), "Mw": plain(mw, 0), "BeginDate": stamp(ts)}
         for ts, mw in zip(starts.tolist(), loads.tolist(), strict=True)
     ]
 

@@ -70,8 +70,8 @@ def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:
 def _forecast(start: int, now: int) -> list[dict[str, Any]]:
     """Half hours of 48 hours; one more where they begin on the half hour, since ends are matched."""
     ts = np.arange(-(-start // HALF_HOUR) * HALF_HOUR, start + FORECAST + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
-    made = now // HALF_HOUR * HALF_HOUR
-    grams = grid.as_forecast(grid.carbon_intensity(ts, HALF_HOUR), ts, made, "neso.carbon_forecast", 0.12)
+    issued_at = now // HALF_HOUR * HALF_HOUR
+    grams = grid.as_forecast(grid.carbon_intensity(ts, HALF_HOUR), ts, issued_at, "neso.carbon_forecast", 0.12)
     return [
         {**_half_hour(at), "intensity": {"forecast": ahead, "actual": None, "index": index(ahead)}}
         for at, ahead in zip(ts.tolist(), grams.round().astype(int).tolist(), strict=True)

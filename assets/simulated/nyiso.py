@@ -92,9 +92,9 @@ def _load_forecast(day: MarketDay, now: int) -> bytes:
     """Six days from a day on: out on the morning before, made anew each six hours until the day begins."""
     if now < day.next(-1).start + FORECAST_OUT or now >= day.next(10).start:
         return b""
-    made = min(now, day.start) // FORECAST_EVERY * FORECAST_EVERY
+    issued_at = min(now, day.start) // FORECAST_EVERY * FORECAST_EVERY
     starts = np.arange(day.start, day.next(6).start, HOUR)
-    total = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, made, "nyiso.load_forecast")
+    total = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, issued_at, "nyiso.load_forecast")
     shares = {zone.title(): share for zone, (_, share, _) in ZONES.items()}
     columns = [(share * total).round().astype(int) for _, share in sorted(shares.items())]
     header = ",".join(f'"{name}"' for name in ("Time Stamp", *sorted(shares), "NYISO"))

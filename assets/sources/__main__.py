@@ -77,7 +77,7 @@ def _parse(args: argparse.Namespace) -> int:
     if args.answered_at is not None:
         rows = date_by_answer(rows, args.answered_at)
         judgement = judge_answer(rows, product, request.days, args.answered_at)
-        rows = judgement.kept
+        rows = judgement.accepted
         for finding in judgement.findings:
             parts = (finding.severity, finding.check, finding.zone, finding.metric, finding.count, finding.detail)
             print(*filter(None, parts), file=sys.stderr)  # noqa: T201  the command's own answer

@@ -172,8 +172,8 @@ def _job(
                     context.log.warning(f"{report.feed} {day.day}: {day.reason}")
             faults += asked.faults
         if faults:
-            shown = "; ".join(dict.fromkeys(faults))
-            raise dg.Failure(f"a person must look at this: {shown}"[:2000], allow_retries=False)
+            reasons = "; ".join(dict.fromkeys(faults))
+            raise dg.Failure(f"a person must look at this: {reasons}"[:2000], allow_retries=False)
 
     @dg.job(name=name, description=text, tags={"dagster/max_runtime": str(int(seconds) + 660)})
     def job() -> None:

@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import dagster as dg
 
-from assets import events, first_days, held
-from assets.held import HeldDay, HeldRows
+from assets import events, first_days, stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.partitions import asset_key, key_of, last_day
+from assets.stored_days import StoredDay, StoredRows
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, months
 from warehouse.market.market import Feed
@@ -27,8 +27,8 @@ class Unmarked:
     """A market day that holds rows and that Dagster does not know."""
 
     feed: Feed
-    day: HeldDay
-    rows: HeldRows
+    day: StoredDay
+    rows: StoredRows
 
     def __str__(self) -> str:
         return f"{self.feed.id} {self.day.day}: {self.day.rows} rows held, but not materialised in Dagster"
@@ -46,8 +46,10 @@ def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterato
             continue
         marked = set(instance.get_materialized_partitions(asset_key(feed)))
         days = [day for day in days if key_of(feed, str(day)) not in marked]
-        rows = held.read(pipeline.storage, feed, {month for day in days for month in months(window_of(feed, day))})
-        for of_day in (held.of_day(rows, feed, day) for day in days):
+        rows = stored_days.read(
+            pipeline.storage, feed, {month for day in days for month in months(window_of(feed, day))}
+        )
+        for of_day in (stored_days.of_day(rows, feed, day) for day in days):
             if of_day.rows:
                 yield Unmarked(feed, of_day, rows)
 

@@ -47,16 +47,16 @@ def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
 def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
     """Report the materialisations of a run that are still the newest of their partitions again, without a run."""
     for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
-        made = record.asset_materialization
-        if made is None:
+        event = record.asset_materialization
+        if event is None:
             continue
-        partitions = None if made.partition is None else [made.partition]
-        wanted = dg.AssetRecordsFilter(asset_key=made.asset_key, asset_partitions=partitions)
+        partitions = None if event.partition is None else [event.partition]
+        wanted = dg.AssetRecordsFilter(asset_key=event.asset_key, asset_partitions=partitions)
         newest = instance.fetch_materializations(wanted, limit=1).records
         if newest and newest[0].run_id == run_id:
-            tags = {name: value for name, value in (made.tags or {}).items() if "version" in name}
+            tags = {name: value for name, value in (event.tags or {}).items() if "version" in name}
             instance.report_runless_asset_event(
-                dg.AssetMaterialization(made.asset_key, made.description, made.metadata, made.partition, tags)
+                dg.AssetMaterialization(event.asset_key, event.description, event.metadata, event.partition, tags)
             )
 
 

@@ -92,8 +92,8 @@ def published(to: str | None = None) -> int:
         from orchestration.static_side.publish import publish_now
 
         done = publish_now(address)
-        shown = "shown now" if done.current else "a newer publication is shown"
-        print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {shown}")
+        state = "shown now" if done.current else "a newer publication is shown"
+        print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {state}")
         print(f"{done.put} objects put, {done.removed} removed")
     return code
 

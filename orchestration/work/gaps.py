@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assets import first_days, held
+from assets import first_days, stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.sources import feed as feed_of
@@ -62,7 +62,7 @@ def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[
     span = [d for d in span if feed.out_of_reach(d.day, today) is None]
     if not span:
         return
-    rows, unknown = _held(pipeline, feed, span, unreadable)
+    rows, unknown = _rows_of(pipeline, feed, span, unreadable)
     for day in span:
         cover = coverage.check(rows, feed, [day.window], now)
         for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
@@ -70,7 +70,7 @@ def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[
                 yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
-def _held(
+def _rows_of(
     pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay], unreadable: list[str]
 ) -> tuple[Rows, set[coverage.Pair]]:
     """The feed's live rows, served or not; empty readings for a series of which it has given nothing.
@@ -80,21 +80,21 @@ def _held(
     rows, unknown = Rows(), set()
     for zone in feed.zones:
         for metric in feed.metrics:
-            given = Rows()
+            found = Rows()
             with logged(f"{zone} {metric.value}") as attempt:
-                given = _given(pipeline, feed, zone, metric, Window(span[0].start, span[-1].end))
+                found = _rows_of_series(pipeline, feed, zone, metric, Window(span[0].start, span[-1].end))
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
                 unknown.add((zone, metric.value))
-            elif not given.readings:
-                given.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
-            rows.merge(given)
+            elif not found.readings:
+                found.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
+            rows.merge(found)
     return rows, unknown
 
 
-def _given(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
+def _rows_of_series(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
     """The feed's own live rows of one series."""
-    return held.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
+    return stored_days.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
 
 
 def to_fill(pipeline: PipelineContext) -> list[Task]:
@@ -123,10 +123,10 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
     feed, days, now = feed_of(task.feed), days_of(task), clock.now()
     if feed.yearly:
         windows = {day: window_of(feed, day) for day in days}
-        held_rows = held.read(pipeline.storage, feed, {month for w in windows.values() for month in months(w)})
+        held_rows = stored_days.read(pipeline.storage, feed, {month for w in windows.values() for month in months(w)})
         yield from (day.day for day, window in windows.items() if not any(held_rows.within(window)))
         return
-    rows, unknown = _held(pipeline, feed, days, [])
+    rows, unknown = _rows_of(pipeline, feed, days, [])
     for day in days:
         running = day.window.end > now and not _any_within(rows, day.window)
         if unknown or running or coverage.check(rows, feed, [day.window], now).gaps:

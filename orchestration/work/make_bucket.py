@@ -24,8 +24,8 @@ def main() -> int:
     place = PipelineSettings.from_environ(os.environ).home.place
     if isinstance(place, Path) or place.scheme != "s3":
         raise StorageError("EMDS_HOME is not s3://...: buckets elsewhere are made by their owner's own tools")
-    made = make(place)
-    print(f"{place.bucket}: {'made' if made else 'is there'}")
+    created = make(place)
+    print(f"{place.bucket}: {'made' if created else 'is there'}")
     return 0
 
 

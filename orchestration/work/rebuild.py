@@ -22,8 +22,10 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
     """Runs over the market days that kept bodies of these feeds answer for."""
     tasks = []
     for feed in feeds:
-        kept = {d for question in raw.questions(pipeline.storage, feed.id, first, last) for d in question.days}
-        tasks += monthly_tasks(feed, (d for d in kept if (first is None or d >= first) and (last is None or d <= last)))
+        asked = {d for question in raw.questions(pipeline.storage, feed.id, first, last) for d in question.days}
+        tasks += monthly_tasks(
+            feed, (d for d in asked if (first is None or d >= first) and (last is None or d <= last))
+        )
     return tasks
 
 
@@ -53,7 +55,7 @@ def resolve(
     zones = {zone for feed in feeds for zone in feed.zones}
     begin = str(first - timedelta(days=1))[:7] if first else ""  # a market day may begin in the UTC month before
     end = str(last + timedelta(days=1))[:7] if last else "9999"
-    for place in (Month(*place) for place in series.held(pipeline.storage)):
+    for place in (Month(*place) for place in series.places(pipeline.storage)):
         if place.zone in zones and begin <= place.month <= end:
             with logged("/".join(place)) as attempt:
                 changed += series.resolve_again(pipeline.storage, *place, pipeline.ranks, pipeline.terms)

@@ -49,13 +49,13 @@ def _write(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> Non
     """The kept bodies of the scratch warehouses as recordings, the manifest last."""
     entries = []
     for feed in feeds:
-        last = {kept.request: kept for kept in raw.find(Folder(scratch / feed.source), feed.id)}
+        last = {answer.request: answer for answer in raw.find(Folder(scratch / feed.source), feed.id)}
         (folder / feed.source).mkdir(exist_ok=True)
-        for number, kept in enumerate(last.values(), start=1):
-            file = f"{feed.source}/{_name(kept.request, number)}"
-            (folder / file).write_bytes(kept.body)
-            entry = _entry(file, kept, mode)
-            entries.append(entry | _expected(folder, feed, entry, kept))
+        for number, answer in enumerate(last.values(), start=1):
+            file = f"{feed.source}/{_name(answer.request, number)}"
+            (folder / file).write_bytes(answer.body)
+            entry = _entry(file, answer, mode)
+            entries.append(entry | _expected(folder, feed, entry, answer))
     (folder / "MANIFEST.json").write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
     scrubbed = sum(entry["fidelity"] != "EXACT" for entry in entries)
     print(f"recorded {len(entries)} answers in {folder} ({scrubbed} with secrets replaced)")
@@ -68,8 +68,8 @@ def _name(request: Request, number: int) -> str:
     return "_".join(filter(None, (product, first, f"{number:03d}", *places))) + f".{request.ext}"
 
 
-def _entry(file: str, kept: raw.RawBody, mode: str) -> dict[str, Any]:
-    request = kept.request
+def _entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
+    request = answer.request
     address = with_query(request.url, request.params)
     return {
         "file": file,
@@ -81,8 +81,8 @@ def _entry(file: str, kept: raw.RawBody, mode: str) -> dict[str, Any]:
         "source_repo": f"emds record {version('emds')}, {mode}",
         "source_licence": source(request.feed.split(".")[0]).licence if mode == "live" else "none: simulated data",
         "simulated": mode == "simulated",
-        "fidelity": "SCRUBBED: echoes of secrets are replaced by REDACTED" if REDACTED in kept.body else "EXACT",
-        "note": f"recorded at {iso(kept.fetched_at)}; expected rows are those of this release's parser",
+        "fidelity": "SCRUBBED: echoes of secrets are replaced by REDACTED" if REDACTED in answer.body else "EXACT",
+        "note": f"recorded at {iso(answer.fetched_at)}; expected rows are those of this release's parser",
     }
 
 
@@ -92,12 +92,12 @@ def _day(days: Sequence[date]) -> str | None:
     return next((texts[0][:length] for length in (10, 7, 4) if len({text[:length] for text in texts}) == 1), None)
 
 
-def _expected(folder: Path, feed: Feed, entry: dict[str, Any], kept: raw.RawBody) -> dict[str, Any]:
+def _expected(folder: Path, feed: Feed, entry: dict[str, Any], answer: raw.RawBody) -> dict[str, Any]:
     """Write the net rows as the parser reads them from the recording; where they lie, and how many. Nothing without."""
     days = days_of(entry["day"]) if entry["day"] else ()
     try:
         rows = feed.parse(
-            kept.body, Request(feed.id, entry["request_url"], days=days, zone=entry["zone"], ext=kept.request.ext)
+            answer.body, Request(feed.id, entry["request_url"], days=days, zone=entry["zone"], ext=answer.request.ext)
         )
     except FeedError:
         rows = Rows()

@@ -147,8 +147,8 @@ def _overlaps(versions: Versions) -> int:
 def _body(storage: Storage, key: str) -> None:
     if not raw.is_body(key):
         raise StorageError("no kept body")
-    kept = raw.opened(storage, key)
-    if kept is not None and f"-{raw.digest(kept.request, kept.body)}." not in key:
+    answer = raw.opened(storage, key)
+    if answer is not None and f"-{raw.digest(answer.request, answer.body)}." not in key:
         raise DamagedFile(key, "its name is that of another body")
 
 

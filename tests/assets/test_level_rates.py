@@ -51,7 +51,7 @@ def test_shifts_are_told_and_weather_is_not(tmp_path: Path, monkeypatch: pytest.
         days = [MarketDay(local_date(NOW, of.tz) - timedelta(days=i), of.tz) for i in range(PAST + JUDGED, -1, -1)]
         ingest_days(pipeline, of, days)
     judged, false, reported, restated = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for metric, zone in sorted({(metric, zone) for metric, zone, _ in series.held(pipeline.storage)}):
+    for metric, zone in sorted({(metric, zone) for metric, zone, _ in series.places(pipeline.storage)}):
         if metric not in SHIFTS:
             continue
         net = series.net(series.read(pipeline.storage, zone, metric, Window(NOW - 40 * DAY, NOW)))

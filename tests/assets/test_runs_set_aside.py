@@ -34,7 +34,7 @@ def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, 
     assert [(f.check, f.severity, f.count) for f in report.findings] == [("time", "error", 1)]
     (noted,) = health.load(of.storage, "test")
     assert noted.data_until == START + 30 * 1800
-    assert [(zone, month) for _, zone, month in series.held(of.storage)] == [("GB", "2026-06")]
+    assert [(zone, month) for _, zone, month in series.places(of.storage)] == [("GB", "2026-06")]
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -95,7 +95,7 @@ def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
     """Every row that is served, and the zones and metrics that cannot be read."""
     rows: Served = {}
     unreadable = []
-    for metric, zone, month in series.held(pipeline.storage):
+    for metric, zone, month in series.places(pipeline.storage):
         year, number = int(month[:4]), int(month[5:])
         start = instant(f"{year:04}-{number:02}-01T00:00:00Z")
         try:

@@ -32,7 +32,7 @@ def served(storage: Storage) -> tuple[dict[Row, float], int]:
     """Every row that is served, and how many of them stand there twice."""
     values: dict[Row, float] = {}
     count: Counter[Row] = Counter()
-    for metric, zone, month in series.held(storage):
+    for metric, zone, month in series.places(storage):
         start = instant(f"{month}-01T00:00:00Z")
         for row in series.read(storage, zone, metric, Window(start, start + 31 * DAY)).to_pylist():
             if month != _month(row["ts"]):

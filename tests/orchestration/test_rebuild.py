@@ -44,7 +44,7 @@ def mix(storage: Folder) -> list[tuple[int, str, float]]:
 
 
 def _first_known(storage: Storage) -> int:
-    [place] = series.held(storage, "generation", "GB")
+    [place] = series.places(storage, "generation", "GB")
     return int(vintages.read(storage, vintages.Month(*place)).known_at.min())
 
 
@@ -88,7 +88,7 @@ def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pyte
 
 
 def _rows(storage: Storage) -> pa.Table:
-    tables = [series.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.held(storage)]
+    tables = [series.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.places(storage)]
     return pa.concat_tables(tables)
 
 

@@ -85,7 +85,7 @@ def believed(sample: Sample, stated: Rows) -> set[Row]:
     """The rows that `quality` keeps: all of them in the whole body, no span called whole that misses one."""
     spans = _spans(sample)
     judged = judge(stated, sample.feed, spans, max((s.end for s in spans), default=0) + 40 * DAY)
-    kept, good = set(judged.kept), rows_of(sample)
+    kept, good = set(judged.accepted), rows_of(sample)
     wrong = kept - good
     assert not wrong, f"{len(wrong)} wrong rows, first {min(wrong, key=lambda r: r.ts)}"
     lacking = good - kept

@@ -61,7 +61,7 @@ def test_zero_where_carbon_was_foreseen_is_a_missing_reading(forecast):
 
 def test_no_grid_is_free_of_carbon():
     rows = read(INTENSITY, {"data": [{**MIDNIGHT, "intensity": {"forecast": 20, "actual": 0}}, RUNNING]})
-    assert not len(judge(rows, INTENSITY, (), 0).kept)
+    assert not len(judge(rows, INTENSITY, (), 0).accepted)
 
 
 def test_no_request_crosses_the_new_year():

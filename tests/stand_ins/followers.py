@@ -113,7 +113,7 @@ class Told(Copy):
 def served(home: Path, zones: Collection[str], window: Window) -> Held:
     """The rows of zones as they lie in a warehouse."""
     held: Held = {}
-    for metric, zone in sorted({(m, z) for m, z, _ in series.held(Folder(home)) if z in zones}):
+    for metric, zone in sorted({(m, z) for m, z, _ in series.places(Folder(home)) if z in zones}):
         for row in series.read(Folder(home), zone, metric, window).to_pylist():
             identity = zone, metric, row["ts"], row["fuel"], row["counterparty"], row["link"]
             held[identity] = row["value"], row["unit"], row["resolution"]

@@ -77,7 +77,7 @@ def follow_steps(folder, steps):
         elif step == "publish":
             publication(folder)
         elif isinstance(step, dict):
-            for place in series.held(folder):
+            for place in series.places(folder):
                 series.resolve_again(folder, *place, step)
         else:
             feed, rows, covered = step
@@ -111,6 +111,8 @@ CASES: dict[str, Callable[[Folder], object]] = {
     "new": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3, 4], known_at=5),
     "corrected": lambda folder: fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5),
     "withdrawn": lambda folder: fold(folder, "one.fast", BASE, [1], known_at=5, spans=[Window(BASE, BASE + 3 * HOUR)]),
-    "rights": lambda folder: [series.resolve_again(folder, *place, {"three.back": 9}) for place in series.held(folder)],
+    "rights": lambda folder: [
+        series.resolve_again(folder, *place, {"three.back": 9}) for place in series.places(folder)
+    ],
     "nothing": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3], known_at=5),
 }

@@ -216,7 +216,7 @@ def test_owed_are_vintages_by_when_they_were_published(feed):
     assert [(gap.start, gap.end, gap.intervals) for gap in gaps] == [(NOON, NOON + 6 * HOUR, 1)]
     assert not cover.complete
     judged = quality.judge(rows, feed, [day.window], NOON + 3 * DAY)
-    assert len(judged.kept) == len(rows)
+    assert len(judged.accepted) == len(rows)
     assert [finding.check for finding in judged.findings] == ["short"]
 
 
@@ -233,4 +233,4 @@ def test_judged_are_the_values_of_each_vintage_by_the_bounds_of_what_it_forecast
     rows = rows_of((0, {1: 20_000.0}), (1, {1: 21_000.0, 2: 0.0}))
     judged = quality.judge(rows, feed, [], NOON)
     assert [(row.ts, row.value) for row in judged.quarantined] == [(NOON + 2 * HOUR, 0.0)]
-    assert len(judged.kept) == 2
+    assert len(judged.accepted) == 2

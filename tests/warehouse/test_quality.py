@@ -69,7 +69,7 @@ def checks(rows: Rows, feed: Feed | None = None, day: MarketDay = DAY, now: int 
 def test_a_clean_day_is_kept_whole_and_without_a_word() -> None:
     rows = series(DAY)
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert verdict.kept.sorted() == rows.sorted()
+    assert verdict.accepted.sorted() == rows.sorted()
     assert not verdict.findings
     assert verdict.complete == {("FR", "demand"): (DAY.window,)}
     assert not verdict.incomplete
@@ -79,7 +79,7 @@ def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     rows = series(DAY)
     rows.readings[SeriesKey("FR", "demand", "MW", "1h")].values[5] = 5_000_000.0
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert len(verdict.kept) == 23
+    assert len(verdict.accepted) == 23
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
     assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("hole", "warning", 1)]
     assert verdict.complete[("FR", "demand")] == ()
@@ -90,7 +90,7 @@ def test_two_values_for_one_interval_are_both_set_aside() -> None:
     rows.add("FR", "demand", DAY.start, 40_000.0, "MW", "1h")
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert sorted(r.value for r in verdict.quarantined) == [40_000.0, 50_000.0]
-    assert DAY.start not in {r.ts for r in verdict.kept}
+    assert DAY.start not in {r.ts for r in verdict.accepted}
     assert verdict.incomplete == {("FR", "demand"): (DAY.window,)}
 
 
@@ -98,7 +98,7 @@ def test_equal_readings_become_one_and_are_counted() -> None:
     rows = series(DAY)
     rows.merge(series(DAY))
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert verdict.kept.sorted() == series(DAY).sorted()
+    assert verdict.accepted.sorted() == series(DAY).sorted()
     assert not len(verdict.quarantined)
     assert [(f.check, f.count) for f in verdict.findings] == [("duplicate", 24)]
 
@@ -108,7 +108,7 @@ def test_a_reading_off_the_grid_is_set_aside() -> None:
     rows.add("FR", "demand", DAY.start + 454, 40_000.5, "MW", "5m")
     verdict = judge(rows, feed_of(resolution="5m"), [DAY.window], LATER)
     assert [r.ts for r in verdict.quarantined] == [DAY.start + 454]
-    assert len(verdict.kept) == 288
+    assert len(verdict.accepted) == 288
 
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 6, 1), 24)])
@@ -126,7 +126,7 @@ def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> Non
     rows = Rows.of(r for r in series(DAY) if r.ts not in (DAY.start, DAY.start + 7 * HOUR, DAY.start + 8 * HOUR))
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert {f.check: f.count for f in verdict.findings} == {"short": 1, "hole": 2}
-    assert verdict.kept.sorted() == rows.sorted()
+    assert verdict.accepted.sorted() == rows.sorted()
 
 
 def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
@@ -167,7 +167,7 @@ def test_borders_alone_are_no_net() -> None:
         rows.add("FR", "interchange", ts, 100.0, "MW", "1h", counterparty="BE")
     verdict = judge(rows, feed_of(metric=Metric.INTERCHANGE), [DAY.window], LATER)
     assert verdict.incomplete == {("FR", "interchange"): (DAY.window,)}
-    assert len(verdict.kept) == 24
+    assert len(verdict.accepted) == 24
 
 
 def test_ties_beside_the_feeds_own_metric_owe_no_net() -> None:
@@ -176,7 +176,7 @@ def test_ties_beside_the_feeds_own_metric_owe_no_net() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert verdict.complete == {("FR", "demand"): (DAY.window,)}
     assert not verdict.incomplete
-    assert len(verdict.kept) == 25
+    assert len(verdict.accepted) == 25
 
 
 def test_a_border_with_a_gap_is_no_reason_to_evict_it() -> None:
@@ -215,7 +215,7 @@ def test_dropped_readings_are_told_by_reason() -> None:
     assert [(f.check, f.severity, f.count, f.detail) for f in verdict.findings] == [
         ("dropped", "note", 2, "off the grid")
     ]
-    assert verdict.kept.dropped == {"off the grid": 2}
+    assert verdict.accepted.dropped == {"off the grid": 2}
 
 
 def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
@@ -277,7 +277,7 @@ def test_a_metric_has_its_own_record() -> None:
 def test_no_reading_is_lost_or_made_up(readings: list[tuple[int, float]]) -> None:
     rows = Rows.of(Row("FR", "price", None, None, None, DAY.start + HOUR * i, v, "EUR/MWh", "1h") for i, v in readings)
     verdict = judge(rows, feed_of(metric=Metric.PRICE), [DAY.window], LATER)
-    kept, aside = set(verdict.kept), set(verdict.quarantined)
+    kept, aside = set(verdict.accepted), set(verdict.quarantined)
     assert kept | aside == set(rows)
     assert not {r.ts for r in kept} & {r.ts for r in aside}
-    assert len({r.ts for r in kept}) == len(verdict.kept)
+    assert len({r.ts for r in kept}) == len(verdict.accepted)

@@ -43,7 +43,7 @@ def check(folder, steps):
     for step in steps:
         if isinstance(step, dict):
             ranks = step
-            for place in series.held(folder):
+            for place in series.places(folder):
                 series.resolve_again(folder, *place, ranks)
         else:
             feed, rows, covered, later = step

@@ -68,8 +68,8 @@ def means(rows: RowColumns, span: Window, interval: Interval, tz: str) -> RowCol
     good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_identity, group)
     labels, label = _labels(group, of_identity, mask, interval)
     value = np.round(np.bincount(code, rows.value * weight) / np.maximum(covered, 1), DIGITS)
-    made = RowColumns(labels, label, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
-    return made.take(good)
+    coarse = RowColumns(labels, label, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
+    return coarse.take(good)
 
 
 def _bounds(span: Window, interval: Interval, tz: str) -> Ints:

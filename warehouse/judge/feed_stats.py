@@ -86,10 +86,10 @@ def _add_lateness(stats: FeedStats, place: FeedMonth, starts: Ints, ends: Ints, 
     due = due_at(place.feed, starts, ends)
     firsts, lasts = place.watched
     span = np.searchsorted(firsts, np.minimum(due, known - 1), side="right") - 1
-    seen = span >= 0
-    seen[seen] = known[seen] <= lasts[span[seen]]
-    stats.unwatched += int((~seen).sum())
-    stats.late.append((known - due)[seen])
+    polled = span >= 0
+    polled[polled] = known[polled] <= lasts[span[polled]]
+    stats.unwatched += int((~polled).sum())
+    stats.late.append((known - due)[polled])
 
 
 def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:

@@ -66,7 +66,7 @@ class Finding:
 class Judgement:
     """What `judge` makes of the rows of one run of a feed."""
 
-    kept: Rows
+    accepted: Rows
     quarantined: Rows
     findings: tuple[Finding, ...]
     complete: Mapping[Pair, tuple[Window, ...]]
@@ -117,13 +117,13 @@ def judge(
 
     Rows that start outside their metric's `possible` time are set aside.
     """
-    kept, aside = Rows(), Rows()
+    accepted, aside = Rows(), Rows()
     findings: list[Finding] = []
     for key, readings in rows.readings.items():
-        findings += _part(key, readings, possible(key.metric), kept, aside)
-    for key, readings in kept.readings.items():
+        findings += _part(key, readings, possible(key.metric), accepted, aside)
+    for key, readings in accepted.readings.items():
         findings += _oddities(key, readings)
-    cover = coverage.check(kept, feed, spans, now)
+    cover = coverage.check(accepted, feed, spans, now)
     for (zone, metric), gaps in sorted(cover.gaps.items()):
         findings += [
             Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
@@ -131,8 +131,8 @@ def judge(
     findings += _unknown(rows)
     findings += [Finding("notice", "warning", "", "", 1, notice) for notice in sorted(rows.notices)]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
-    kept.merge_notes(rows)
-    return Judgement(kept, aside, tuple(findings), cover.complete, cover.incomplete)
+    accepted.merge_notes(rows)
+    return Judgement(accepted, aside, tuple(findings), cover.complete, cover.incomplete)
 
 
 class _Fault(NamedTuple):
@@ -143,13 +143,13 @@ class _Fault(NamedTuple):
     reason: str
 
 
-def _part(key: SeriesKey, readings: Readings, possible: Window, kept: Rows, aside: Rows) -> list[Finding]:
+def _part(key: SeriesKey, readings: Readings, possible: Window, accepted: Rows, aside: Rows) -> list[Finding]:
     """Parts one series into what is kept and what is set aside; of equal readings one stays."""
     ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
     again, conflict = _repeats(ts, values)
     faults = _faults(key, ts, values, conflict, possible)
     bad = np.any([fault.readings for fault in faults], axis=0)
-    for rows, chosen in ((kept, ~(bad | again)), (aside, bad & ~again)):
+    for rows, chosen in ((accepted, ~(bad | again)), (aside, bad & ~again)):
         if chosen.any():
             rows.readings[key] = _chosen(readings, ts, values, chosen)
     findings = [

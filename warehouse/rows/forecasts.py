@@ -38,7 +38,7 @@ def date_by_answer(rows: Rows, answered_at: int) -> Rows:
 def instants(key: SeriesKey, readings: Readings) -> list[int]:
     """What places readings in partitions and due times: their interval starts, of a vintage when it was published.
 
-    Rows of vintages that `assets.held` reads have that in place of their starts already.
+    Rows of vintages that `assets.stored_days` reads have that in place of their starts already.
     """
     return readings.ts if key.published_at is None else [key.published_at] * len(readings.ts)
 
@@ -50,34 +50,34 @@ def merge(old: Versions, new: Versions) -> tuple[Versions, tuple[int, int, int, 
     the current one only where the newest that is held is older: newer ones that repeat a value leave no version.
     """
     both, count = concat([old, new]), len(old)
-    merged, kept = put_together(both, count)
-    identity, fresh = _identities(both), kept[kept >= count]
+    merged, picked = put_together(both, count)
+    identity, fresh = _identities(both), picked[picked >= count]
     added = len(np.setdiff1d(identity[fresh], identity[:count]))
     return merged, (added, len(fresh) - added, 0, len(new) - len(fresh))
 
 
-def put_together(both: Versions, held: int | None = None) -> tuple[Versions, Ints]:
+def put_together(both: Versions, older: int | None = None) -> tuple[Versions, Ints]:
     """Versions, each until a later vintage was known, and which of them these are.
 
-    Left out are versions of one vintage that say the same but the one that was known first, and behind the first `held`
-    those that say what the vintage before says.
+    Of versions of one vintage that say the same, only the one known first stays; behind the first `older`, none that
+    says what the vintage before it says.
     """
     identity, units = _identities(both), both.codes("unit")
     order = np.lexsort((both.known_at, both.published_at, identity))
     before = np.roll(order, 1)
     same = _repeats(identity[order]) & (both.value[order] == both.value[before]) & (units[order] == units[before])
-    kept = order[
+    picked = order[
         ~(
             same
             & (
-                (order >= (len(both) if held is None else held))
+                (order >= (len(both) if older is None else older))
                 | (both.published_at[order] == both.published_at[before])
             )
         )
     ]
     superseded = both.superseded_at.copy()
-    superseded[kept] = _known_until(identity[kept], both.known_at[kept])
-    return replace(both, superseded_at=superseded).take(kept), kept
+    superseded[picked] = _known_until(identity[picked], both.known_at[picked])
+    return replace(both, superseded_at=superseded).take(picked), picked
 
 
 def _known_until(identity: Ints, known_at: Ints) -> Ints:

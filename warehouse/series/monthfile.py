@@ -233,10 +233,10 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     return net_rows.layout(members["net"]) if members.get("net") else None
 
 
-def net_parts(storage: Storage, key: str, identity: Identity, kept: NetLayout, parts: range) -> list[Floats] | None:
+def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, parts: range) -> list[Floats] | None:
     """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
-    body = storage.part(key, identity, *kept.place(parts))
-    return None if body is None else kept.checked(body, parts)
+    body = storage.part(key, identity, *nets.place(parts))
+    return None if body is None else nets.checked(body, parts)
 
 
 def net(storage: Storage, key: str, mode: str) -> NetRows | None:

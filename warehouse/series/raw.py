@@ -158,10 +158,10 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     newest: dict[bytes, str] = {}
     removed = 0
     for key in sorted(keys, key=order_of):
-        kept = _question_of(storage, key)
-        if kept is None:
+        stored_body = _question_of(storage, key)
+        if stored_body is None:
             continue
-        question = _question(kept[0])
+        question = _question(stored_body[0])
         older = newest.get(question)
         newest[question] = key
         if older is not None and _fetched_at(older) < before:
@@ -205,8 +205,8 @@ def _is_newest(storage: Storage, request: Request, keys: list[str], sha8: str) -
         return False
     question = _question(request)
     for key in sorted(keys, key=order_of, reverse=True):
-        kept = _question_of(storage, key)
-        if kept is not None and _question(kept[0]) == question:
+        stored_body = _question_of(storage, key)
+        if stored_body is not None and _question(stored_body[0]) == question:
             return f"-{sha8}." in key
     return False
 
@@ -225,10 +225,10 @@ def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes
         if magic != _SKIPPABLE or not head.endswith(_CLOSING):
             raise DamagedFile(key, "does not say what was asked")
         seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
-        stated = orjson.loads(head)
-        seal.check_version(stated["schema"], key)
-        modes.check_file(storage, stated["mode"], key)
-        return request_of(stated["request"]), stored[8 + size :]
+        header = orjson.loads(head)
+        seal.check_version(header["schema"], key)
+        modes.check_file(storage, header["mode"], key)
+        return request_of(header["request"]), stored[8 + size :]
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DamagedFile(key, f"does not say what was asked: {error}") from None
 

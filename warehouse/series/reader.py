@@ -113,7 +113,7 @@ class Reader:
         self._memory = LruCache(limit_bytes // 2)
         self._layouts = LruCache(limit_bytes // 2)
         self._read_before = AskedBefore()
-        self._seen = TtlCache(ttl_s)
+        self._stats = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
         """Every file that a window touches, in order of time."""
@@ -121,7 +121,7 @@ class Reader:
         return [MonthFile(month, key, identity) for month, key in keys if (identity := self._identity(key)) is not None]
 
     def _identity(self, key: str) -> Identity | None:
-        return self._seen.get(key, lambda: self.storage.stat(key))
+        return self._stats.get(key, lambda: self.storage.stat(key))
 
     def _months(self, zone: str, metric: str, window: Window) -> list[str]:
         if window.seconds <= _FEW_SECONDS:
@@ -183,7 +183,7 @@ class Reader:
         return values
 
     def _mode(self) -> str:
-        return self._seen.get(layout.MODE, partial(modes.require, self.storage))
+        return self._stats.get(layout.MODE, partial(modes.require, self.storage))
 
     def _cached(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
         return self._memory.get((file, side), partial(self._decode, file, side))
@@ -195,7 +195,7 @@ class Reader:
         if cached is None:
             cached = _sides(monthfile.versions(self.storage, file.key))[side]
         if self.storage.stat(file.key) != file.identity:
-            self._seen.forget(file.key)
+            self._stats.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
         return cached, cached.nbytes
 
@@ -214,7 +214,7 @@ class Reader:
     def _read_carriers(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[Carrier]], int]:
         table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source", "feed"])
         if table is None:
-            self._seen.forget(file.key)
+            self._stats.forget(file.key)
             raise FileReplaced(f"{file.key} was removed while it was read")
         return {"net": _carriers(series.net(table)), "borders": _carriers(series.borders(table))}, 500
 

@@ -47,12 +47,12 @@ def put(
     """
     rows = 0
 
-    def put_back(kept: StoredMonth) -> Versions:
+    def put_back(stored: StoredMonth) -> Versions:
         nonlocal rows
         if is_forecast(place.metric):
-            merged, _ = forecasts.put_together(concat([kept.versions, from_bodies]))
+            merged, _ = forecasts.put_together(concat([stored.versions, from_bodies]))
         else:
-            merged = merge(kept.versions, from_bodies)
+            merged = merge(stored.versions, from_bodies)
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
@@ -80,8 +80,8 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
     rows, identity = rows.take(changed), identity[changed]
     ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
     rows = replace(rows, superseded_at=ends)
-    kept = np.isin(identity, series.identities(from_bodies)[len(from_bodies) - len(final) :])
-    return rows.take(kept & ((ends == LIVE) | (ends > rows.known_at)))
+    stored = np.isin(identity, series.identities(from_bodies)[len(from_bodies) - len(final) :])
+    return rows.take(stored & ((ends == LIVE) | (ends > rows.known_at)))
 
 
 def _table(feed: str, statements: Sequence[Statement], month: str) -> Versions:
@@ -120,8 +120,8 @@ def merge(left: Versions, from_bodies: Versions) -> Versions:
         _known(left, np.where(is_first, since[mine], left.known_at), ends[:count]),
         _known(from_bodies, begin, np.minimum(end, since[own])),
     ]
-    held = first[own] < _EVER
-    parts.append(_known(from_bodies.take(held), np.maximum(begin, last[own])[held], end[held]))
+    lasting = first[own] < _EVER
+    parts.append(_known(from_bodies.take(lasting), np.maximum(begin, last[own])[lasting], end[lasting]))
     return concat(parts)
 
 

@@ -115,7 +115,7 @@ def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
     )
     ts = np.concatenate([ts for _, ts, _ in readings])
     lengths = [len(ts) for _, ts, _ in readings]
-    stated = Versions(
+    statements = Versions(
         labels,
         np.repeat(np.arange(len(readings)), lengths),
         ts,
@@ -125,9 +125,9 @@ def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
         np.repeat([NEVER if k.published_at is None else k.published_at for k, _, _ in readings], lengths),
     )
     if is_forecast(readings[0][0].metric):
-        return stated
-    _, last = np.unique(identities(stated)[::-1], return_index=True)
-    return stated.take(np.sort(len(ts) - 1 - last))
+        return statements
+    _, last = np.unique(identities(statements)[::-1], return_index=True)
+    return statements.take(np.sort(len(ts) - 1 - last))
 
 
 def identities(versions: Versions) -> Ints:
@@ -148,15 +148,15 @@ def _fold_month(
 ) -> Folded:
     folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
 
-    def merge(kept: StoredMonth) -> Versions | None:
+    def merge(stored_month: StoredMonth) -> Versions | None:
         nonlocal folded
         at = clock.now() if known_at is None else known_at
         new = as_versions(feed, readings, at)
         if is_forecast(place.metric):
-            merged, counts = forecasts.merge(kept.versions, new)
+            merged, counts = forecasts.merge(stored_month.versions, new)
         else:
-            merged, counts = _merge(kept.versions, new, feed, spans, at)
-        folded = Folded(place.zone, place.metric, place.month, *counts, damaged=kept.lost)
+            merged, counts = _merge(stored_month.versions, new, feed, spans, at)
+        folded = Folded(place.zone, place.metric, place.month, *counts, damaged=stored_month.lost)
         return merged if folded.wrote else None
 
     vintages.update(storage, place, merge, ranks, mode, feed, terms=terms)
@@ -182,8 +182,8 @@ def _merge(
     superseded[match[known & ~same]] = known_at
     superseded[gone] = known_at
     # A version replaced within the second in which it came was never visible to a reader.
-    seen = (superseded == LIVE) | (superseded > both.known_at)
-    chosen = seen & np.concatenate([np.ones(count, np.bool_), ~same])
+    visible = (superseded == LIVE) | (superseded > both.known_at)
+    chosen = visible & np.concatenate([np.ones(count, np.bool_), ~same])
     merged = replace(both, superseded_at=superseded).take(chosen)
     return merged, (int((~known).sum()), int((known & ~same).sum()), len(gone), int(same.sum()))
 
@@ -219,7 +219,7 @@ def resolve_again(
     A damaged file of the month is set aside. Raises WrongMode and StorageError.
     """
     place = Month(metric, zone, month)
-    return vintages.update(storage, place, lambda kept: kept.versions, ranks, modes.require(storage), terms=terms)
+    return vintages.update(storage, place, lambda month: month.versions, ranks, modes.require(storage), terms=terms)
 
 
 def read(
@@ -290,7 +290,7 @@ def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
     return [layout.of_series(key)[2] for key in keys if layout.is_month_file(key)]
 
 
-def held(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
+def places(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
     """Every (metric, zone, month) that has a file, served or history."""
     keys = storage.keys(layout.series_prefix(metric, zone)) + storage.keys(layout.history_prefix(metric, zone))
     return sorted({layout.of_series(key)[:3] for key in keys if layout.is_month_file(key)})

@@ -97,16 +97,16 @@ def update(
 
     def changed(stored: Stored | None) -> bytes | None:
         nonlocal former, change, file
-        kept = _load(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
-        merged = merge(kept)
+        current = _load(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
+        merged = merge(current)
         if merged is None or (stored is None and not len(merged)):
             return None
         chosen = resolve.served(merged, ranks)
         served, rest = merged.take(chosen), merged.take(~chosen)
-        past = Past(_put_history(storage, place, rest, mode, kept.past), _since(merged, kept.past, known_since))
+        past = Past(_put_history(storage, place, rest, mode, current.past), _since(merged, current.past, known_since))
         body = monthfile.encode(served, key, mode, past, terms)
-        former = kept.past.history if kept.past.history != past.history else None
-        change = _change(place, feed, stored, kept, served)
+        former = current.past.history if current.past.history != past.history else None
+        change = _change(place, feed, stored, current, served)
         file = monthfile.digest(body)
         return body
 
@@ -133,7 +133,15 @@ def set_aside(
 
     `reason`: why the file that lies there now counts as damaged, though it may be read.
     """
-    update(storage, place, lambda kept: kept.versions if kept.lost else None, ranks, mode, spoilt=reason, terms=terms)
+    update(
+        storage,
+        place,
+        lambda now: now.versions if now.lost else None,
+        ranks,
+        mode,
+        spoilt=reason,
+        terms=terms,
+    )
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:
@@ -185,14 +193,14 @@ def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
 
 
 def _change(
-    place: Month, feed: str | None, stored: Stored | None, kept: StoredMonth, served: Versions
+    place: Month, feed: str | None, stored: Stored | None, current: StoredMonth, served: Versions
 ) -> Change | None:
     """What changes for readers of readings; the whole month where nobody knows what was served before."""
     if is_forecast(place.metric):
         return None
-    if kept.served is None and stored is not None:
+    if current.served is None and stored is not None:
         return changes.whole_month(*place)
-    return changes.between(place.metric, place.zone, feed, kept.served or empty(), served)
+    return changes.between(place.metric, place.zone, feed, current.served or empty(), served)
 
 
 def _newest_history(storage: Storage, place: Month) -> str | None:

@@ -134,12 +134,12 @@ def _note_checksum(storage: Storage, key: str, digest: str) -> None:
     """Puts a body's checksum before the body, with that of the one there: whichever a reader finds is known."""
     known = _checksums(storage, key)
     if known != [digest]:
-        there = hashlib.sha256(_kept(storage, key) or b"").hexdigest()
+        there = hashlib.sha256(_bytes_of(storage, key) or b"").hexdigest()
         sums = [there, digest] if there in known and there != digest else [digest]
         storage.put(layout.checksum(key), sealed(encode({"sha256": sums})), durable=False)
 
 
-def _kept(storage: Storage, key: str) -> bytes | None:
+def _bytes_of(storage: Storage, key: str) -> bytes | None:
     """The stored bytes; None where there are none, or none that can be read."""
     try:
         return storage.get(key)
@@ -154,7 +154,7 @@ def is_checksum(key: str) -> bool:
 
 def _checksums(storage: Storage, key: str) -> list[str]:
     """The checksums of the body that lies under a key and of the one that may be replacing it; none that is damaged."""
-    stored = _kept(storage, layout.checksum(key))
+    stored = _bytes_of(storage, layout.checksum(key))
     try:
         return [] if stored is None else list(orjson.loads(unsealed(stored, key))["sha256"])
     except StorageError:

@@ -118,11 +118,11 @@ class Bucket:
         from obstore.exceptions import NotModifiedError
 
         begun, known = time.monotonic(), self._views.get(key)
-        kept = self._copy(key, known)
+        content = self._copy(key, known)
         try:
-            found = self._requests.read(key, known.tag if known and kept else None)
+            found = self._requests.read(key, known.tag if known and content else None)
         except NotModifiedError:
-            return self._learn(key, _View(begun, *known[1:]) if known else _View(begun, None, None)), kept
+            return self._learn(key, _View(begun, *known[1:]) if known else _View(begun, None, None)), content
         if found is None:
             return self._learn(key, _View(begun, None, None)), None
         self._bodies.put(key, found.tag, found.body)

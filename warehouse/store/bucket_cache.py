@@ -96,7 +96,7 @@ class BodyCache:
     def sweep(self) -> int:
         """Removes what has been unused longest until seven eighths of the bound are left; returns how many went."""
         self._written = 0
-        kept = []
+        files = []
         for folder, _, names in os.walk(self._folder):
             for name in names:
                 try:
@@ -105,16 +105,16 @@ class BodyCache:
                     continue
                 if name.startswith(_SCRATCH) and time.time() - status.st_mtime < 3600:
                     continue
-                kept.append((status.st_mtime, status.st_size, f"{folder}/{name}"))
-        held, removed = sum(size for _, size, _ in kept), 0
-        for _, size, path in sorted(kept):
-            if held <= self._limit_bytes * 7 // 8 and not os.path.basename(path).startswith(_SCRATCH):
+                files.append((status.st_mtime, status.st_size, f"{folder}/{name}"))
+        total, removed = sum(size for _, size, _ in files), 0
+        for _, size, path in sorted(files):
+            if total <= self._limit_bytes * 7 // 8 and not os.path.basename(path).startswith(_SCRATCH):
                 break
             try:
                 os.unlink(path)
             except OSError:
                 continue
-            held, removed = held - size, removed + 1
+            total, removed = total - size, removed + 1
         return removed
 
     def _path(self, key: str) -> str:

@@ -79,14 +79,14 @@ def address(text: str) -> StoreAddress:
         raise StorageError("an object store's address names a bucket: s3://BUCKET/PREFIX")
     if not _PREFIX.fullmatch(prefix) or ".." in prefix.split("/") or "." in prefix.split("/"):
         raise StorageError("the prefix of an object store's address is made of letters, digits and . _ - = /")
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    for name, value in given:
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    for name, value in options:
         if name not in _PARAMETERS[parts.scheme]:
             allowed = ", ".join(_PARAMETERS[parts.scheme])
             raise StorageError(f"an address of {parts.scheme}:// takes only {allowed}: credentials are variables")
         if name == "endpoint" and not _is_endpoint(value):
             raise StorageError("`endpoint` is the http(s) address of a server, without user, query or fragment")
-    return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(dict(given).items())))
+    return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(dict(options).items())))
 
 
 def _is_endpoint(text: str) -> bool:

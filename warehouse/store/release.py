@@ -16,10 +16,10 @@ def version_of(storage: Storage) -> int | None:
 
     Raises StorageError for a file that holds no version.
     """
-    kept = storage.get(layout.SCHEMA)
-    if kept is None:
+    body = storage.get(layout.SCHEMA)
+    if body is None:
         return None
-    text = kept.decode("utf-8", "replace").strip()
+    text = body.decode("utf-8", "replace").strip()
     if not (text.isascii() and text.isdigit()):
         raise StorageError(
             f"the file `{layout.SCHEMA}` holds {text[:20]!r} and no version: write {SCHEMA_VERSION} into it, "

@@ -28,11 +28,11 @@ def _table(
     first: str, second: str, version: int, columns: str, filled: str, fixed: Mapping[str, str], other: str = ""
 ) -> Table:
     """`filled`: columns that vary; `fixed`: constants by column; `other`: the text in all remaining columns."""
-    names, given = columns.split(), set(filled.split())
+    names, present = columns.split(), set(filled.split())
     start = f"{first},{second},{version}"
-    cells = [f"%({name})s" if name in given else fixed.get(name, other) for name in names]
+    cells = [f"%({name})s" if name in present else fixed.get(name, other) for name in names]
     key = next((name for name in names if name in ("REGIONID", "INTERCONNECTORID")), "")
-    in_order = tuple(name for name in names if name in given)
+    in_order = tuple(name for name in names if name in present)
     return Table(first + second, f"I,{start},{','.join(names)}", f"D,{start},{','.join(cells)}", in_order, key)
 
 

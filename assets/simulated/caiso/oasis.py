@@ -75,10 +75,10 @@ def _load_forecast(params: Mapping[str, str], now: int) -> Answer:
     starts = np.arange(start, min(end, (today.next() if out else today).end), HOUR, dtype=np.int64)
     if not starts.size:
         return _refused(NO_DATA, now)
-    made = np.array([MarketDay.at(ts, TZ).next(-1).start for ts in starts.tolist()]) + 9 * HOUR
+    issued = np.array([MarketDay.at(ts, TZ).next(-1).start for ts in starts.tolist()]) + 9 * HOUR
     demand = grid.demand(ZONE, starts, HOUR)
-    for instant in np.unique(made).tolist():
-        own = made == instant
+    for instant in np.unique(issued).tolist():
+        own = issued == instant
         demand[own] = grid.as_forecast(demand[own], starts[own], instant, "caiso.demand_forecast")
     span = "_".join(f"{local_date(ts, TZ):%Y%m%d}" for ts in (start, end))
     return _zipped(

@@ -217,11 +217,11 @@ def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, In
     resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
     parts: list[tuple[Ints, Floats]] = []
     for day in market_days(local_date(start, TZ), local_date(end - 1, TZ), TZ):
-        made = [at for at in (day.next(-1).start + out for out in LOAD_FORECAST_OUT) if at <= now]
+        issues = [at for at in (day.next(-1).start + out for out in LOAD_FORECAST_OUT) if at <= now]
         ts = _steps(max(start, day.start), min(end, day.end), STEPS[resolution])
-        if made and len(ts):
+        if issues and len(ts):
             demand = grid.demand(zone, ts, STEPS[resolution])
-            parts.append((ts, grid.as_forecast(demand, ts, made[-1], f"entsoe.demand_forecast/{zone}")))
+            parts.append((ts, grid.as_forecast(demand, ts, issues[-1], f"entsoe.demand_forecast/{zone}")))
     if not parts:
         return resolution, np.empty(0, np.int64), np.empty(0)
     return resolution, np.concatenate([ts for ts, _ in parts]), np.concatenate([values for _, values in parts])

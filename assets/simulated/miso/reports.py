@@ -70,12 +70,12 @@ def _prices(day: date, name: str, now: int) -> bytes:
     hub = grid.price(ZONE, starts, HOUR, "day_ahead" if name.startswith("da") else "real_time")
     if name == "rt_lmp_prelim.csv":
         hub = grid.as_published(hub, starts, now, "miso preliminary", settles=30 * DAY)
-    shown = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
+    date_cell = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
     gap = [""] if choice("miso gap", day, 3) else []
     hours = ",".join(f"HE {hour}" for hour in range(1, 25))
     head = [
         TITLES[name],
-        shown,
+        date_cell,
         *gap,
         ",,,All Hours-Ending are Eastern Standard Time (EST)",
         f"Node,Type,Value,{hours}",
@@ -141,8 +141,8 @@ def _figures(day: date, published: date, is_last: bool) -> list[list[float | Non
     """
     hours, actual = _hours(day), day < published
     total = grid.demand(ZONE, hours, HOUR)
-    made = MarketDay(published, TZ).start
-    ahead = np.full(24, total[0]) if is_last else grid.as_forecast(total, hours, made, "miso.load_daily")
+    issued_at = MarketDay(published, TZ).start
+    ahead = np.full(24, total[0]) if is_last else grid.as_forecast(total, hours, issued_at, "miso.load_daily")
     forecasts = np.stack([share * ahead for share in AREAS.values()]).round()
     loads = np.stack([share * total for share in AREAS.values()]).round(2)
     loads[-1] = (total.round(2) - loads[:-1].sum(axis=0)).round(2)

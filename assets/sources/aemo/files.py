@@ -69,8 +69,8 @@ class Report:
             raise FeedChanged(f"no listing of {self.prefix} files, or one cut short")
         chosen: dict[tuple[date, ...], dict[str, str]] = {}
         for name in sorted(names):
-            held = _days_in(name)
-            days = tuple(day for day in request.days if day in held)
+            covered = _days_in(name)
+            days = tuple(day for day in request.days if day in covered)
             if days:
                 # Of two files for one interval the greater name is the newer.
                 chosen.setdefault(days, {})[name.split("_")[-2]] = name

@@ -131,11 +131,11 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
     runs = {name: _physical_run(pricing, ends) if name in _PHYSICAL else pricing for name in names}
     _count_left(rows, runs, on_grid)
     series = places * DAY + steps
-    kept = np.flatnonzero(on_grid)
-    kept = kept[np.argsort(series[kept], kind="stable")]
+    order = np.flatnonzero(on_grid)
+    order = order[np.argsort(series[order], kind="stable")]
     starts = ends - steps - AHEAD_OF_UTC
     chosen = {name: columns[name].is_valid().to_numpy() & run for name, run in runs.items()}
-    for part in np.split(kept, np.flatnonzero(np.diff(series[kept])) + 1):
+    for part in np.split(order, np.flatnonzero(np.diff(series[order])) + 1):
         if len(part):
             readings = {
                 name: _column(starts, part[mask[part]], columns[name].to_numpy()) for name, mask in chosen.items()

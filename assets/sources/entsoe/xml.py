@@ -131,15 +131,15 @@ def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequ
         raise FeedChanged("a position with two values")
     if not points:
         return [], []
-    given = sorted(points)
-    if given[0] < 1 or given[-1] > count:
-        raise FeedChanged(f"position {given[-1]} of {count}")
+    known = sorted(points)
+    if known[0] < 1 or known[-1] > count:
+        raise FeedChanged(f"position {known[-1]} of {count}")
     if curve == "A01":
-        return given, [points[place] for place in given]
+        return known, [points[place] for place in known]
     filled: list[float] = []
-    for place, following in pairwise([*given, count + 1]):
+    for place, following in pairwise([*known, count + 1]):
         filled += [points[place]] * (following - place)
-    return range(given[0], count + 1), filled
+    return range(known[0], count + 1), filled
 
 
 def _points(period: Any, value: str) -> tuple[list[int], list[float]]:

@@ -206,9 +206,9 @@ def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterato
         named = [name for name in entry if name[:2] == "dc"]
         if not named:
             raise FeedChanged("a reading without DC ties")
-        stated = {tie: reading(entry[tie], tie) for tie in named if DC_TIES.find(rows, tie, [ts])}
-        flows = {tie: 0.0 - flow for tie, flow in stated.items() if flow is not None}
-        yield ts, flows, flows.keys() >= ALWAYS | stated.keys()
+        by_tie = {tie: reading(entry[tie], tie) for tie in named if DC_TIES.find(rows, tie, [ts])}
+        flows = {tie: 0.0 - flow for tie, flow in by_tie.items() if flow is not None}
+        yield ts, flows, flows.keys() >= ALWAYS | by_tie.keys()
 
 
 SOURCE = Source(

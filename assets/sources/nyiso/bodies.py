@@ -88,7 +88,7 @@ def loads(rows: Rows, text: str) -> dict[str, Series]:
         stamps = (tuple(own.ts), tuple(by_column))
         if stamps not in instants_of:
             instants_of[stamps] = _by_clock(own.ts, by_column)
-        placed[name] = _kept(rows, instants_of[stamps], own.values)
+        placed[name] = _series_of(rows, instants_of[stamps], own.values)
     return placed or _nothing(text)
 
 
@@ -121,10 +121,10 @@ def _by_clock(walls: Sequence[int], by_column: Sequence[int]) -> list[int | None
 
 def placed(rows: Rows, walls: Series) -> Series:
     """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped."""
-    return _kept(rows, instants(walls.ts, TZ), walls.values)
+    return _series_of(rows, instants(walls.ts, TZ), walls.values)
 
 
-def _kept(rows: Rows, placed: Sequence[int | None], values: Sequence[float]) -> Series:
+def _series_of(rows: Rows, placed: Sequence[int | None], values: Sequence[float]) -> Series:
     whole = [ts for ts in placed if ts is not None]
     if len(whole) == len(values):
         return Series(whole, list(values))

@@ -24,7 +24,7 @@ from warehouse.store.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
-class HeldDay:
+class StoredDay:
     """The rows that a partition holds. `first` and `last` are interval starts, Unix seconds; None without rows."""
 
     day: MarketDay
@@ -36,7 +36,7 @@ class HeldDay:
 
 
 @dataclass(slots=True)
-class HeldRows:
+class StoredRows:
     """The live rows of one feed in a span: per series the stamps in ascending order, and the values."""
 
     series: dict[SeriesKey, tuple[Ints, Floats]] = field(default_factory=dict)
@@ -65,14 +65,14 @@ def read(
     months: Iterable[str],
     series: Iterable[tuple[str, str]] | None = None,
     since: int | None = None,
-) -> HeldRows:
+) -> StoredRows:
     """The feed's live rows in these UTC months, of some (zone, metric) or of all that it carries.
 
     Of forecasts every version, at the instant when it was published: by that they belong to market days.
 
     `since` (Unix seconds) fills `touched`.
     """
-    rows = HeldRows()
+    rows = StoredRows()
     pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
     places = sorted(set(months))
     beyond = {clock.month_of(clock.month_window(month).end) for month in places}
@@ -85,15 +85,15 @@ def read(
     return rows
 
 
-def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: HeldRows, since: int | None) -> None:
+def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: StoredRows, since: int | None) -> None:
     versions = vintages.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
     if is_forecast(place.metric):
         mine = replace(mine, ts=mine.published_at)
     if since is not None:
-        noted = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
-        rows.touched.append(mine.ts[noted])
+        changed = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
+        rows.touched.append(mine.ts[changed])
     live = mine if is_forecast(place.metric) else mine.take(mine.superseded_at == LIVE)
     for number in np.unique(live.label):
         label, chosen = live.labels[number], live.label == number
@@ -104,7 +104,7 @@ def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: HeldR
         rows.series[key] = np.concatenate([ts, live.ts[chosen]]), np.concatenate([values, live.value[chosen]])
 
 
-def of_day(feed_rows: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
+def of_day(feed_rows: StoredRows, feed: Feed, day: MarketDay) -> StoredDay:
     """One partition of what was read."""
     digest, rows, first, last = hashlib.sha256(), 0, [], []
     for key, ts, values in feed_rows.within(window_of(feed, day)):
@@ -115,10 +115,10 @@ def of_day(feed_rows: HeldRows, feed: Feed, day: MarketDay) -> HeldDay:
         first.append(int(ts[0]))
         last.append(int(ts[-1]))
     version = digest.hexdigest()[:16] if rows else ""
-    return HeldDay(day, rows, min(first, default=None), max(last, default=None), version)
+    return StoredDay(day, rows, min(first, default=None), max(last, default=None), version)
 
 
-def touched_days(rows: HeldRows, feed: Feed) -> set[MarketDay]:
+def touched_days(rows: StoredRows, feed: Feed) -> set[MarketDay]:
     """The market days of `rows.touched`."""
     return {MarketDay(day, feed.tz) for ts in rows.touched for day in _count_by_day(feed, ts)}
 
