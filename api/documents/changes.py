@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,17 +12,19 @@ from typing import Any
 from api.http import parameters, responses
 from api.http.messages import Request, Response, View
 from api.http.problems import ParameterFault, Problem
+from api.http.times import Moment, to_unix
 from api.service import Service
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import CURRENT, Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
-from warehouse.series.change_log import Entry, Page, UnknownCursor
+from warehouse.series.change_log import CURSOR_PATTERN, Entry, Page, UnknownCursor
 from warehouse.series.changes import Change
 from warehouse.store.storage import Storage
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
+CURSOR = re.compile(f"{CURSOR_PATTERN}|{NOW}")
 _SAMPLE_ENTRIES = 50
 _BRIEF_S = 31 * DAY
 """A brief and what is published with it look 30 days back."""
@@ -53,7 +56,8 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = Wanted(query["zone"], query["metric"], query["feed"])
         try:
-            body = page(service.storage, query["since"], limit, wanted, service.lag_s)
+            since = cursor_of(service.storage, query["since"], wanted.zones)
+            body = page(service.storage, since, limit, wanted, service.lag_s)
         except UnknownCursor as gone:
             raise _cursor_gone(gone.oldest) from None
         # Not cached: the same address has more entries a moment later.
@@ -68,6 +72,17 @@ def _cursor_gone(oldest: str) -> Problem:
         [ParameterFault("since", "out-of-range", f"the oldest cursor is {oldest}")],
         {"oldest": oldest},
     )
+
+
+def cursor_of(storage: Storage, since: Moment | None, zones: Collection[str] | None) -> str | None:
+    """Return the cursor that `since` is, or that a time stands for; a time without an offset is of the zones' clock.
+
+    Raises UnknownCursor, StorageError, Problem 400.
+    """
+    if since is None or (isinstance(since, str) and CURSOR.fullmatch(since)):
+        return since
+    at = to_unix("since", since, zones or ZONES, int(time.time()))
+    return None if at is None else change_log.cursor_before(storage, at)
 
 
 def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:

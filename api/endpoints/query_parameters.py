@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.documents.bulk import METRICS as BULK_METRICS
-from api.documents.changes import NOW
+from api.documents.changes import CURSOR as CHANGE_CURSOR
 from api.http.parameters import (
     Parameter,
-    change_cursor,
     choice,
     hours,
     moment,
@@ -27,7 +26,6 @@ from api.series.windows import LONGEST_HOURS
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
 from warehouse.market.zones import ZONES, zones_with
-from warehouse.series.change_log import CURSOR_PATTERN
 
 # fmt: off
 SAMPLE = yes_no(
@@ -82,9 +80,12 @@ WINDOW_METRIC = choice(
 STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")
-SINCE = text(
+_TIME = moment("", "")
+SINCE = Parameter(
     "since", "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to "
-    "follow. Default: all that is kept.", f"^({CURSOR_PATTERN}|{NOW})$", change_cursor)
+    "follow. A time, written as `start`: entries from then on. Default: all that is kept.",
+    lambda text: text if CHANGE_CURSOR.fullmatch(text) else _TIME.read(text),
+    {"anyOf": [{"type": "string", "pattern": f"^({CHANGE_CURSOR.pattern})$"}, *_TIME.schema["anyOf"]]})
 CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
 CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", PUBLIC)
 ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)

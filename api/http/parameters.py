@@ -13,12 +13,10 @@ from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
 from api.http.times import FIRST_SECONDS, TIME_PATTERN, parse_time
 from warehouse.market.clock import LAST_INSTANT
-from warehouse.series.change_log import CURSOR_PATTERN
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
-_CHANGE_CURSOR = re.compile(f"{CURSOR_PATTERN}|now")
 _HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
@@ -126,13 +124,6 @@ def utc_month(written: str) -> str:
     """A UTC month as `2026-11`. Raises ValueError."""
     if not _MONTH.fullmatch(written):
         raise ValueError("takes a month such as 2026-11")
-    return written
-
-
-def change_cursor(written: str) -> str:
-    """A cursor of the log of changes, or `now`. Raises ValueError."""
-    if not _CHANGE_CURSOR.fullmatch(written):
-        raise ValueError("takes the `next` of an answer before, or now")
     return written
 
 

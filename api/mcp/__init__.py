@@ -1,1 +1,1 @@
-"""The MCP server at /mcp: stateless streamable HTTP; eight tools, resources, prompts."""
+"""The MCP server at /mcp: stateless streamable HTTP; nine tools, resources, prompts."""

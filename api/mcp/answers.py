@@ -102,12 +102,12 @@ def _filtered(
     stale_since = overdue_after if clock.now() > overdue_after else None
     if metrics is None:
         return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
-    grouped = _by_instant(catalogue, body)
-    return ToolAnswer(text.snapshot_of_metrics(grouped), orjson.dumps(grouped), 1, stale_since)
+    groups = _ranked(catalogue, body)
+    return ToolAnswer(text.snapshot_of_metrics(groups), orjson.dumps(groups), 1, stale_since)
 
 
-def _by_instant(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A snapshot's values by metric, instant and unit, under the terms of their sources alone."""
+def _ranked(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot's values ranked by metric and unit, under the terms of their sources alone."""
     zones = body["zones"]
     values = [value for member in zones.values() for value in member["metrics"].values()]
     terms = catalogue.terms("", "", frozenset(value["source"] for value in values))
@@ -119,7 +119,7 @@ def _by_instant(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]
     return {
         **{name: part for name, part in body.items() if name != "zones"},
         "generated_time": iso(body["generated"]),
-        "values": text.by_instant(zones),
+        "values": text.ranked(zones),
         "silent": [zone for zone, member in zones.items() if not member["metrics"]],
         "attribution": terms.attribution,
         "license": terms.license,

@@ -16,7 +16,7 @@ from api.endpoints import query_parameters as query
 from api.http import parameters
 from api.http.parameters import Parameter, whole
 from api.http.problems import ParameterFault
-from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY, Metric
+from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY, Metric
 from warehouse.market.zones import ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
@@ -76,57 +76,73 @@ def _stored_name(text: str) -> str:
     return BY_PATH[metric_name(text)].value
 
 
+def _scalar_name(text: str) -> str:
+    name = _stored_name(text)
+    if name not in SCALAR:
+        raise ValueError(f"{name} is in no snapshot; metrics are {', '.join(SCALAR)}")
+    return name
+
+
+def _words_of(metrics: Iterable[Metric]) -> list[str]:
+    return [metric.value for metric in metrics]
+
+
 def _where(metric: Metric) -> str:
     return f"{metric.value}{' (yearly)' if metric in YEARLY else ''}: {', '.join(zones_with(metric))}"
 
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 _MOMENT = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
-_SPELLINGS = list(dict.fromkeys(word for name, metric in BY_PATH.items() for word in (metric.value, name)))
 
 # fmt: off
-ZONE = Parameter(
-    "zone", "Zone id, as list_zones gives it.", zone_id, {"type": "string", "enum": list(ZONES)}, required=True)
-HISTORY_ZONE = replace(ZONE, required=False)
+ZONE = Parameter("zone", "Zone id, such as FR.", zone_id, {"type": "string"}, required=True)
+ONE_ZONE = replace(ZONE, required=False)
+ALL_ZONES = replace(ONE_ZONE, description="Only this zone. Default: all.")
 HISTORY_ZONES = Parameter(
-    "zones", "Instead of zone: several zone ids, a column each; not for generation, capacity or by=border; dates are "
-    "not taken then. Costs a call a zone.", _list_of(zone_id), _STRINGS)
-ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zone ids. Default: all.")
+    "zones", "Instead of zone: several, a column each; not for generation, capacity or by. A call's price each.",
+    _list_of(zone_id), _STRINGS)
+ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zones. Default: all.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
-    metric_name, {"type": "string", "enum": _SPELLINGS}, required=True)
-METRICS = Parameter("metric", "Only these metrics, such as price. Default: all.", _list_of(_stored_name), _STRINGS)
+    metric_name, {"type": "string", "enum": _words_of(PUBLIC)}, required=True)
+MEASURED = replace(
+    METRIC, description="As in get_history; not capacity.",
+    schema={"type": "string", "enum": _words_of(m for m in PUBLIC if m not in YEARLY)})
+CHANGED_METRIC = Parameter(
+    "metric", "Only this metric. Default: all.", _stored_name, {"type": "string", "enum": _words_of(PUBLIC)})
+METRICS = Parameter(
+    "metric", "Only these metrics. Default: all.", _list_of(_scalar_name),
+    {"type": "array", "items": {"type": "string", "enum": _words_of(SCALAR)}})
 START = replace(
-    query.START, description="First instant of the window: a date (2026-11-20: midnight of the zone's civil time), "
-    "Unix seconds, or RFC 3339 with an offset such as 2026-11-20T00:00:00Z. Default: 24 hours before end.",
-    schema=_MOMENT)
-END = replace(query.END, description="End of the window, exclusive; as start. Default: now.", schema=_MOMENT)
+    query.START, description="A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
+    "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", schema=_MOMENT)
+END = replace(query.END, description="Exclusive; as start. Default: now.", schema=_MOMENT)
 AS_OF = replace(
-    query.AS_OF, description="The rows as they were known at that instant; as start. At most ten seconds ago, which "
-    "the answer states; never ahead. Default: the newest.", schema=_MOMENT)
+    query.AS_OF, description="The rows as known at that time; as start.", schema=_MOMENT)
+SINCE = replace(
+    query.SINCE, description="A time, as start of get_history; or next of an answer before. Default: 30 days ago.",
+    schema=_MOMENT)
 LIMIT = whole("limit", "Most rows in the answer; a sample holds 50 at most.", 1, MOST_ROWS, DEFAULT_ROWS)
 ORDER = replace(
-    query.ORDER, description="Which rows come first, and stay where limit cuts: asc the oldest, desc the newest. "
+    query.ORDER, description="The rows that come first, and stay where limit cuts: asc the oldest, desc the newest. "
     "Default: the newest stay.", schema={"type": "string", "enum": ["asc", "desc"]}, default=None)
 INTERVAL = replace(
-    query.INTERVAL, description="Time-weighted means over UTC hours or the zone's civil days instead of the stored "
-    "rows; not for capacity.")
+    query.INTERVAL, description="Time-weighted means of UTC hours or civil days; not for capacity.")
 MARKET = replace(
-    query.MARKET, description="Price only: the day-ahead auction instead of the headline price. In Europe the headline "
-    "is the auction; GB and AU have none.")
-BY = replace(query.BY, description="Interchange only: rows for each border or tie instead of the net.")
+    query.MARKET, description="Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.")
+BY = replace(query.BY, description="Interchange only: each border or tie, not the net.")
 SAMPLE = replace(
-    query.SAMPLE, description="false: without a key, no free sample but the offer to pay (x402).",
+    query.SAMPLE, description="false: no free sample but the offer to pay (x402).",
     schema={"type": "boolean", "default": True}, default=True)
 API_KEY = Parameter(
-    "api_key", "Free API key; the header Authorization: Bearer <key> is better and goes before it.", str,
+    "api_key", "Free key; better as header Authorization: Bearer <key>.", str,
     {"type": "string"}, "")
 HOURS = replace(
-    query.HOURS, description="Length of the block in hours, in steps of a quarter.",
+    query.HOURS, description="Length of the block, in quarters of an hour.",
     schema={"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
 WITHIN = replace(
-    query.WITHIN, description="How many hours ahead to look. Default: as far as prices are known.",
+    query.WITHIN, description="Hours to look ahead. Default: as far as prices are known.",
     schema={"type": "number", "minimum": 0.25, "maximum": 96})
 KIND = replace(query.KIND, description="lowest: the cheapest block. highest: the dearest.")
 WINDOW_METRIC = replace(query.WINDOW_METRIC, description="What is compared. Only prices are known ahead.")

@@ -118,41 +118,69 @@ def brief(body: Mapping[str, Any]) -> str:
     return f"Brief of {body['zone']} as of {iso(body['as_of'])}: {body['summary']} {terms([body])}"
 
 
-def by_instant(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Group the values of a snapshot's zones by metric, instant and unit: by metric, the newest first."""
-    groups: dict[tuple[str, int, str], dict[str, float]] = {}
+def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rank the values of a snapshot's zones within each metric and unit: columns of one length, the highest first.
+
+    `rank` 1 is the highest value; `percentile` is a zone's own among its last 30 days.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
     for zone, member in zones.items():
         for name, value in member["metrics"].items():
-            groups.setdefault((name, value["ts"], value["unit"]), {})[zone] = value["value"]
+            groups.setdefault((name, value["unit"]), []).append((zone, value))
     return [
-        {"metric": name, "unit": unit, "time": iso(ts), "zones": values}
-        for (name, ts, unit), values in sorted(groups.items(), key=lambda item: (_ORDER[item[0][0]], -item[0][1]))
+        {"metric": name, "unit": unit, **_ranked(sorted(values, key=lambda each: -each[1]["value"]))}
+        for (name, unit), values in sorted(groups.items(), key=lambda item: _ORDER[item[0][0]])
     ]
 
 
+def _ranked(values: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    figures, times = [value["value"] for _, value in values], [iso(value["ts"]) for _, value in values]
+    return {
+        "zone": [zone for zone, _ in values],
+        "value": figures,
+        "rank": [figures.index(figure) + 1 for figure in figures],
+        "percentile": [value["percentile"] for _, value in values],
+        "time": times if len({*times}) > 1 else times[0],
+    }
+
+
 def snapshot(body: Mapping[str, Any]) -> str:
-    """A line for each metric, instant and unit with the zones' values."""
+    """A line for each metric and unit with the zones' values, the highest first."""
     members = body["zones"]
     silent = [zone for zone, member in members.items() if not member["metrics"]]
     published = [member for member in members.values() if member["metrics"]]
-    return _snapshot(body["generated"], by_instant(members), silent, published)
+    return _snapshot(body["generated"], ranked(members), silent, published)
 
 
 def snapshot_of_metrics(body: Mapping[str, Any]) -> str:
-    """The same for a snapshot whose values are grouped already."""
+    """The same for a snapshot whose values are ranked already."""
     return _snapshot(body["generated"], body["values"], body["silent"], [body])
 
 
 def _snapshot(
     generated: int, groups: Sequence[Mapping[str, Any]], silent: Sequence[str], published: Iterable[Mapping[str, Any]]
 ) -> str:
-    count = len({zone for group in groups for zone in group["zones"]})
-    lines = [f"Latest values of {count} zones, published at {iso(generated)}:"]
-    for group in groups:
-        values = ", ".join(f"{zone} {number(value)}" for zone, value in group["zones"].items())
-        lines.append(f"{group['metric']} in {group['unit']} at {group['time']}: {values}")
+    count = len({zone for group in groups for zone in group["zone"]})
+    head = f"Latest values of {count} zones, published at {iso(generated)}, highest first"
+    lines = [f"{head}; p: percentile of its last 30 days:", *map(_ranks, groups)]
     lines += [f"No values: {', '.join(silent)}."] if silent else []
     return "\n".join([*lines, terms(published)])
+
+
+def _ranks(group: Mapping[str, Any]) -> str:
+    zones, time = group["zone"], group["time"]
+    values = ", ".join(
+        f"{zone} {number(value)}" + ("" if percentile is None else f" p{percentile}")
+        for zone, value, percentile in zip(zones, group["value"], group["percentile"], strict=True)
+    )
+    named = f"{group['metric']} in {group['unit']}"
+    if isinstance(time, str):
+        return f"{named} at {time}: {values}"
+    of_times: dict[str, list[str]] = {}
+    for zone, at in zip(zones, time, strict=True):
+        of_times.setdefault(at, []).append(zone)
+    when = "; ".join(f"{at} {', '.join(of_times[at])}" for at in sorted(of_times, reverse=True))
+    return f"{named}: {values}. Times: {when}"
 
 
 def window(body: Mapping[str, Any], zone: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.http.parameters import Parameter
-from api.mcp import answers, history
+from api.mcp import answers, corrections, history
 from api.mcp import arguments as takes
 from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
@@ -94,7 +94,7 @@ _OBJECT: Schema = {"type": "object"}
 # fmt: off
 _SNAPSHOT = {
     **_answer("Snapshot", values=_described(
-        "array", "Instead of zones where metric is given: metric, unit, time and the values by zone.",
+        "array", "Instead of zones where metric is given: metric, unit, and columns of zones, the highest value first.",
         items=_OBJECT)),
     "required": ["generated"],
 }
@@ -120,6 +120,24 @@ _HISTORY_MEMBERS: Mapping[str, Schema] = {
     "gaps": {"type": "array"},
 }
 # fmt: on
+_CHANGES: Schema = {
+    "type": "object",
+    "properties": {
+        "corrected": _described(
+            "array",
+            "Series with corrections: rows added, changed and withdrawn, within first_time to last_time, the "
+            "last correction at at_time, and its feeds.",
+            items=_OBJECT,
+        ),
+        "only_new": _described("object", "By zone: the metrics that only got new rows."),
+        "entries": {"type": "integer"},
+        "next": {"type": "string"},
+        "more": {"type": "boolean"},
+        "oldest": {"type": "string"},
+        "notes": _NOTES,
+    },
+    "required": ["corrected", "only_new", "next", "more"],
+}
 
 
 def _history() -> Schema:
@@ -146,8 +164,8 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
     Tool(
         "list_zones", "List grid zones",
         f"Lists the {len(ZONES)} electricity grid zones (US, Great Britain, Australia, continental Europe) with id, "
-        "name, time zone, currency, source, licence, attribution and the metrics that each publishes. The ids are what "
-        "the other tools take as zone. Free, needs no key.",
+        "name, time zone, currency, source, licence, attribution and the metrics that each publishes. Ids, which the "
+        f"other tools take as zone: {', '.join(ZONES)}. Free, needs no key.",
         (takes.API_KEY,), _whole("Zones"), answers.list_zones),
     Tool(
         "get_status", "Check data freshness",
@@ -171,18 +189,17 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
     Tool(
         "get_history", "Get a zone's history",
         "Returns the rows of one metric of one zone or several in a window [start, end), by default the last 24 hours; "
-        "a start in the future alone takes the 24 hours after it, so tomorrow's day-ahead prices of European zones are "
-        "found by tomorrow's date once the auction is published. The text holds all rows as a table with UTC times, "
-        "the structure as columns. Where more rows exist than limit, next holds the window that goes on. A missing "
-        "interval has no row. interval gives hourly or daily means.",
-        (takes.HISTORY_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
+        "a start in the future alone takes the 24 hours after it: tomorrow's date gives tomorrow's day-ahead prices of "
+        "European zones once the auction is published. Rows come as a table with UTC and civil times, and as columns. "
+        "Where limit leaves rows out, next holds the window that goes on. A missing interval has no row.",
+        (takes.ONE_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
          takes.INTERVAL, takes.MARKET, takes.BY, takes.AS_OF, takes.SAMPLE, takes.API_KEY),
         _history(), history.prepare),
     Tool(
         "get_map_snapshot", "Get latest values of all zones",
         "Returns the newest values of every zone in one answer, for comparing zones: the metrics of get_latest, each "
-        "with unit, time and resolution; metric and zones narrow it. Prices are in each zone's own currency. A sample "
-        "holds the price alone.",
+        "with unit and time; with metric they are ranked, the highest first. Prices are in each zone's own currency. A "
+        "sample holds the price alone.",
         (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY), _SNAPSHOT, answers.get_map_snapshot),
     Tool(
         "find_window", "Find the cheapest or dearest hours ahead",
@@ -196,11 +213,16 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "get_statistics", "Get statistics of a window",
         "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
         "hours and spans above or below a value, of one metric of one zone over a window of up to ten years, by "
-        "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel; "
-        "not for capacity.",
-        (takes.ZONE, takes.METRIC, takes.START, takes.END, takes.ABOVE, takes.BELOW, takes.MARKET, takes.AS_OF,
+        "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
+        (takes.ZONE, takes.MEASURED, takes.START, takes.END, takes.ABOVE, takes.BELOW, takes.MARKET, takes.AS_OF,
          takes.SAMPLE, takes.API_KEY),
         _answer("SeriesStatistics", start_time=_TIME), answers.get_statistics),
+    Tool(
+        "get_changes", "See what was corrected",
+        "Tells which series were corrected since a time: how many rows changed or were withdrawn, within which span, "
+        "and when; and which series only got new rows. get_history with as_of gives the former values. Free, needs no "
+        "key.",
+        (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY), _CHANGES, corrections.get_changes),
 )}
 """In the order in which tools/list gives them, the same every time."""
 # fmt: on

@@ -89,12 +89,24 @@ def test_filters(told: Rig, query: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["since=yesterday", "since=", "zone=XX", "metric=prices", "feed=none.such", "limit=0", "limit=1001", "start=1"],
+    ["since=lately", "since=", "zone=XX", "metric=prices", "feed=none.such", "limit=0", "limit=1001", "start=1"],
 )
 def test_a_wrong_parameter_is_refused(told: Rig, query: str) -> None:
     answer = told.client().get(f"/v1/changes?{query}")
     assert answer.status_code == 400
     assert answer.content_type == "application/problem+json"
+
+
+def test_since_takes_a_time(told: Rig) -> None:
+    client, now = told.client(), int(time.time())
+    every = client.get("/v1/changes").get_json()
+    assert client.get(f"/v1/changes?since={now - 3600}").get_json() == every
+    coming = client.get(f"/v1/changes?since={now + 60}").get_json()
+    assert (coming["entries"], coming["next"]) == ([], every["next"])
+    assert client.get("/v1/changes?zone=GB&since=yesterday").get_json()["count"] == 3
+    assert client.get("/v1/changes?since=-1h").get_json() == every
+    refused = client.get("/v1/changes?since=yesterday")
+    assert (refused.status_code, refused.get_json()["errors"][0]["parameter"]) == (400, "since")
 
 
 @pytest.mark.parametrize("cursor", ["00000000-3", "{log}-99999", "{log}-7"])

@@ -74,11 +74,13 @@ def found(pattern: str, text: str) -> str:
 def by_zone(text: str) -> dict[str, float]:
     """The values of a snapshot's text."""
     figures = text.partition("Source:")[0]
-    return {zone: float(value) for zone, value in re.findall(r"([A-Z]{2}[-A-Z0-9]*) (-?[\d.]+)(?=,|\n)", figures)}
+    return {
+        zone: float(value) for zone, value in re.findall(r"([A-Z]{2}[-A-Z0-9]*) (-?[\d.]+)(?: p\d+)?(?=,|\n)", figures)
+    }
 
 
 def by_zone_of(structure: dict[str, Any]) -> dict[str, float]:
-    return {zone: value for group in structure["values"] for zone, value in group["zones"].items()}
+    return {zone: value for of in structure["values"] for zone, value in zip(of["zone"], of["value"], strict=True)}
 
 
 def lowest(known: dict[int, float], hours: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 
 from tests.mcp.conftest import MODERN
+from tests.mcp.reading import tokens
 from tests.mcp.tool_calls import DATA, FREE, SERIES
 
 
@@ -71,15 +73,38 @@ def test_output_schemas_leave_room_to_grow(tools: dict[str, Any]) -> None:
 def test_zones_and_metrics_are_those_of_the_service(tools: dict[str, Any], mcp: Any) -> None:
     listed = [zone["id"] for zone in mcp.call("list_zones")["structuredContent"]["zones"]]
     assert len(listed) == 25
-    for name in ("get_latest", "get_zone_brief", "get_history"):
-        assert tools[name]["inputSchema"]["properties"]["zone"]["enum"] == listed
+    assert f" zone: {', '.join(listed)}. " in tools["list_zones"]["description"]
     history = tools["get_history"]["inputSchema"]["properties"]
-    assert set(history["metric"]["enum"]) == {*SERIES, "capacity"}
+    assert {*history["metric"]["enum"]} == {*SERIES, "capacity"} - {"carbon-intensity"}
     assert (history["limit"]["minimum"], history["limit"]["maximum"], history["limit"]["default"]) == (1, 1000, 200)
 
 
 def test_the_list_is_small_enough_to_stand_in_every_prompt(mcp: Any) -> None:
-    assert len(mcp.ask(MODERN, "tools/list").data) < 22_000
+    answer = mcp.ask(MODERN, "tools/list")
+    assert len(answer.data) < 22_000
+    tools = [
+        {name: part for name, part in tool.items() if name != "outputSchema"} for tool in answer.json["result"]["tools"]
+    ]
+    assert sum(tokens(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)) for tool in tools) <= 4500
+
+
+def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, Any]) -> None:
+    """Each word of an enum is taken by some call; `sample: false` without a key is the offer to pay."""
+    for name, tool in tools.items():
+        properties = tool["inputSchema"]["properties"]
+        for argument, schema in properties.items():
+            of_list = schema.get("type") == "array"
+            for word in (schema["items"] if of_list else schema).get("enum", []):
+                call = {"zone": "GB", "metric": "price", **DATA.get(name, {})}
+                call = {member: value for member, value in call.items() if member in properties}
+                if (argument, word) == ("by", "border"):
+                    call["metric"] = "interchange"
+                if word in ("day_ahead", "capacity"):
+                    call["zone"] = "DE-LU"
+                if word == "carbon_intensity" and "zone" in call:
+                    call["zone"] = "GB"
+                result = keyed.call(name, **call | {argument: [word] if of_list else word})
+                assert "isError" not in result, (name, argument, word, result["content"])
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
     assert "GB: Great Britain (Europe/London, GBP): price, demand, interchange, generation, carbon_intensity" in zones
     snapshot = keyed.call("get_map_snapshot")["content"][0]["text"]
     assert "No values: US-CAISO" in snapshot
-    assert "price in GBP/MWh at 2026-03-30T12:00:00Z: GB 50\n" in snapshot
+    assert "price in GBP/MWh at 2026-03-30T12:00:00Z: GB 50 p1\n" in snapshot
 
 
 def test_stale_figures_are_said_to_be_stale(keyed: Any, monkeypatch: pytest.MonkeyPatch) -> None:

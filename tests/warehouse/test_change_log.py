@@ -120,7 +120,17 @@ def test_an_unknown_cursor_is_refused_with_the_oldest_one(long, cursor):
     assert change_log.read(long, refused.value.oldest, 1).entries[0].number == 1
 
 
+def test_a_time_is_the_cursor_behind_all_older_entries(tmp_path):
+    folder, times = Folder(tmp_path), [10, 10, 20, 30, 30, 40] * (SEGMENT // 2)
+    for number, at in enumerate(sorted(times), 1):
+        change_log.append(folder, change(number), "t", at)
+    for at in (5, 10, 11, 20, 30, 40, 41):
+        found = change_log.read(folder, change_log.cursor_before(folder, at), 10_000).entries
+        assert [entry.at for entry in found] == [each for each in sorted(times) if each >= at]
+
+
 def test_a_log_that_nothing_was_written_to(tmp_path):
+    assert change_log.cursor_before(Folder(tmp_path), 5) == change_log.BEGINNING
     folder = Folder(tmp_path)
     assert change_log.read(folder, None, 10) == ([], "0", False, "0")
     assert change_log.newest(folder) == "0"

@@ -208,6 +208,23 @@ def newest(storage: Storage, until: int | None = None) -> str:
     return _cursor(head, head.first - 1)
 
 
+def cursor_before(storage: Storage, at: int) -> str:
+    """Return the cursor behind all entries older than an instant.
+
+    Raises UnknownCursor where entries of that time are no longer kept, and StorageError.
+    """
+    head = _head(storage)
+    if head is None:
+        return BEGINNING
+    for segment in range(_newest_segment(storage, head), head.first // SEGMENT - 1, -1):
+        older = [entry["number"] for entry in _entries(storage, head, segment) if entry["at"] < at]
+        if older:
+            return _cursor(head, max(older))
+    if head.first > 1:
+        raise UnknownCursor(_cursor(head, head.first - 1))
+    return _cursor(head, 0)
+
+
 def segments(storage: Storage) -> list[str]:
     """The key of every kept segment."""
     return storage.keys(layout.change_segments())
