@@ -1,47 +1,74 @@
-"""warehouse.duckdb for analysts: documented views over the month files, built whole beside the old file and swapped in.
+"""warehouse.duckdb, and the checks that compare feeds with each other: one step over the views of all feeds.
 
-Views, macros and small tables only: the Parquet files stay the truth, and no service reads this file, which DuckDB
-locks for a writer. Paths are relative: open it in its own folder. docs/sql.md shows how. No `from __future__ import
-annotations`.
+The file holds views, macros and small tables only: the Parquet files stay the truth, and no service reads it, since
+DuckDB locks it for a writer. Its paths are relative: open it in its own folder. docs/sql.md shows how. Over a bucket
+there is no such file; the checks run all the same. No `from __future__ import annotations`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
 from dagster_duckdb import DuckDBResource
+from duckdb import DuckDBPyConnection
 
-from assets.analyst_views import quoted, statements
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
+from assets.sql.database import open_views
+from assets.sql.rules import RULES, Finding, Rule
+from assets.sql.views import patterns, quoted, statements
+from warehouse.market import clock
+from warehouse.market.clock import Window, months
 from warehouse.market.market import Source
+from warehouse.store.storage import Folder
 
 NAME = "warehouse.duckdb"
-KEY = dg.AssetKey(["analyst", "warehouse_duckdb"])
-
-
-def scratch_database(home: Path) -> DuckDBResource:
-    """The DuckDB in which the file is built, before it takes the old one's place."""
-    return DuckDBResource(database=str(home / "scratch" / NAME))
+KEY = dg.AssetKey(["marts", "warehouse_duckdb"])
+COMPARED_DAYS = 35
+"""The rules look at the UTC months of so many days back."""
+SHOWN = 50
+"""So many findings of a rule stand in Dagster."""
 
 
 def build(home: Path, duckdb: DuckDBResource) -> int:
-    """Builds the file in `duckdb` and renames it into place; returns the number of views."""
-    scratch = Path(duckdb.database)
+    """Build the file beside the old one and rename it into place; return the number of views."""
+    scratch = home / "scratch" / NAME
     scratch.parent.mkdir(parents=True, exist_ok=True)
     scratch.unlink(missing_ok=True)
-    made = statements(home)
+    sql = statements(patterns(home))
     with duckdb.get_connection() as connection:
         connection.execute(f"SET file_search_path = {quoted(str(home))}")
-        for statement in made:
+        connection.execute(f"ATTACH {quoted(str(scratch))} AS warehouse")
+        connection.execute("USE warehouse")
+        for statement in sql:
             connection.execute(statement)
+        connection.execute("USE memory")
+        connection.execute("DETACH warehouse")
     scratch.replace(home / NAME)
-    return sum(s.startswith("CREATE VIEW") for s in made)
+    return sum(statement.startswith("CREATE VIEW") for statement in sql)
+
+
+def evaluate(connection: DuckDBPyConnection) -> Iterator[dg.AssetCheckResult]:
+    """Yield the verdict of every rule over the connection's views: a warning, since either feed may be right."""
+    for rule in RULES:
+        findings = rule.find(connection)
+        yield dg.AssetCheckResult(
+            check_name=rule.name,
+            passed=not findings,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"count": len(findings), "findings": _table(findings[:SHOWN])},
+        )
+
+
+def _table(findings: Sequence[Finding]) -> dg.TableMetadataValue:
+    names = ("day", "zone", "detail")
+    records = [dg.TableRecord({"day": str(f.day), "zone": f.zone, "detail": f.detail}) for f in findings]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "string") for name in names]))
 
 
 def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
-    """The file as an asset downstream of every feed; built daily, since new metrics and zones are rare, and at will."""
+    """Return the asset downstream of every feed. It runs again once where a run replaced a file under its hands."""
 
     @dg.asset(
         key=KEY,
@@ -50,15 +77,28 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         owners=[OWNER],
         kinds={"duckdb"},
         pool="marts",
-        description="Views for SQL in warehouse.duckdb: series, versions, a view a metric, day_ahead, interchange,"
-        " borders, zones, months(zone, metric, month) and as_of(t). docs/sql.md shows how.",
-        automation_condition=dg.AutomationCondition.cron_tick_passed("40 3 * * *")
-        & ~dg.AutomationCondition.in_progress(),
+        retry_policy=dg.RetryPolicy(max_retries=1, delay=10),
+        check_specs=[_spec(rule) for rule in RULES],
+        description="Every feed in one SQL database, the file warehouse.duckdb: views of what is served, of every"
+        " version, and of each metric. Its checks compare feeds with each other.",
     )
     def warehouse_duckdb(
         warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource
-    ) -> dg.MaterializeResult[None]:
-        home = warehouse.storage.local
-        return dg.MaterializeResult(metadata={"views": build(home, duckdb), "dagster/uri": str(home / NAME)})
+    ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+        storage, now = warehouse.storage, clock.now()
+        span = months(Window(now - COMPARED_DAYS * clock.DAY, now + 2 * clock.DAY))
+        with open_views(duckdb, storage, span) as connection:
+            verdicts = list(evaluate(connection))
+        shown = {"compared_months": ", ".join(span)}
+        if isinstance(storage, Folder):
+            shown |= {"views": str(build(storage.root, duckdb)), "dagster/uri": str(storage.root / NAME)}
+        yield dg.MaterializeResult(metadata=shown)
+        yield from verdicts
 
     return warehouse_duckdb
+
+
+def _spec(rule: Rule) -> dg.AssetCheckSpec:
+    return dg.AssetCheckSpec(
+        rule.name, asset=KEY, description=rule.sentence, metadata={"sql": f"assets/sql/{rule.name}.sql"}
+    )

@@ -9,14 +9,13 @@ import time
 import warnings
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from assets import first_days
 from assets.analyst import KEY as MART
-from assets.analyst import analyst_asset, scratch_database
+from assets.analyst import analyst_asset
 from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
@@ -24,6 +23,7 @@ from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
 from assets.publishers import publishers_asset
 from assets.sources import sources
+from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
 from orchestration.jobs.resource import Warehouse
 from orchestration.jobs.retention import retention, retention_schedule
@@ -58,27 +58,25 @@ def build() -> dg.Definitions:
             for feed in source.feeds
         ]
     assets += [*document_assets(known), *geo_assets(), publishers_asset(known)]
-    marts = isinstance(settings.home.place, Path)  # views over files: DuckDB itself reads a bucket only by an extension
-    assets += [analyst_asset(known)] if marts else []
+    assets.append(analyst_asset(known))
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))
-    jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")), marts)
+    jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")))
     return dg.Definitions(
         assets=assets,
-        jobs=[*jobs, _after_fill(marts), retention],
+        jobs=[*jobs, _after_fill(), retention],
         schedules=[*schedules, retention_schedule],
         sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == JOB)), automation()],
         resources={
             "warehouse": Warehouse(home=str(settings.home), feeds=mode),
-            "duckdb": scratch_database(settings.home.local),
+            "duckdb": resource(settings.home.local),
         },
         executor=dg.in_process_executor,
     )
 
 
-def _after_fill(marts: bool) -> Any:
+def _after_fill() -> Any:
     layers = [dg.AssetKey(["geo", layer]) for layer in ("zones", "interconnectors", "plants")]
-    keys = [*OF_ALL_ZONES, dg.AssetKey("measured_publishers"), STATIC_SIDE, WEBHOOKS, PAYMENTS, *layers]
-    keys += [MART] if marts else []
+    keys = [*OF_ALL_ZONES, dg.AssetKey("measured_publishers"), STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, *layers]
     return dg.define_asset_job(AFTER_FILL, selection=dg.AssetSelection.assets(*keys), tags={"source": AFTER_FILL})
 
 

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from assets.analyst import KEY as WAREHOUSE_DUCKDB
 from assets.document_events import OF_ALL_ZONES
 from assets.partitions import asset_key, last_day
 from assets.sources import feed as known_feed
@@ -40,9 +41,8 @@ def schedules_and_jobs(
     mode: str,
     firsts: Mapping[str, date],
     takes_payments: bool = False,
-    has_marts: bool = True,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Return the jobs (retention apart) and schedules. A recorded warehouse asks no publisher, a bucket lacks marts."""
+    """Return the jobs (retention apart) and schedules. A recorded warehouse asks no publisher."""
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
     jobs: list[Any] = [live, fill_gaps]
@@ -61,7 +61,7 @@ def schedules_and_jobs(
     for name, selection, cron_line, running in (
         ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
         ("geo", dg.AssetSelection.groups("geo"), "30 3 * * 1", runs),  # a release may add a check
-        *([("analyst", dg.AssetSelection.assets(["analyst", "warehouse_duckdb"]), "", runs)] if has_marts else []),
+        ("compare_feeds", dg.AssetSelection.assets(WAREHOUSE_DUCKDB), "35 * * * *", runs),
         ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
         ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
         ("webhooks", dg.AssetSelection.assets(["accounts", "webhooks"]), "", runs),

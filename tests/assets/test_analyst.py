@@ -7,12 +7,14 @@ from pathlib import Path
 import duckdb
 
 from assets import analyst
+from assets.sql.database import resource
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store.storage import Folder
 
 HOUR = 3600
 RANKS = {"a.best": 1, "b.other": 2}
+VIEWS = 14
 
 
 def fold(storage: Folder, feed: str, values: list[float], known_at: int) -> None:
@@ -33,7 +35,7 @@ def test_views_tell_what_is_served_and_every_version(tmp_path: Path) -> None:
     fold(storage, "b.other", [10.0, 20.0, 30.0], 1)
     fold(storage, "a.best", [1.0, 2.0], 2)
     fold(storage, "a.best", [1.0, 2.5], 3)
-    assert analyst.build(home, analyst.scratch_database(home)) == 4
+    assert analyst.build(home, resource(home)) == VIEWS
     served = [(0, 1.0, "a.best"), (HOUR, 2.5, "a.best"), (2 * HOUR, 30.0, "b.other")]
     assert ask(home, "SELECT ts, value, feed FROM demand ORDER BY ts") == served
     assert ask(home, "SELECT ts, value, feed FROM series ORDER BY ts") == served
@@ -43,8 +45,10 @@ def test_views_tell_what_is_served_and_every_version(tmp_path: Path) -> None:
     assert all(comments[name] for name in ("demand", "series", "versions"))
 
 
-def test_an_empty_warehouse_has_an_empty_database_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
-    assert analyst.build(tmp_path, analyst.scratch_database(tmp_path)) == 0
+def test_an_empty_warehouse_has_views_without_rows_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
+    assert analyst.build(tmp_path, resource(tmp_path)) == VIEWS
+    assert ask(tmp_path, "SELECT count(*) FROM day_ahead") == [(0,)]
     fold(Folder(tmp_path), "a.best", [1.0], 1)
-    assert analyst.build(tmp_path, analyst.scratch_database(tmp_path)) == 4
+    assert analyst.build(tmp_path, resource(tmp_path)) == VIEWS
+    assert ask(tmp_path, "SELECT count(*) FROM demand") == [(1,)]
     assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))

@@ -12,6 +12,7 @@ import pytest
 from assets import analyst
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds
+from assets.sql.database import resource
 from orchestration.work.resources import open_context
 from warehouse.market.clock import Window, instant, market_days
 from warehouse.market.zones import ZONES
@@ -36,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("elexon.demand", "elexon.price", "elexon.interconnectors", "neso.generation", "entsoe.price"):
             feed = feeds()[name]
             ingest_days(pipeline, feed, market_days(date(2026, 11, 18), date(2026, 11, 20), feed.tz))
-    analyst.build(folder, analyst.scratch_database(folder))
+    analyst.build(folder, resource(folder))
     return folder
 
 
@@ -85,7 +86,7 @@ def test_every_view_and_column_has_a_comment(home: Path, monkeypatch: pytest.Mon
         query = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL"
         assert connection.execute(query).fetchall() == []
         tables = connection.execute("SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal").fetchall()
-        assert {name for name, comment in tables if comment} == {"zones", "feeds", "resolutions"}
+        assert {name for name, comment in tables if comment} == {"zones", "feeds", "resolutions", "tolerances"}
         macros = "SELECT function_name, comment FROM duckdb_functions() WHERE NOT internal"
         assert {name for name, comment in connection.execute(macros).fetchall() if comment} == {"months", "as_of"}
 
@@ -104,7 +105,7 @@ def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest
     fold("nyiso.load", [float(i) for i in range(24)], 200, "5m")
     fold("eia.demand", [1.0, 2.0, 4.0], 300)
     fold("nyiso.load", [float(-i) for i in range(24)], 400, "5m")
-    analyst.build(tmp_path, analyst.scratch_database(tmp_path))
+    analyst.build(tmp_path, resource(tmp_path))
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(analyst.NAME, read_only=True) as connection:
         for at in (50, 100, 250, 300, 399, 400):
@@ -125,7 +126,7 @@ def five_years(tmp_path_factory: pytest.TempPathFactory) -> Path:
         stamps = list(range(begin, begin + 31 * 86400, 6 * 3600))
         rows.extend(SeriesKey(zone, "demand", "MW", "1h"), stamps, [1.0] * len(stamps))
         series.fold(storage, "eia.demand", rows, {}, {"eia.demand": 1}, 1, "live")
-    analyst.build(home, analyst.scratch_database(home))
+    analyst.build(home, resource(home))
     for zone in ZONES:
         for month in (f"{year}-{number:02}" for year in range(2021, 2026) for number in range(1, 13)):
             path = home / layout.series("demand", zone, month)

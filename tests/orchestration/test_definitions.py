@@ -63,7 +63,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         "published/snapshot",
         "accounts/payments",
         "accounts/webhooks",
-        "analyst/warehouse_duckdb",
+        "marts/warehouse_duckdb",
         "geo/live",
         "geo/zones",
         "geo/interconnectors",
@@ -91,7 +91,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS)
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
-    own = ("geo", "publishers", "documents")
+    own = ("geo", "publishers", "documents", "compare_feeds")
     assert running == {f"{name}_schedule" for name in own}
 
 

@@ -1,11 +1,12 @@
-"""The views, tables and macros of warehouse.duckdb, as SQL with a comment on every column. No Dagster here.
+"""The views, tables and macros over month files, as SQL with a comment on every column. No Dagster here.
 
-Paths are relative to the warehouse's folder.
+Paths are relative to the folder that holds `series/` and `history/`. Zone, metric and month are read from the path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,8 @@ _COLUMNS = {
 }
 """What each column holds, in the views' order."""
 _OF_FORECASTS = ("published_at", "basis")
+_TYPES = dict.fromkeys(("ts", "known_at", "superseded_at", "published_at"), "BIGINT")
+_TYPES |= {"value": "DOUBLE", "starts_at": "TIMESTAMPTZ"}
 _EXPRESSIONS = {
     "starts_at": "to_timestamp(ts) AS starts_at",
     "month": "left(parse_filename(filename, true), 7) AS month",
@@ -52,67 +55,76 @@ class View:
     columns: tuple[str, ...] = tuple(name for name in _COLUMNS if name not in ("superseded_at", *_OF_FORECASTS))
 
 
-def views(home: Path) -> Iterator[View]:
-    """The views over the files that there are; none where there is none."""
-    metrics = _held_metrics(home)
-    if not metrics:
-        return
-    roots = [root for root in (layout.series_prefix(), layout.history_prefix()) if _holds(home, root)]
-    everything = (*View("", "", "").columns, "superseded_at", *_OF_FORECASTS)
-    yield View("series", _files(roots[:1], View("", "", "").columns), "What is served: one row an interval of a metric")
+Files = Mapping[str, Sequence[str]]
+"""Prefix of `warehouse.store.layout` -> paths or patterns of its month files; a prefix without files is left out."""
+
+
+def patterns(home: Path) -> Files:
+    """Return patterns of all month files of a folder: those of months to come too."""
+    prefixes = [layout.series_prefix(metric) for metric in (*Metric, *Forecast)]
+    found = {prefix: [f"{prefix}zone=*/*.parquet"] for prefix in prefixes if _holds(home, prefix)}
+    roots = (layout.series_prefix(), layout.history_prefix())
+    return found | {root: [f"{root}metric=*/zone=*/*.parquet"] for root in roots if _holds(home, root)}
+
+
+def by_prefix(keys: Iterable[str]) -> Files:
+    """Return these month files by each prefix that a view reads."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for key in keys:
+        metric, _, _, is_history = layout.of_series(key)
+        found[layout.history_prefix() if is_history else layout.series_prefix()].append(key)
+        if not is_history:
+            found[layout.series_prefix(metric)].append(key)
+    return found
+
+
+def views(files: Files) -> Iterator[View]:
+    """Yield every view; one without files has its columns and no row."""
+    columns = View("", "", "").columns
+    everything = (*columns, "superseded_at", *_OF_FORECASTS)
+    served = files.get(layout.series_prefix(), ())
+    yield View("series", _query(served, columns), "What is served: one row an interval of a metric")
     yield View(
         "versions",
-        _files(roots, everything),
+        _query([*served, *files.get(layout.history_prefix(), ())], everything),
         "Served rows, rows of lower rank, and superseded values with the span in which they stood",
         everything,
     )
-    for metric in metrics:
+
+    def of(metric: str, columns: tuple[str, ...]) -> str:
+        # By the metric's own folders: DuckDB lists every folder below a pattern before it chooses files.
+        return _query(files.get(layout.series_prefix(metric), ()), columns)
+
+    for metric in Metric:
         if metric != Metric.INTERCHANGE:
-            yield View(metric.value, _of_metric(metric), f"What is served of {metric}")
-    if Metric.INTERCHANGE in metrics:
-        of_metric, net = _of_metric(Metric.INTERCHANGE), "counterparty IS NULL AND link IS NULL"
-        yield View("interchange", f"{of_metric} WHERE {net}", "Net import of each zone, MW; positive = import")
-        yield View(
-            "borders", f"{of_metric} WHERE NOT ({net})", "Import over each border and tie, MW; positive = import"
-        )
+            yield View(metric.value, of(metric, columns), f"What is served of {metric}")
+    flows, net = of(Metric.INTERCHANGE, columns), "counterparty IS NULL AND link IS NULL"
+    yield View("interchange", f"FROM ({flows}) WHERE {net}", "Net import of each zone, MW; positive = import")
+    yield View("borders", f"FROM ({flows}) WHERE NOT ({net})", "Import over each border and tie, MW; positive = import")
     for forecast in Forecast:
-        columns = (*View("", "", "").columns, *_OF_FORECASTS)
-        if _holds(home, prefix := layout.series_prefix(forecast)):
-            yield View(forecast.value, _files([prefix], columns), "The newest vintage of each interval", columns)
-    yield View("day_ahead", _day_ahead(metrics), "Day-ahead prices: own series in the US, the headline price in Europe")
-
-
-def _held_metrics(home: Path) -> list[Metric]:
-    return [metric for metric in Metric if _holds(home, layout.series_prefix(metric.value))]
-
-
-def _of_metric(metric: Metric) -> str:
-    """Over the metric's own folders: DuckDB lists every folder below a pattern before it chooses files."""
-    return _files([layout.series_prefix(metric.value)], View("", "", "").columns)
-
-
-def _day_ahead(metrics: Collection[Metric]) -> str:
-    headline = ", ".join(f"'{zone.id}'" for zone in ZONES.values() if zone.day_ahead_metric == Metric.PRICE)
-    parts = {
-        Metric.PRICE_DAY_AHEAD: f"SELECT * FROM {Metric.PRICE_DAY_AHEAD}",
-        Metric.PRICE: f"SELECT * FROM {Metric.PRICE} WHERE zone IN ({headline})",
-    }
-    held = [query for metric, query in parts.items() if metric in metrics]
-    return " UNION ALL ".join(held) or "SELECT * FROM series WHERE false"
+        wider = (*columns, *_OF_FORECASTS)
+        yield View(forecast.value, of(forecast, wider), "The newest vintage of each interval", wider)
+    headline = ", ".join(quoted(zone.id) for zone in ZONES.values() if zone.day_ahead_metric == Metric.PRICE)
+    yield View(
+        "day_ahead",
+        f"FROM {Metric.PRICE_DAY_AHEAD} UNION ALL FROM {Metric.PRICE} WHERE zone IN ({headline})",
+        "Day-ahead prices: own series in the US, the headline price in Europe",
+    )
 
 
 def _holds(home: Path, prefix: str) -> bool:
     return any((home / prefix).glob("**/????-??*.parquet"))
 
 
-def _files(roots: list[str], columns: tuple[str, ...]) -> str:
-    """Over all months below these prefixes, of all metrics or of one. Filters on zone, metric and month choose files
-    by their names."""
-    below = ["zone=*/*.parquet" if root.count("/") > 1 else "metric=*/zone=*/*.parquet" for root in roots]
-    return _query("[" + ", ".join(f"'{root}{names}'" for root, names in zip(roots, below, strict=True)) + "]", columns)
+def _query(paths: Sequence[str], columns: tuple[str, ...]) -> str:
+    """Filters on zone, metric and month choose files by their names."""
+    if not paths:
+        typed = (f"NULL::{_TYPES.get(name, 'VARCHAR')} AS {name}" for name in columns)
+        return f"SELECT {', '.join(typed)} WHERE false"
+    return _read("[" + ", ".join(map(quoted, paths)) + "]", columns)
 
 
-def _query(paths: str, columns: tuple[str, ...]) -> str:
+def _read(paths: str, columns: tuple[str, ...]) -> str:
     """Over the files that an expression of SQL names."""
     chosen = ", ".join(_EXPRESSIONS.get(name, name) for name in columns)
     types = "{'metric': VARCHAR, 'zone': VARCHAR}"
@@ -122,7 +134,7 @@ def _query(paths: str, columns: tuple[str, ...]) -> str:
 def _months() -> str:
     """A macro that names the files itself, so that no other folder is listed."""
     path = f"'{layout.series_prefix()}metric=' || of_metric || '/zone=' || of_zone || '/' || of_month || '.parquet'"
-    return f"CREATE MACRO months(of_zone, of_metric, of_month) AS TABLE {_query(path, View('', '', '').columns)}"
+    return f"CREATE MACRO months(of_zone, of_metric, of_month) AS TABLE {_read(path, View('', '', '').columns)}"
 
 
 _MONTHS_COMMENT = "series of one zone, metric and month by the names of its files; each may be a pattern, as '2026-*'"
@@ -144,19 +156,18 @@ WHERE NOT EXISTS (
 """Where several feeds state an interval, the best rank's row stands; of one feed's, the finest."""
 
 
-def statements(home: Path) -> list[str]:
-    """The SQL that makes the file, in order; run in `home`, since DuckDB looks at the files of a view it makes."""
-    made = [statement for table in _tables() for statement in _made(table)]
-    for view in views(home):
-        made.append(f"CREATE VIEW {view.name} AS {view.query}")
-        made.append(f"COMMENT ON VIEW {view.name} IS {quoted(view.comment)}")
-        made += [f"COMMENT ON COLUMN {view.name}.{name} IS {quoted(_COLUMNS[name])}" for name in view.columns]
-    if any(statement.startswith("CREATE VIEW versions") for statement in made):
-        made.append(_months())
-        made.append(f"COMMENT ON MACRO TABLE months IS {quoted(_MONTHS_COMMENT)}")
-        made.append(_AS_OF)
-        made.append(f"COMMENT ON MACRO TABLE as_of IS {quoted('series as it was known at an instant')}")
-    return made
+def statements(files: Files) -> list[str]:
+    """Return the SQL that makes the views, in order. DuckDB opens a file of each view that it makes."""
+    sql = [statement for table in _tables() for statement in _define(table)]
+    for view in views(files):
+        sql.append(f"CREATE VIEW {view.name} AS {view.query}")
+        sql.append(f"COMMENT ON VIEW {view.name} IS {quoted(view.comment)}")
+        sql += [f"COMMENT ON COLUMN {view.name}.{name} IS {quoted(_COLUMNS[name])}" for name in view.columns]
+    sql.append(_months())
+    sql.append(f"COMMENT ON MACRO TABLE months IS {quoted(_MONTHS_COMMENT)}")
+    sql.append(_AS_OF)
+    sql.append(f"COMMENT ON MACRO TABLE as_of IS {quoted('series as it was known at an instant')}")
+    return sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +181,7 @@ class Table:
 
 
 def _tables() -> list[Table]:
-    """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds."""
+    """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds, `tolerances` of two feeds."""
     zones = {
         "zone": "Id, as in every view",
         "name": "Name for people",
@@ -183,6 +194,11 @@ def _tables() -> list[Table]:
         "feed": "Id, as in every view",
         "rank": "Of several feeds with an interval the lowest rank is served",
         "title": "What the publisher calls it",
+    }
+    tolerances = {
+        "metric": "As in every view",
+        "share": "Of the mean",
+        "amount": "In the metric's unit; the larger of the two counts",
     }
     resolutions = {"resolution": "As in every view", "seconds": "Length of the interval; of 1y 365 days"}
     return [
@@ -199,10 +215,16 @@ def _tables() -> list[Table]:
             [(f.id, f.rank, f.title) for source in all_sources().values() for f in source.feeds],
         ),
         Table("resolutions", "Lengths of intervals", resolutions, list(RESOLUTIONS.items())),
+        Table(
+            "tolerances",
+            "How far the hourly means of two feeds of a series may lie apart on a day's average",
+            tolerances,
+            [(metric.value, *of.agreement) for metric, of in METRICS.items() if of.agreement is not None],
+        ),
     ]
 
 
-def _made(table: Table) -> Iterator[str]:
+def _define(table: Table) -> Iterator[str]:
     """The SQL that makes a table with its comments."""
     values = ", ".join("(" + ", ".join(_literal(cell) for cell in row) + ")" for row in table.rows)
     yield f"CREATE TABLE {table.name} AS SELECT * FROM (VALUES {values}) AS t({', '.join(table.columns)})"
@@ -211,7 +233,7 @@ def _made(table: Table) -> Iterator[str]:
 
 
 def _literal(cell: object) -> str:
-    return str(cell) if isinstance(cell, int) else quoted(str(cell))
+    return str(cell) if isinstance(cell, int | float) else quoted(str(cell))
 
 
 def quoted(text: str) -> str:

@@ -1,0 +1,22 @@
+-- A series whose values are those of the day before, one by one: the publisher sent an old day under a new date.
+-- Series of few distinct values a day (nuclear, a tie at its limit) may repeat; none of five or more ever should.
+WITH days AS (
+    SELECT
+        zone, metric, fuel, counterparty, link, feed, resolution,
+        timezone(tz, starts_at)::DATE AS day, list(value ORDER BY ts) AS readings
+    FROM versions JOIN zones USING (zone) JOIN resolutions USING (resolution)
+    WHERE superseded_at IS NULL AND metric NOT LIKE '%_forecast'
+    GROUP BY ALL
+    HAVING sum(seconds) >= 23 * 3600
+),
+pairs AS (
+    SELECT *, lag(readings) OVER series AS before, lag(day) OVER series AS day_before
+    FROM days
+    WINDOW series AS (PARTITION BY zone, metric, fuel, counterparty, link, feed, resolution ORDER BY day)
+)
+SELECT
+    zone, day,
+    format('{}: {} of {} equals the day before in all {} intervals',
+           feed, concat_ws(' ', metric, fuel, counterparty, link), zone, len(readings)) AS detail
+FROM pairs
+WHERE readings = before AND day_before = day - 1 AND len(list_distinct(readings)) >= 5

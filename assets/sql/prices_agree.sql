@@ -1,0 +1,26 @@
+-- One price by two feeds. A day-ahead auction has one result: every hourly mean is equal, but for the last cent.
+-- A real-time price may be corrected in one feed before the other: a day's hourly means agree on average within the
+-- table `tolerances`.
+WITH hours AS (
+    SELECT zone, metric, feed, ts // 3600 AS hour, avg(value) AS price, any_value(unit) AS unit
+    FROM versions JOIN resolutions USING (resolution)
+    WHERE metric IN ('price', 'price_day_ahead') AND superseded_at IS NULL AND seconds <= 3600
+    GROUP BY ALL
+    HAVING sum(seconds) = 3600
+),
+pairs AS (
+    SELECT
+        zone, metric, a.feed, b.feed AS other_feed, a.price, b.price AS other_price, a.unit,
+        timezone(tz, to_timestamp(hour * 3600))::DATE AS day,
+        metric = 'price_day_ahead' OR headline LIKE 'day-ahead auction%' AS auction
+    FROM hours a JOIN hours b USING (zone, metric, hour) JOIN zones USING (zone)
+    WHERE a.feed < b.feed AND a.unit = b.unit
+)
+SELECT
+    zone, day,
+    format('{}: {} and {} are up to {:.2f} {} apart over {} hours',
+           metric, feed, other_feed, max(abs(price - other_price)), unit, count(*)) AS detail
+FROM pairs JOIN tolerances USING (metric)
+GROUP BY zone, day, metric, feed, other_feed, unit, auction, share, amount
+HAVING CASE WHEN auction THEN max(abs(price - other_price)) > 0.011
+            ELSE avg(abs(price - other_price)) > greatest(amount, share * avg(abs(other_price))) END

@@ -1,0 +1,50 @@
+"""The rules that compare feeds with each other: one table. The SQL in the file of a rule's name selects what breaks it.
+
+Each file reads the views of `assets.sql.views` alone and selects `zone`, `day` (a civil or market day) and `detail`, a
+sentence. To add a rule, add a file and a line here. No Dagster here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from duckdb import DuckDBPyConnection
+
+
+class Finding(NamedTuple):
+    """One day of a zone that breaks a rule."""
+
+    zone: str
+    day: date
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What passing means, and the query of what does not pass."""
+
+    name: str
+    sentence: str
+
+    @property
+    def sql(self) -> str:
+        """The query: the file of the rule's name."""
+        return Path(__file__).with_name(f"{self.name}.sql").read_text()
+
+    def find(self, connection: DuckDBPyConnection) -> list[Finding]:
+        """Return every finding, the newest day first. Raises duckdb.Error where a file cannot be read."""
+        query = f"SELECT zone, day, detail FROM ({self.sql}) ORDER BY day DESC, zone, detail"  # noqa: S608
+        return [Finding(*row) for row in connection.execute(query).fetchall()]
+
+
+RULES = (
+    Rule("borders_mirror", "Both zones of a border state the same flow with opposite signs."),
+    Rule("days_differ", "No series repeats the day before, value by value."),
+    Rule("volumes_agree", "Two feeds of a zone's demand or interchange agree, as an ISO's own and EIA-930's."),
+    Rule("prices_agree", "Two feeds of one price agree: to the cent where an auction sets it."),
+    Rule("day_ahead_whole", "Day-ahead days have 23, 24 or 25 hours, or 92, 96 or 100 quarters."),
+    Rule("carbon_follows_mix", "Britain's carbon intensity lies where its generation mix puts it."),
+)
