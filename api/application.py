@@ -6,6 +6,7 @@ contexts were a third of a short answer's work.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,7 @@ from api.geo import ogc
 from api.geo import views as geo
 from api.http import health, middleware, parameters, problem_responses
 from api.http.messages import Request, Response, View
+from api.http.parameters import nearest_word
 from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
 from api.pages import discovery
@@ -35,8 +37,9 @@ from api.series import views as series
 from api.series import windows
 from api.service import Service
 from api.settings import Settings
-from warehouse.errors import StorageError
-from warehouse.market.zones import ZONES
+from warehouse.errors import StorageError, UnknownZone
+from warehouse.market.metrics import BY_PATH
+from warehouse.market.zones import ZONES, find_zone
 from warehouse.store import home, layout
 from warehouse.store.storage import Storage
 
@@ -61,7 +64,7 @@ VIEWS: Mapping[str, View] = {
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
 """By operationId, the check that raises a 404, which goes before a 400 for parameters."""
-_ZONE_PATH = re.compile(r"(/v1/(?:[a-z-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
+_ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, bulk.METRICS))})"}
 """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
 
@@ -131,7 +134,7 @@ def _answer(
     service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
 ) -> Response:
     try:
-        sent = parameters.query_without_blank_probes(request) if endpoint.price else request.args
+        sent = parameters.query_without_blank_probes(request, endpoint.parameters) if endpoint.price else request.args
         query = parameters.values(endpoint.parameters, sent)
     except Problem:
         if endpoint.id in NOT_FOUND_FIRST:
@@ -201,35 +204,53 @@ def _not_routed(base_url: str, request: Request) -> Response:
 
 
 def exact_path(path: str) -> str | None:
-    """Return a path with its zone's exact id for one in another case or with `_` for `-`; None for any other."""
+    """Return the path that another spelling means: `/v1/carbon-intensity/GB` for `/v1/carbon_intensity/uk`."""
     match, endpoint = _zone_path(path)
     if match is None or endpoint is None:
-        return None
-    zone = _normal(match[2])
-    return f"{match[1]}{zone}{match[3] or ''}" if zone in ZONES and zone != match[2] else None
+        exact = _plain(path)
+        return exact if exact in _WHOLE and path.startswith("/v1/") and exact != path else None
+    with contextlib.suppress(UnknownZone):
+        exact = f"{_plain(match[1])}{find_zone(match[2])}{match[3] or ''}"
+        return exact if exact != path else None
+    return None
 
 
 def not_found(path: str) -> Problem:
-    """Return why a path leads nowhere: its zone, with the nearest id, or all of it."""
+    """Return why a path leads nowhere: its zone, or all of it; with what may have been meant."""
     match, endpoint = _zone_path(path)
     if match is None or endpoint is None:
-        return Problem("not-found", KINDS["not-found"].meaning)
-    zone = match[2][:40]
-    nearest = get_close_matches(_normal(zone), endpoint.zones, 1, 0.5)
-    suggestion = f" Did you mean {nearest[0]}?" if nearest else ""
-    return Problem("unknown-zone", f"There is no zone {zone!r}.{suggestion}", members={"zones": list(endpoint.zones)})
+        nearest = _nearest(path[:100])
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        return Problem("not-found", f"There is nothing at {path[:100]!r}.{hint} /openapi.json lists every path.")
+    try:
+        find_zone(match[2])
+    except UnknownZone as unknown:
+        return Problem("unknown-zone", str(unknown), members={"zones": list(endpoint.zones)})
+    return Problem("not-found", KINDS["not-found"].meaning)
+
+
+def _nearest(path: str) -> str | None:
+    """Return the path that somebody may have meant: a word of it may be near a metric's, `/v1` may be missing."""
+    parts = [nearest_word(part, BY_PATH) or part for part in path.removeprefix("/v1").strip("/").split("/")]
+    known = set[str]()
+    for template in _TEMPLATES:
+        same = zip(template, parts, strict=True) if len(template) == len(parts) else ()
+        known.add("/".join(["/v1", *([part if "{" in own else own for own, part in same] or template)]))
+    known -= {path} | {one for one in known if "{" in one}
+    nearest = get_close_matches(f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8)
+    return nearest[0] if nearest else None
 
 
 def _zone_path(path: str) -> tuple[re.Match[str] | None, Endpoint | None]:
     """Return the parts of a path that holds a zone, and its endpoint; None where there is no such path."""
     match = _ZONE_PATH.fullmatch(path)
-    endpoint = _PREFIXES.get(match[1]) if match else None
+    endpoint = _PREFIXES.get(_plain(match[1])) if match else None
     fits = match is not None and endpoint is not None and bool(match[3]) == endpoint.path.endswith(".parquet")
     return (match, endpoint) if fits else (None, None)
 
 
-def _normal(zone: str) -> str:
-    return zone.upper().replace("_", "-")
+def _plain(path: str) -> str:
+    return path.lower().replace("_", "-")
 
 
 def _prefixes() -> dict[str, Endpoint]:
@@ -239,3 +260,5 @@ def _prefixes() -> dict[str, Endpoint]:
 
 
 _PREFIXES = _prefixes()
+_WHOLE = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if endpoint.path.startswith("/v1/"))
+_TEMPLATES = [path.removeprefix("/v1/").split("/") for path in _WHOLE]

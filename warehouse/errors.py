@@ -72,10 +72,10 @@ class CallerError(MarketError):
 
 
 class UnknownZone(CallerError):
-    """No such zone."""
+    """No such zone; the text says which are near it."""
 
-    def __init__(self, zone: str) -> None:
-        super().__init__(f"unknown zone {zone!r}")
+    def __init__(self, zone: str, detail: str) -> None:
+        super().__init__(detail)
         self.zone = zone
 
 

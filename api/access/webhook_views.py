@@ -18,10 +18,10 @@ from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
 from api.documents import changes
 from api.http.messages import Request, Response, View, read_json
+from api.http.parameters import read_zone
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from warehouse.market.clock import iso
-from warehouse.market.zones import ZONES
 from warehouse.series import change_log
 
 _MOST_BYTES = 8192
@@ -112,14 +112,15 @@ def _subscription(request: Request, private: bool) -> Subscription:
         for name in document
         if name not in _MEMBERS
     ]
-    events, zones = document.get("events"), document.get("zones", [])
-    threshold = document.get("threshold")
+    events, threshold, zones = document.get("events"), document.get("threshold"), tuple[str, ...]()
     if reason := _url_fault(document.get("url"), private):
         faults.append(ParameterFault("url", "invalid", reason))
     if not _listed_in(events, EVENTS) or not events:
         faults.append(ParameterFault("events", "invalid", f"a list of {', '.join(EVENTS)}"))
-    if not _listed_in(zones, ZONES):
-        faults.append(ParameterFault("zones", "invalid", "a list of zone ids; left out: all"))
+    try:
+        zones = _zones(document.get("zones", []))
+    except ValueError as fault:
+        faults.append(ParameterFault("zones", "invalid", str(fault)))
     needs = isinstance(events, list) and any(event in ("price.above", "price.below") for event in events)
     if not _is_number(threshold) and (needs or threshold is not None):
         faults.append(ParameterFault("threshold", "invalid", "a number, in the zones' own currency per MWh"))
@@ -129,9 +130,16 @@ def _subscription(request: Request, private: bool) -> Subscription:
     return Subscription(
         document["url"],
         tuple(dict.fromkeys(document["events"])),
-        tuple(dict.fromkeys(zones)),
+        zones,
         None if threshold is None else float(threshold),
     )
+
+
+def _zones(value: Any) -> tuple[str, ...]:
+    """Return the ids of zones by any of their names. Raises ValueError."""
+    if not isinstance(value, list) or not all(isinstance(zone, str) for zone in value):
+        raise ValueError("a list of zone ids; left out: all")
+    return tuple(dict.fromkeys(map(read_zone, value)))
 
 
 def _listed_in(value: Any, allowed: Any) -> bool:

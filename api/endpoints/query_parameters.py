@@ -17,6 +17,7 @@ from api.http.parameters import (
     whole,
     words,
     yes_no,
+    zones,
 )
 from api.http.times import FORMS
 from api.series import formats
@@ -25,14 +26,14 @@ from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from api.series.windows import LONGEST_HOURS
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
-from warehouse.market.zones import ZONES, zones_with
+from warehouse.market.zones import zones_with
 
 # fmt: off
 SAMPLE = yes_no(
     "sample", "A free, truncated answer without credentials: at most 50 rows or features, one block of a brief.")
 START = moment(
     "start", f"First instant of the window: {FORMS}. A date, month or year is its first midnight. Default: 24 hours "
-    "before `end`.")
+    "before `end`.", "-24h")
 END = moment(
     "end", "End of the window, exclusive, written as `start`: `start=2026-11-20&end=2026-11-21` is one day. Default: "
     "now; where `start` lies in the future, 24 hours after it.")
@@ -45,30 +46,32 @@ AS_OF = moment(
     "later one is refused. Default: the newest knowledge.")
 INTERVAL = choice(
     "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` "
-    "and `coverage`. An interval of which less than half is covered is left out.", ("1h", "1d"))
+    "and `coverage`. An interval of which less than half is covered is left out. `stored`: the rows themselves.",
+    ("1h", "1d"), unset="stored")
 TIME = choice(
-    "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset.",
-    ("utc", "local"))
+    "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset. "
+    "`unix`: `ts` alone.", ("utc", "local"), unset="unix")
 # Any text is taken here: one that names no format is a 406, not a 400.
 FORMAT = Parameter(
-    "format", "The answer's format; goes before Accept.", str, {"type": "string", "enum": list(formats.MEDIA)},
+    "format", "The answer's format; goes before Accept.", str.lower, {"type": "string", "enum": list(formats.MEDIA)},
     example="csv")
 MARKET = choice(
     "market", "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.",
-    ("day_ahead",))
-BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",))
+    ("day_ahead",), unset="headline")
+BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",),
+    unset="net")
 CURSOR = text(
-    "cursor", 'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque.',
-    "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text)
+    "cursor", 'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque; `first`: the first page.',
+    "^[A-Za-z0-9_-]{1,400}$", lambda word: None if word == "first" else Cursor.from_text(word), "first")
 ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"})
 SNAPSHOT_METRIC = words(
     "metric", "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
     CURRENT, "price")
-SNAPSHOT_ZONES = words("zones", "Only these zones, with commas. Default: all.", ZONES, "GB")
-SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str)
-FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str)
-MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month)
-BULK_ZONE = words("zone", "Only files of these zones, with commas. Default: all.", ZONES, "GB")
+SNAPSHOT_ZONES = zones("zones", "Only these zones, with commas. Default: all.")
+SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str, "elexon")
+FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str, "elexon.price")
+MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month, "2026-11")
+BULK_ZONE = zones("zone", "Only files of these zones, with commas. Default: all.")
 BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
 HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
 WITHIN = hours(
@@ -77,7 +80,7 @@ KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", (
 WINDOW_METRIC = choice(
     "metric", "What is compared. Only prices are known ahead.",
     [metric for metric, of in METRICS.items() if of.in_windows], "price")
-STATS = choice("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.", ("true",))
+STATS = yes_no("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.")
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")
 _TIME = moment("", "")
@@ -85,24 +88,22 @@ SINCE = Parameter(
     "since", "The cursor of the answer before (`next`): entries after it. `now`: none, and the cursor from which on to "
     "follow. A time, written as `start`: entries from then on. Default: all that is kept.",
     lambda text: text if CHANGE_CURSOR.fullmatch(text) else _TIME.read(text),
-    {"anyOf": [{"type": "string", "pattern": f"^({CHANGE_CURSOR.pattern})$"}, *_TIME.schema["anyOf"]]})
-CHANGED_ZONES = words("zone", "Only these zones, with commas. Default: all.", ZONES, "GB")
+    {"anyOf": [{"type": "string", "pattern": f"^({CHANGE_CURSOR.pattern})$"}, *_TIME.schema["anyOf"]]},
+    example="now")
+CHANGED_ZONES = zones("zone", "Only these zones, with commas. Default: all.")
 CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", PUBLIC)
 ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
-CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str)
+CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str, "0" * 43)
 # fmt: on
 
 
 def zones_of(metric: Metric) -> Parameter:
-    """Zones with commas in any case and with `_` for `-`, or `all`; its value is None for `all`."""
+    """Zones with commas, or `all`; its value is None for `all`."""
     known = zones_with(metric)
-    named = words("zones", "", known, known[0])
+    named = zones("zones", "The zones, with commas, or `all`: every zone that publishes it.", known)
 
     def read(text: str) -> tuple[str, ...] | None:
-        if text.lower() == "all":
-            return None
-        return tuple(sorted(named.read(text.upper().replace("_", "-"))))
+        return None if text.lower() == "all" else tuple(sorted(named.read(text)))
 
-    described = "Only these zones, with commas, or `all`: every zone that publishes it."
     schema = {"type": "array", "items": {"type": "string", "enum": [*known, "all"]}, "minItems": 1}
-    return replace(named, description=described, read=read, schema=schema, example=list(known[:2]))
+    return replace(named, read=read, schema=schema, example=list(known[:2]), required=True)

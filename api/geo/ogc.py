@@ -240,8 +240,8 @@ def _layer_of(document: Document) -> GeoLayer:
 
 
 def _with(request: Request, changes: Mapping[str, int]) -> str:
-    merged = {**request.args.to_dict(), **{name: str(value) for name, value in changes.items()}}
-    return f"?{urlencode(merged)}" if merged else ""
+    merged = {**request.args.to_dict(flat=False), **{name: [str(value)] for name, value in changes.items()}}
+    return f"?{urlencode(merged, doseq=True)}" if merged else ""
 
 
 def _stamp(document: Document) -> str:

@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 from api.geo.layers import Box
-from api.http.parameters import Parameter, choice, words, yes_no
+from api.http.parameters import Parameter, choice, words, yes_no, zones
 from warehouse.market.market import Fuel
-from warehouse.market.zones import ZONES
 
 FLOOR_MW = 250
 """The smallest plant that the layer holds."""
@@ -125,14 +124,14 @@ AT = Parameter(
     [51.5, -0.12],
     comma=True,
 )
-ZONE = words("zone", "Zone, one or several with commas.", ZONES, "GB")
-ZONE_OF_LINE = words("zone", "Lines with either end in this zone, one or several with commas.", ZONES, "GB")
+ZONE = zones("zone", "Zone, one or several with commas.")
+ZONE_OF_LINE = zones("zone", "Lines with either end in this zone, one or several with commas.")
 
 
 def _format(layer: str) -> Parameter:
     """Takes any text: an unknown format is answered by 406, not by 400."""
     schema = {"type": "string", "enum": list(FORMATS[layer]), "default": "geojson"}
-    return Parameter("format", "The answer's format; goes before Accept.", str, schema, None, "geojson")
+    return Parameter("format", "The answer's format; goes before Accept.", str.lower, schema, None, "geojson")
 
 
 PARAMETERS: dict[str, dict[str, Parameter]] = {

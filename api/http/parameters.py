@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -12,13 +13,18 @@ from werkzeug.datastructures import MultiDict
 from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
 from api.http.times import FIRST_SECONDS, TIME_PATTERN, parse_time
+from warehouse.errors import UnknownZone
 from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.metrics import METRICS
+from warehouse.market.zones import ZONES, find_zone
 
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
+_MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
+"""Words that mean a metric."""
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
@@ -36,6 +42,8 @@ class Parameter:
     comma: bool = False
     """A list with commas (OpenAPI: style form, not exploded)."""
     required: bool = False
+    also: str = ""
+    """Another name by which it is taken."""
 
 
 def values(
@@ -45,37 +53,43 @@ def values(
 ) -> dict[str, Any]:
     """Return the value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
-    faults = []
+    others = {parameter.also: name for name, parameter in parameters.items() if parameter.also}
+    faults, sent = [], dict[str, list[str]]()
     for name, texts in query.lists():
+        sent.setdefault(others.get(name, name), []).extend(texts)
+    for name, texts in sent.items():
         parameter = parameters.get(name)
         if parameter is None:
-            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {', '.join(parameters) or 'none'}"))
-        elif len(texts) > 1:
+            known = ", ".join(parameters) or "none"
+            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {known}{_hint(name, parameters)}"))
+        elif len(texts) > 1 and not parameter.comma:
             faults.append(ParameterFault(name, "repeated", "given more than once"))
         else:
             try:
-                values_by_name[name] = parameter.read(texts[0])
+                values_by_name[name] = parameter.read(",".join(texts))
             except ValueError as fault:
                 faults.append(ParameterFault(name, "invalid", str(fault)))
     for name, parameter in parameters.items():
-        if parameter.required and name not in query:
-            faults.append(ParameterFault(name, "missing", "required"))
+        if parameter.required and name not in sent:
+            faults.append(ParameterFault(name, "missing", f"required. {parameter.description.rstrip('.')}"))
     if faults:
         raise invalid(faults)
     return values_by_name
 
 
-def query_without_blank_probes(request: Request) -> MultiDict[str, str]:
+def query_without_blank_probes(request: Request, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
     """Return the query of a request to a paid path, without the empty parameters of a probe.
 
-    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer. From
-    everybody else an empty parameter is a mistake.
+    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer: for what
+    is required they get that of its example. From everybody else an empty parameter is a mistake.
     """
     query = request.query
     is_blank = query.endswith("=") or "=&" in query
     if not is_blank or request.method != "GET" or request.sample or any(map(request.header, _CREDENTIALS)):
         return request.args
-    return MultiDict((name, value) for name, value in request.args.items(multi=True) if value)
+    needed = {name: ",".join(own.example) for name, own in parameters.items() if own.required}
+    filled = ((name, value or needed.get(name, "")) for name, value in request.args.items(multi=True))
+    return MultiDict((name, value) for name, value in filled if value)
 
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:
@@ -89,7 +103,7 @@ def conflict(name: str, detail: str) -> Problem:
     return invalid([ParameterFault(name, "conflict", detail)])
 
 
-def moment(name: str, description: str, example: Any = None) -> Parameter:
+def moment(name: str, description: str, example: str = "now") -> Parameter:
     """A time; its value is a `Moment`."""
     schema = {
         "anyOf": [
@@ -139,24 +153,25 @@ def yes_no(name: str, description: str) -> Parameter:
     return Parameter(name, description, read, {"type": "boolean", "default": False}, False, True)
 
 
-def choice(name: str, description: str, words: Iterable[str], default: str | None = None) -> Parameter:
-    """One of a few words."""
-    allowed = tuple(words)
+def choice(
+    name: str, description: str, words: Iterable[str], default: str | None = None, unset: str | None = None
+) -> Parameter:
+    """One of a few words. `unset` is the word for leaving it out, and its value None."""
+    allowed = (*words, *((unset,) if unset else ()))
 
-    def read(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"takes {', '.join(allowed)}")
-        return text
+    def read(text: str) -> str | None:
+        word = find_word(text, allowed)
+        return None if word == unset else word
 
     schema: dict[str, Any] = {"type": "string", "enum": list(allowed)}
-    if default is not None:
-        schema["default"] = default
-    return Parameter(name, description, read, schema, default, allowed[0])
+    if default or unset:
+        schema["default"] = default or unset
+    return Parameter(name, description, read, schema, default, default or unset or allowed[0])
 
 
-def text(name: str, description: str, pattern: str, read: Callable[[str], Any]) -> Parameter:
+def text(name: str, description: str, pattern: str, read: Callable[[str], Any], example: str) -> Parameter:
     """Text of a form of its own, as `read` takes it."""
-    return Parameter(name, description, read, {"type": "string", "pattern": pattern})
+    return Parameter(name, description, read, {"type": "string", "pattern": pattern}, None, example)
 
 
 def hours(name: str, description: str, most: int, default: int | None = None) -> Parameter:
@@ -185,18 +200,63 @@ def number(name: str, description: str) -> Parameter:
     return Parameter(name, description, read, {"type": "number"}, None, 100)
 
 
+def find_word(text: str, known: Iterable[str]) -> str:
+    """Return the known word that a text spells, in any case, with `-` or `_`. Raises ValueError."""
+    plain = _plain(text)
+    for word in known:
+        if _plain(word) == plain:
+            return word
+    raise ValueError(f"does not know {text[:40]!r}{_hint(text, known)}; takes {', '.join(known)}")
+
+
+def _hint(text: str, known: Iterable[str]) -> str:
+    nearest = nearest_word(text, known)
+    return f" (did you mean {nearest}?)" if nearest else ""
+
+
+def nearest_word(text: str, known: Iterable[str]) -> str | None:
+    """Return the known word that somebody may have meant: `demand` for `load`, `price` for `prices`."""
+    plain = {_plain(word): word for word in known}
+    meant = _MEANT.get(_plain(text))
+    nearest = [meant] if meant in plain else get_close_matches(_plain(text[:40]), plain, 1, 0.75)
+    return plain[nearest[0]] if nearest else None
+
+
+def _plain(word: str) -> str:
+    return word.strip().lower().replace("-", "_")
+
+
 def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
     """A list with commas of known words, each once."""
     known = tuple(allowed)
 
     def read(text: str) -> tuple[str, ...]:
-        values = text.split(",")
-        unknown = [word for word in values if word not in known]
-        if unknown:
-            raise ValueError(
-                f"does not know {', '.join(repr(word[:40]) for word in unknown[:5])}; takes {', '.join(known)}"
-            )
-        return tuple(dict.fromkeys(values))
+        return tuple(dict.fromkeys(find_word(word, known) for word in text.split(",")))
 
+    return _list(name, description, read, known, example)
+
+
+def zones(name: str, description: str, known: Collection[str] = ZONES, example: str = "GB") -> Parameter:
+    """A list with commas of zones, each once; `zone` and `zones` are the same."""
+
+    def read(text: str) -> tuple[str, ...]:
+        ids = tuple(dict.fromkeys(map(read_zone, text.split(","))))
+        if others := [zone for zone in ids if zone not in known]:
+            raise ValueError(f"there is none of {', '.join(others)}; takes {', '.join(known)}")
+        return ids
+
+    listed = _list(name, description, read, tuple(known), example)
+    return replace(listed, also={"zone": "zones", "zones": "zone"}[name])
+
+
+def read_zone(text: str) -> str:
+    """Return the id of a zone by any of its names. Raises ValueError."""
+    try:
+        return find_zone(text)
+    except UnknownZone as unknown:
+        raise ValueError(f"{unknown} Zones are {', '.join(ZONES)}") from None
+
+
+def _list(name: str, description: str, read: Callable[[str], Any], known: tuple[str, ...], example: str) -> Parameter:
     schema = {"type": "array", "items": {"type": "string", "enum": list(known)}, "minItems": 1}
     return Parameter(name, description, read, schema, None, [example], comma=True)

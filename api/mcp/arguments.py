@@ -14,7 +14,7 @@ from werkzeug.datastructures import MultiDict
 
 from api.endpoints import query_parameters as query
 from api.http import parameters
-from api.http.parameters import Parameter, whole
+from api.http.parameters import Parameter, find_word, read_zone, whole
 from api.http.problems import ParameterFault
 from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY, Metric
 from warehouse.market.zones import ZONES, zones_with
@@ -51,21 +51,9 @@ def _text(value: Any) -> str:
     return json.dumps(value)
 
 
-def zone_id(text: str) -> str:
-    """Return a zone's exact id. Raises ValueError."""
-    name = text.strip().upper().replace("_", "-")
-    if name not in ZONES:
-        raise ValueError(f"{text[:40]!r} is no zone; zones are {', '.join(ZONES)}")
-    return name
-
-
 def metric_name(text: str) -> str:
     """Return a metric as paths spell it, `carbon-intensity`. Raises ValueError."""
-    name = text.strip().lower().replace("_", "-")
-    if name not in BY_PATH:
-        words = ", ".join(PUBLIC)
-        raise ValueError(f"{text[:40]!r} is no metric; metrics are {words}")
-    return name
+    return find_word(text, BY_PATH)
 
 
 def _list_of(read_word: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
@@ -95,12 +83,12 @@ _STRINGS = {"type": "array", "items": {"type": "string"}}
 _MOMENT = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 
 # fmt: off
-ZONE = Parameter("zone", "Zone id, such as FR.", zone_id, {"type": "string"}, required=True)
+ZONE = Parameter("zone", "Zone id, such as FR.", read_zone, {"type": "string"}, required=True)
 ONE_ZONE = replace(ZONE, required=False)
 ALL_ZONES = replace(ONE_ZONE, description="Only this zone. Default: all.")
 HISTORY_ZONES = Parameter(
     "zones", "Instead of zone: several, a column each; not for generation, capacity or by. A call's price each.",
-    _list_of(zone_id), _STRINGS)
+    _list_of(read_zone), _STRINGS)
 ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zones. Default: all.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "

@@ -11,10 +11,10 @@ import orjson
 
 from api.documents.catalogue import Catalogue
 from api.endpoints.table import DOC_PAGES
-from api.http.parameters import Parameter
+from api.http.parameters import Parameter, read_zone
 from api.mcp import arguments as takes
 from api.mcp.answers import zones_with_metrics
-from api.mcp.arguments import metric_name, read, zone_id
+from api.mcp.arguments import metric_name, read
 from api.mcp.text import with_times
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import BY_PATH, SCALAR
@@ -83,7 +83,7 @@ def _series(catalogue: Catalogue, parts: list[str]) -> Mapping[str, Any]:
     """A whole entry of the catalogue. Raises UnknownResource."""
     try:
         zone, name = parts
-        zone, metric = zone_id(zone), BY_PATH[metric_name(name)]
+        zone, metric = read_zone(zone), BY_PATH[metric_name(name)]
     except ValueError:
         raise UnknownResource from None
     entry = catalogue.entry(zone, metric.value)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import orjson
 
 from api.endpoints.endpoint import Endpoint
-from api.openapi.document import BODIES
+from api.openapi.document import BODIES, FEATURES
 from warehouse.market import clock
 
 LANGUAGES: Mapping[str, str] = {
@@ -20,8 +20,6 @@ LANGUAGES: Mapping[str, str] = {
     "r": "R",
     "sql": "SQL (DuckDB)",
 }
-_FEATURES = {"zones": "GB", "live": "GB", "interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
-"""A feature of each collection."""
 _WEBHOOK = "wh_0123456789abcdef01234567"
 _READERS = {"application/vnd.apache.parquet": "read_parquet", "text/csv": "read_csv"}
 
@@ -41,11 +39,17 @@ def example_path(endpoint: Endpoint) -> str:
     return path
 
 
+def example_call(endpoint: Endpoint) -> str:
+    """Such a path with what its query must hold."""
+    needed = [f"{name}={','.join(own.example)}" for name, own in endpoint.parameters.items() if own.required]
+    return _with(example_path(endpoint), needed)
+
+
 def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
     """The call by language; SQL can neither post nor delete. `address` has the path's variables filled in."""
     url = address.replace("{webhook}", _WEBHOOK)
     if "{feature}" in url:
-        url = url.replace("{feature}", _FEATURES[endpoint.path.split("/")[4]])
+        url = url.replace("{feature}", FEATURES[endpoint.path.split("/")[4]])
     query = [f"{name}={value}" for name, value in _query(endpoint).items()]
     body = orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else ""
     plain, table = _with(url, query), _with(url, [*query, "format=csv", "time=utc"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from api.access.prices import for_zones, price_of
@@ -50,6 +51,8 @@ BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
 }
+FEATURES = {"zones": "GB", "live": "GB", "interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
+"""A feature of each collection."""
 _TAGS = {
     "Free": "No credentials needed.",
     "Now": "The present, precomputed.",
@@ -115,12 +118,16 @@ def _contact(settings: Settings) -> Json:
 
 def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """One method of one path."""
+    own_examples = examples.get(f"parameters of {endpoint.id}", {})
     described: Json = {
         "operationId": endpoint.id,
         "summary": endpoint.summary,
         "description": endpoint.description,
         "tags": [endpoint.tag],
-        "parameters": [*_path_parameters(endpoint), *map(_parameter, endpoint.parameters.values())],
+        "parameters": [
+            *_path_parameters(endpoint, own_examples),
+            *(_parameter(own, own_examples) for own in endpoint.parameters.values()),
+        ],
         "responses": responses.answers(endpoint, examples),
         "security": _security(endpoint),
     }
@@ -150,34 +157,39 @@ def _security(endpoint: Endpoint) -> list[Json]:
     return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
-_PATH_PARAMETERS: Mapping[str, tuple[str, Json]] = {
-    "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}),
+_PATH_PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
+    "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}, "price"),
     "month": (
         "A UTC month, `YYYY-MM`, of those in `/v1/bulk`.",
         {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"},
+        "2026-11",
     ),
-    "feature": ("The id of a feature.", {"type": "string"}),
-    "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"}),
-    "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}),
+    "feature": ("The id of a feature.", {"type": "string"}, "GB"),
+    "webhook": (
+        "The id of a webhook of the key.",
+        {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"},
+        "wh_0123456789abcdef01234567",
+    ),
+    "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}, "not-found"),
 }
 
 
-def _path_parameters(endpoint: Endpoint) -> Iterator[Json]:
+def _path_parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
     """The variable parts of a path, in its order."""
     zone: Json = {"description": "A zone.", "schema": {"type": "string", "enum": list(endpoint.zones)}}
     for name in re.findall(r"{(\w+)}", endpoint.path):
         described: Json = {"name": name, "in": "path", "required": True}
         if name == "zone":
-            yield {**described, **zone, "example": endpoint.zones[0]}
+            yield {**described, **zone, "example": own_examples.get(name, endpoint.zones[0])}
         else:
-            words, schema = _PATH_PARAMETERS[name]
-            yield {**described, "description": words, "schema": schema}
+            words, schema, example = _PATH_PARAMETERS[name]
+            yield {**described, "description": words, "schema": schema, "example": own_examples.get(name, example)}
 
 
-def _parameter(parameter: Parameter) -> Json:
+def _parameter(parameter: Parameter, own_examples: Json) -> Json:
     if _SHARED.get(parameter.name) is parameter:
         return {"$ref": f"#/components/parameters/{parameter.name}"}
-    return _described(parameter)
+    return _described(replace(parameter, example=own_examples.get(parameter.name, parameter.example)))
 
 
 def _described(parameter: Parameter) -> Json:
@@ -189,6 +201,6 @@ def _described(parameter: Parameter) -> Json:
     }
     if parameter.comma:
         described |= {"style": "form", "explode": False}
-    if parameter.example is not None:
-        described["example"] = parameter.example
-    return described
+    if parameter.required:
+        described["required"] = True
+    return described | {"example": parameter.example}

@@ -17,6 +17,7 @@ from api.documents.catalogue import Catalogue, stored_metric, zone_list
 from api.documents.status import status
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
+from api.openapi.document import FEATURES
 from api.series import formats
 from api.series import page as pages
 from api.series.page import Page
@@ -46,6 +47,7 @@ def collect(service: Service) -> dict[str, Any]:
         **_where_readable(lambda: _catalogue(service, service.catalogue)),
     }
     return {
+        **_where_readable(lambda: _parameters(service, json_examples)),
         **{f"{name} {_JSON}": example for name, example in json_examples.items()},
         **{
             f"{name} {MEDIA['geojson']}": example for name, example in _where_readable(lambda: _layers(service)).items()
@@ -101,6 +103,20 @@ def _catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
             **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")},
             "endpoints": whole["endpoints"][:_ROWS],
         },
+    }
+
+
+def _parameters(service: Service, answers: dict[str, Any]) -> dict[str, Any]:
+    """Return values of parameters that this service's own data take, by operation: together they name something."""
+    feed = next(iter(service.catalogue.feeds.values()))
+    of_feed = {"feed": feed["id"], "source": feed["source"]}
+    files = answers.get("bulk", {}).get("files", [])
+    of_file = {name: files[0][name].replace("_", "-") for name in ("metric", "zone", "month")} if files else {}
+    return {
+        "parameters of changes": of_feed,
+        "parameters of publishers": of_feed,
+        "parameters of bulk-file": of_file,
+        **{f"parameters of ogc-{name}-item": {"feature": feature} for name, feature in FEATURES.items()},
     }
 
 

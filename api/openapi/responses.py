@@ -147,7 +147,7 @@ def _others(endpoint: Endpoint) -> Json:
         }
     if endpoint.zones:
         others["308"] = {
-            "description": "The zone was spelt in another case or with `_`: `Location` has its exact id.",
+            "description": "The zone or metric was written otherwise, such as `france`: `Location` has its exact id.",
             "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
         }
     return others

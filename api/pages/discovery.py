@@ -23,7 +23,7 @@ from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
-from api.openapi.code_samples import example_path
+from api.openapi.code_samples import example_call, example_path
 from api.pages import html
 from api.service import Service
 from api.settings import Settings
@@ -227,7 +227,7 @@ def payable(settings: Settings) -> dict[str, Any]:
     return {
         "version": 1,
         "x402Version": 2,
-        "resources": [settings.base_url + example_path(endpoint) for endpoint in paid],
+        "resources": [settings.base_url + example_call(endpoint) for endpoint in paid],
         "items": [_item(settings, endpoint) for endpoint in paid],
     }
 
@@ -236,7 +236,11 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     path = example_path(endpoint)
     accepts = [offers.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
     return {
-        "resource": {"url": settings.base_url + path, "description": PRICES[endpoint.id].title, "mimeType": _JSON},
+        "resource": {
+            "url": settings.base_url + example_call(endpoint),
+            "description": PRICES[endpoint.id].title,
+            "mimeType": _JSON,
+        },
         "type": "http",
         "accepts": accepts,
         "price": {"currency": "USD", "amount": PRICES[endpoint.id].usd},

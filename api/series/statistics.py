@@ -13,7 +13,7 @@ from api.http import parameters
 from api.http.messages import Request, Response
 from api.http.problems import ParameterFault
 from api.series.page import whole_window
-from api.series.query import SAMPLE_ROWS, SeriesRequest
+from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest
 from api.series.stored_rows import sources_of_rows
 from api.service import Service
 from warehouse.figures.statistics import Beyond, Statistics, statistics
@@ -22,8 +22,13 @@ from warehouse.series.reader import Reader, RowColumns
 
 LONGEST = 3653 * DAY
 """Ten years."""
-_OF_ROWS = ("limit", "order", "cursor", "format", "interval", "by", "time")
-"""Parameters that only rows have."""
+_OF_ROWS = {
+    "limit": DEFAULT_LIMIT,
+    "order": "asc",
+    "format": "json",
+    **dict.fromkeys(("cursor", "interval", "by", "time")),
+}
+"""Parameters that only rows have, with their defaults, which a client may send."""
 _METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
 
 
@@ -35,16 +40,14 @@ class StatisticsAnswer:
     rows: int
 
 
-def respond(
-    service: Service, request: Request, price: str, asked: SeriesRequest, above: float | None, below: float | None
-) -> Response:
+def respond(service: Service, request: Request, price: str, asked: SeriesRequest, query: Mapping[str, Any]) -> Response:
     """The response to a request. Raises Problem 400 for parameters that statistics do not take."""
-    if words := [word for word in _OF_ROWS if word in request.args]:
+    if words := [word for word, unset in _OF_ROWS.items() if query.get(word) not in (None, unset)]:
         raise parameters.invalid([ParameterFault(word, "conflict", "not with stats=true") for word in words])
     if asked.end - asked.start > LONGEST:
         raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
     with service.enter(request, price) as entry:
-        found = answer(service.reader, service.catalogue, asked, above, below)
+        found = answer(service.reader, service.catalogue, asked, query["above"], query["below"])
         body = {**found.body, "sample": True} if asked.sample else found.body
         return entry.json(body, service.catalogue.simulated, found.rows)
 

@@ -23,7 +23,7 @@ from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
 from warehouse.series.reader import FileReplaced, Reader
 
-_WRITTEN_OUT = ("zones", "start", "end", "limit", "as_of", "cursor")
+_WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "cursor")
 """Parameters that the `Link` to the next page spells out."""
 VERSION = "6"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
@@ -46,7 +46,7 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
         stored = stored_metric(catalogue, zone, metric, day_ahead=True)
     asked = queries.series_request(metric, (zone,), (stored,), query, several=False)
     if query.get("stats"):
-        return statistics.respond(service, request, name, asked, query["above"], query["below"])
+        return statistics.respond(service, request, name, asked, query)
     if faults := [word for word in ("above", "below") if query.get(word) is not None]:
         raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
     return _rows(service, catalogue, request, name, asked, query["format"])

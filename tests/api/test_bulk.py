@@ -74,7 +74,7 @@ def test_it_is_narrowed_by_zone_and_metric(files: Rig) -> None:
     assert {f["zone"] for f in listed(files, "?zone=GB")} == {"GB"}
     assert {f["metric"] for f in listed(files, "?metric=price-day-ahead,price")} == {"price_day_ahead", "price"}
     assert listed(files, "?zone=AU-SA") == []
-    for query, word in (("zone=XX", "XX"), ("metric=price_day_ahead", "price-day-ahead"), ("month=2026-03", "unknown")):
+    for query, word in (("zone=XX", "XX"), ("metric=prices", "price-day-ahead"), ("month=2026-03", "unknown")):
         refused = files.client().get(f"/v1/bulk?{query}")
         assert refused.status_code == 400
         assert word in refused.text

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
-from api.openapi.code_samples import example_path
+from api.openapi.code_samples import example_call
 from assets.documents.publish import publish
 
 Asked = Callable[..., int]
@@ -25,6 +25,10 @@ PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
     415: lambda ask, e: ask(data=b"x", headers={"Content-Type": "text/plain"}, signed=bool(e.body)),
     429: lambda ask, e: [ask(limited=True, **_body(e)) for _ in range(3)][-1],
 }
+
+
+def _with(path: str, query: str) -> str:
+    return path + (query.replace("?", "&", 1) if "?" in path else query)
 
 
 def _body(endpoint: Endpoint) -> dict[str, Any]:
@@ -55,7 +59,7 @@ def test_each_header_of_an_answer_is_described(clients: Any, monkeypatch: pytest
     monkeypatch.setenv("EMDS_NOW", now)
     wrong, stale = [], set()
     for endpoint in (each for each in ENDPOINTS.values() if each.method == "GET"):
-        answer = client.get(example_path(endpoint), headers={**key, "Accept-Encoding": "gzip"})
+        answer = client.get(example_call(endpoint), headers={**key, "Accept-Encoding": "gzip"})
         if answer.status_code != 200:
             continue
         names = {name for name in dict(answer.headers) if not name.startswith("Access-Control-")} - _OF_HTTP
@@ -78,13 +82,13 @@ def test_each_error_is_listed_where_it_is_given_and_nowhere_else(clients: Any) -
             limited: bool = False,
             signed: bool = False,
             headers: dict[str, str] | None = None,
-            path: str = example_path(endpoint),
+            path: str = example_call(endpoint),
             **body: Any,
         ) -> int:
             sent = {**(key if signed else {}), **(headers or {})}
             return (
                 (limited_client if limited else client)
-                .open(path + query, method=method, headers=sent, **body)
+                .open(_with(path, query), method=method, headers=sent, **body)
                 .status_code
             )
 
@@ -138,7 +142,7 @@ def test_no_listed_parameter_is_refused(clients: Any) -> None:
             if parameter["in"] != "query" or value is None:
                 continue
             tried += 1
-            answer = client.get(f"{example_path(endpoint)}?{name}={value}{NEEDED.get(name, '')}", headers=key)
+            answer = client.get(_with(example_call(endpoint), f"?{name}={value}{NEEDED.get(name, '')}"), headers=key)
             refused = answer.get_json(force=True).get("errors", []) if answer.status_code == 400 else []
             wrong += [
                 f"{endpoint.id} {name}={value}: {fault}"

@@ -121,9 +121,9 @@ def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
 @pytest.mark.parametrize(
     ("query", "parameter", "detail"),
     [
-        ("zone=GB,XX", "zone", "takes US-CAISO"),
+        ("zone=GB,XX", "zone", "Zones are US-CAISO"),
         ("fuel=uranium", "fuel", "takes nuclear, coal"),
-        ("zone=", "zone", "does not know ''"),
+        ("zone=", "zone", "There is no zone ''"),
         ("min_mw=100", "min_mw", "from 250"),
         ("min_mw=lots", "min_mw", "not a number"),
         ("min_mw=nan", "min_mw", "not a number"),
@@ -137,7 +137,7 @@ def test_every_plant_is_found_by_its_zone_and_fuel(client: FlaskClient) -> None:
         ("detail=low", "detail", "unknown parameter"),
         ("at=51.5,-0.1", "at", "unknown parameter"),
         ("sample=maybe", "sample", "true or false"),
-        ("zone=GB&zone=FR", "zone", "more than once"),
+        ("min_mw=300&min_mw=400", "min_mw", "more than once"),
     ],
 )
 def test_wrong_values_are_400_with_what_is_allowed(

@@ -107,7 +107,7 @@ def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> Non
     [
         "/v1/price/XX",
         "/v1/price/",
-        "/v1/brief/GB%20",
+        "/v1/brief/GB%0A",
         "/v1/latest/US-CAISO%00",
         "/v1/demand/..%2fGB",
     ],

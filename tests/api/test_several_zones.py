@@ -120,12 +120,14 @@ def test_whole_instants_stay_together_and_the_window_goes_on(ask: Any, market: A
     assert without_source(rows) == expected
 
 
-def test_all_is_the_default_and_spelling_is_forgiven(ask: Any) -> None:
-    everyone = ask("/v1/price?limit=1").get_json()
-    assert everyone["zones"] == ask("/v1/price?limit=1&zones=all").get_json()["zones"]
+def test_zones_are_required_and_spelling_is_forgiven(ask: Any) -> None:
+    missing = ask("/v1/price?limit=1", 400).get_json()
+    assert missing["detail"] == "zones: required. The zones, with commas, or `all`: every zone that publishes it."
+    everyone = ask("/v1/price?limit=1&zones=all").get_json()
     assert "US-PJM" not in everyone["zones"], "withheld"
     assert len(everyone["zones"]) == 24
-    assert ask("/v1/price?zones=gb,de_lu&limit=1").get_json()["zones"] == ["DE-LU", "GB"]
+    for zones in ("zones=gb,de_lu", "zone=UK,Germany", "zones=GB&zones=DE", "zone=GB&zones=de-lu, gb"):
+        assert ask(f"/v1/price?{zones}&limit=1").get_json()["zones"] == ["DE-LU", "GB"]
     ask("/v1/price?zones=US-PJM", 404)
     ask("/v1/carbon-intensity?zones=FR", 400)
     ask("/v1/price?zones=GB,XX", 400)

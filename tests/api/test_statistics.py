@@ -70,7 +70,6 @@ def test_a_window_without_rows_has_none(ask: Any, market: Any) -> None:
 def test_parameters_of_rows_are_refused(ask: Any, market: Any) -> None:
     for wrong in ("limit=5", "order=desc", "format=csv", "interval=1h", "above=much", "below=1e9", "above=nan"):
         assert ask(f"/v1/price/GB?stats=true&{wrong}")[0] == 400, wrong
-    assert ask("/v1/price/GB?stats=false")[0] == 400
     assert ask("/v1/price/GB?above=5")[0] == 400
     assert ask(f"/v1/price/GB?stats=true&start=1970&end={market.now}")[0] == 400
     assert ask("/v1/capacity/FR?stats=true")[0] == 400

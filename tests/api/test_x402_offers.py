@@ -35,7 +35,7 @@ def offers(shop: Any) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
             "{zone}", AHEAD if name == "windows" else "GB" if "GB" in own else own[0] if own else ""
         )
         path = path.replace("{metric}", "price").replace("{month}", "2026-03")
-        answer = shop.get(path)
+        answer = shop.get(path, query_string={"zones": ""} if name.endswith("-zones") else {})
         assert answer.status_code == 402, path
         by_price[name] = (path, json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"])), answer.json)
     return by_price

@@ -82,8 +82,8 @@ def test_a_call_counts_once_for_a_key(agents: Any) -> None:
     [
         ({"metric": "price"}, "zone: required, or zones"),
         ({"metric": "price", "zone": "GB", "zones": ["FR"]}, "zone: required, or zones"),
-        ({"metric": "price", "zones": ["FR", "XX"]}, "'XX' is no zone"),
-        ({"metric": "price", "zones": []}, "'' is no zone"),
+        ({"metric": "price", "zones": ["FR", "XX"]}, "There is no zone 'XX'"),
+        ({"metric": "price", "zones": []}, "There is no zone ''"),
         ({"metric": "generation", "zones": ["GB", "US-CAISO"]}, "not with generation"),
         (
             {"metric": "price", "zones": ["FR", "GB"], "start": "2026-03-29"},

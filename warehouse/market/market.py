@@ -89,6 +89,16 @@ class Zone:
     least_demand: float = 0.01
     """The lowest demand that can be a reading, as a share of the peak: next to nothing is a missing one spelt 0."""
     generation_unit: str = "MW"
+    aliases: tuple[str, ...] = ()
+    """What else people and markets call it: the country that is the whole zone, a region's code."""
+    part_of: tuple[str, ...] = ()
+    """The country of which it is only a part, by name and code: never a name of the zone."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that names the zone: of `Texas (ERCOT)` both halves too."""
+        place, _, market = self.name.removesuffix(")").partition(" (")
+        return (self.id, self.name, place, *((market,) if market else ()), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,8 @@ class Path:
     """A value that can be a reading, for examples."""
     price: str = "0.01"
     """USD a call."""
+    other_words: tuple[str, ...] = ()
+    """What people ask for and mean this metric: only for "Did you mean"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ METRICS: dict[Metric, Definition] = {
             "GB, 5-minute dispatch for AU, day-ahead auction for Europe. `/catalog` names hub and market.",
             "Wholesale electricity price",
             71.5,
+            other_words=("spot", "lmp", "cost"),
         ),
         brief=BriefWords("The price", ("power costs", "power cost"), decimals=2, by_hour=True),
         in_windows=True,
@@ -217,7 +220,13 @@ METRICS: dict[Metric, Definition] = {
         level=lambda zone: Tolerance(5, 0.07, 0.01 * zone.peak_mw),
         agreement=Agreement(0.06, 150.0),
         frozen_hours=3,
-        path=Path("demand", "Electricity demand, MW.", "Electricity demand", 28450.0),
+        path=Path(
+            "demand",
+            "Electricity demand, MW.",
+            "Electricity demand",
+            28450.0,
+            other_words=("load", "consumption"),
+        ),
         brief=BriefWords("Demand", by_hour=True),
     ),
     Metric.INTERCHANGE: Definition(
@@ -238,6 +247,7 @@ METRICS: dict[Metric, Definition] = {
             "Cross-border flow, MW: net import of the zone, + = into it.",
             "Net electricity import",
             2310.0,
+            other_words=("flow", "flows", "exchange", "imports", "exports"),
         ),
         brief=BriefWords("Interchange"),
     ),
@@ -258,6 +268,7 @@ METRICS: dict[Metric, Definition] = {
             "Generation by fuel, MW (US-CAISO) or % of the total (GB).",
             "Electricity generation by fuel",
             31.4,
+            other_words=("mix", "fuels", "production"),
         ),
         brief=None,
         by_fuel=True,
@@ -280,6 +291,7 @@ METRICS: dict[Metric, Definition] = {
             "Carbon intensity of generation, gCO2/kWh, actual.",
             "Carbon intensity of electricity",
             142.0,
+            other_words=("carbon", "co2", "emissions", "intensity"),
         ),
         brief=BriefWords("Carbon intensity"),
         in_windows=True,

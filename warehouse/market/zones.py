@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
+
 from warehouse.errors import UnknownZone
 from warehouse.market.market import Zone
 from warehouse.market.metrics import Limits, Metric
@@ -43,6 +46,8 @@ def _us(
         _USD,
         f"day-ahead hourly LMP at {hub}",
         Metric.PRICE_DAY_AHEAD,
+        aliases=(zone.removeprefix("US-"),),
+        part_of=("United States", "US", "USA"),
     )
 
 
@@ -55,6 +60,8 @@ def _eu(
     extra: frozenset[Metric] = _CAPACITY,
     auction: str = "day-ahead auction (SDAC)",
     former_limits: dict[str, Limits] | None = None,
+    aliases: tuple[str, ...] = (),
+    part_of: tuple[str, ...] = (),
 ) -> Zone:
     return Zone(
         zone,
@@ -69,6 +76,8 @@ def _eu(
         _EUR | (former_limits or {}),
         auction,
         Metric.PRICE,
+        aliases=aliases,
+        part_of=part_of,
     )
 
 
@@ -93,6 +102,8 @@ def _nem(
         place,
         _AUD,
         least_demand=least_demand,
+        aliases=(region, zone.removeprefix("AU-")),
+        part_of=("Australia", "AU"),
     )
 
 
@@ -164,6 +175,7 @@ ZONES: dict[str, Zone] = {
             (53.0, -1.5),
             {"GBP": Limits(-1_000, 10_000)},
             generation_unit="%",
+            aliases=("Britain", "UK", "United Kingdom"),
         ),
         _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800, (-33.0, 149.5)),
         _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200, (-25.0, 150.0)),
@@ -171,16 +183,47 @@ ZONES: dict[str, Zone] = {
         # Rooftop solar has driven its demand below zero since 2023.
         _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, (-34.5, 138.6), least_demand=-0.3),
         _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900, (-42.0, 146.8)),
-        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
+        _eu(
+            "DE-LU",
+            "Germany and Luxembourg",
+            "Europe/Berlin",
+            85_000,
+            (51.0, 10.0),
+            aliases=("Germany", "DE", "Deutschland"),
+        ),
         _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
         _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
-        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8), frozenset()),
-        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3)),
+        _eu(
+            "IT-NO",
+            "Northern Italy",
+            "Europe/Rome",
+            33_000,
+            (45.3, 9.8),
+            frozenset(),
+            aliases=("IT-NORD", "IT-North", "North Italy"),
+            part_of=("Italy", "IT", "Italia"),
+        ),
+        _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3), aliases=("The Netherlands", "Holland")),
         _eu("BE", "Belgium", "Europe/Brussels", 14_500, (50.7, 4.6)),
         _eu("PL", "Poland", "Europe/Warsaw", 29_000, (52.0, 19.2), former_limits=_PLN),
-        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, (59.5, 15.5), frozenset()),
-        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5)),
-        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2)),
+        _eu(
+            "SE-3",
+            "Sweden, Stockholm (SE3)",
+            "Europe/Stockholm",
+            17_500,
+            (59.5, 15.5),
+            frozenset(),
+            part_of=("Sweden", "SE"),
+        ),
+        _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5), part_of=("Norway", "NO")),
+        _eu(
+            "DK-1",
+            "Denmark, Jutland and Funen (DK1)",
+            "Europe/Copenhagen",
+            4_500,
+            (56.0, 9.2),
+            part_of=("Denmark", "DK"),
+        ),
         _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
         _eu(
             "CH",
@@ -200,7 +243,33 @@ def zone(name: str) -> Zone:
     try:
         return ZONES[name]
     except KeyError:
-        raise UnknownZone(name) from None
+        raise _unknown(name) from None
+
+
+def _plain(name: str) -> str:
+    """A name without what people write differently: case, blanks, hyphens."""
+    return re.sub(r"[ _.,()-]+", "", name.casefold())
+
+
+_BY_NAME = {_plain(name): zone.id for zone in ZONES.values() for name in zone.names}
+
+
+def find_zone(name: str) -> str:
+    """Return the id of the zone of that id, name or alias, however it is written. Raises UnknownZone."""
+    found = _BY_NAME.get(_plain(name[:80]))
+    if found is None:
+        raise _unknown(name[:40])
+    return found
+
+
+def _unknown(name: str) -> UnknownZone:
+    """Build the error of a name that no zone has: with the zones of a country that has several, or the nearest one."""
+    plain = _plain(name)
+    if parts := [zone.id for zone in ZONES.values() if plain in map(_plain, zone.part_of)]:
+        return UnknownZone(name, f"{name} is not one zone: this service has {', '.join(parts)} of it.")
+    nearest = get_close_matches(plain, _BY_NAME, 1, 0.5 if len(plain) < 5 else 0.7)
+    hint = f" Did you mean {_BY_NAME[nearest[0]]}?" if nearest else ""
+    return UnknownZone(name, f"There is no zone {name!r}.{hint}")
 
 
 def zones_with(metric: Metric) -> tuple[str, ...]:
