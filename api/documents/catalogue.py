@@ -11,7 +11,7 @@ import orjson
 from api.documents.cache import Document, DocumentCache
 from api.http.messages import Request, Response, View
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
-from warehouse.market.metrics import Metric
+from warehouse.market.metrics import Forecast, Metric, actual_of, forecast_of, is_forecast
 from warehouse.market.zones import ZONES, zone, zones_with
 from warehouse.store import layout
 
@@ -55,7 +55,8 @@ class Catalogue:
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
         """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
-        metric: Mapping[str, Any] = self.zones.get(zone_id, {}).get("metrics", {}).get(stored, {})
+        part, name = ("forecasts", actual_of(stored)) if is_forecast(stored) else ("metrics", stored)
+        metric: Mapping[str, Any] = self.zones.get(zone_id, {}).get(part, {}).get(name, {})
         return metric
 
     def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> LicenceTerms:
@@ -105,20 +106,27 @@ def current(documents: DocumentCache) -> Catalogue:
     return catalogue
 
 
-def stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool) -> str:
+def stored_metric(
+    catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool = False, forecast: bool = False
+) -> str:
     """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    key = ("stored", zone_id, metric, "day_ahead" if day_ahead else "")
+    key = ("stored", zone_id, metric, "forecast" if forecast else "day_ahead" if day_ahead else "")
     known: str | None = catalogue.derived.get(key)
     if known is None:
-        known = catalogue.derived[key] = _stored_metric(catalogue, zone_id, metric, day_ahead)
+        known = catalogue.derived[key] = _stored_metric(catalogue, zone_id, metric, day_ahead, forecast)
     return known
 
 
-def _stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool) -> str:
+def _stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool, forecast: bool) -> str:
     market = zone(zone_id)
     if metric not in market.metrics:
         raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))
-    stored = market.day_ahead_metric if day_ahead else metric
+    stored: Metric | Forecast | None = market.day_ahead_metric if day_ahead else metric
+    if forecast:
+        stored = forecast_of(metric)
+        having = tuple(z for z in ZONES if catalogue.entry(z, stored))
+        if zone_id not in having:
+            raise MetricNotAvailable(zone_id, f"{metric}?kind=forecast", having)
     if stored is None:
         raise MetricNotAvailable(
             zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric)

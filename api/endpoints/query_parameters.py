@@ -27,6 +27,7 @@ from api.series.windows import LONGEST_HOURS
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
 from warehouse.market.zones import zones_with
+from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 
 # fmt: off
 SAMPLE = yes_no(
@@ -80,6 +81,17 @@ KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", (
 WINDOW_METRIC = choice(
     "metric", "What is compared. Only prices are known ahead.",
     [metric for metric, of in METRICS.items() if of.in_windows], "price")
+FORECAST = choice(
+    "kind", "`forecast`: what the zone's own publisher expects, in place of readings; by default of 24 hours from the "
+    "running one on. Never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"), "actual")
+PUBLISHED_BEFORE = moment(
+    "published_before", "With `kind=forecast`: of each interval the newest forecast that was published by then.")
+LEAD = hours(
+    "lead", "With `kind=forecast`: of each interval the newest forecast that was published at least so long before it "
+    f"begins, `24h`. Up to {LONGEST_AHEAD_DAYS * 24}.", LONGEST_AHEAD_DAYS * 24, zero=True, example="24h")
+VINTAGES = choice(
+    "vintages", "With `kind=forecast`: `all` forecasts of each interval, by `ts`, then `published_at`; windows of at "
+    "most three days.", ("all",))
 STATS = yes_no("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.")
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")

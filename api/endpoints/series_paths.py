@@ -8,7 +8,7 @@ from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, takes
 from api.http.parameters import Parameter
 from api.series import formats
-from warehouse.market.metrics import METRICS, Metric, Path
+from warehouse.market.metrics import METRICS, Forecast, Metric, Path, actual_of
 from warehouse.market.zones import zones_with
 
 _ROWS = (
@@ -17,6 +17,9 @@ _ROWS = (
     "missing interval has no row; `gaps` lists the holes of the answer's window against the feeds' own calendars."
 )
 _OWN_PARAMETERS = {Metric.PRICE: (query.MARKET,), Metric.INTERCHANGE: (query.BY,)}
+_OF_FORECASTS = (query.FORECAST, query.PUBLISHED_BEFORE, query.LEAD, query.VINTAGES)
+FORECAST = frozenset(map(actual_of, Forecast))
+"""The metrics that publishers forecast."""
 
 
 def of_one_zone(metric: Metric) -> Endpoint:
@@ -26,7 +29,7 @@ def of_one_zone(metric: Metric) -> Endpoint:
         path.word,
         f"/v1/{path.word}/{{zone}}",
         "Series",
-        "Series" if of.yearly else "SeriesAnswer",
+        "Series" if of.yearly else "SeriesOrForecast" if metric in FORECAST else "SeriesAnswer",
         of.title,
         path.sentence + _ROWS,
         takes(query.START, query.END, query.LIMIT, query.ORDER, *_parameters(metric), query.AS_OF, query.TIME,
@@ -47,7 +50,7 @@ def of_several_zones(metric: Metric) -> Endpoint:
         one,
         id=f"{path.word}-zones",
         path=f"/v1/{path.word}",
-        answer="SeriesOfZones",
+        answer="SeriesOrForecastOfZones" if metric in FORECAST else "SeriesOfZones",
         summary=f"{one.summary} of several zones",
         description=f"{path.sentence} Rows carry `zone` and ascend by `ts`, then `zone`; window, pages, formats, "
         "gaps are as for one zone, licence and attribution by zone. It counts as one answer of a key; paid for, it "
@@ -74,4 +77,5 @@ def _parameters(metric: Metric) -> tuple[Parameter, ...]:
     """Return what only some metrics take: yearly rows have no means and no statistics."""
     if METRICS[metric].yearly:
         return ()
-    return (query.INTERVAL, query.STATS, query.ABOVE, query.BELOW, *_OWN_PARAMETERS.get(metric, ()))
+    own = (*_OWN_PARAMETERS.get(metric, ()), *(_OF_FORECASTS if metric in FORECAST else ()))
+    return (query.INTERVAL, query.STATS, query.ABOVE, query.BELOW, *own)

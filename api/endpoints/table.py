@@ -23,6 +23,7 @@ DOC_PAGES = {
     "changes": "How to follow what changes",
     "publishers": "How publishers are measured",
     "bulk": "Month files",
+    "forecasts": "Publishers' forecasts",
     "data": "What each metric and zone is",
     "mcp": "The MCP server",
 }

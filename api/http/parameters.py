@@ -21,7 +21,7 @@ from warehouse.market.zones import ZONES, find_zone
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
-_HOURS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
+_HOURS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,2})?")
 
 _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
 """Words that mean a metric."""
@@ -174,19 +174,22 @@ def text(name: str, description: str, pattern: str, read: Callable[[str], Any], 
     return Parameter(name, description, read, {"type": "string", "pattern": pattern}, None, example)
 
 
-def hours(name: str, description: str, most: int, default: int | None = None) -> Parameter:
-    """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds."""
+def hours(
+    name: str, description: str, most: int, default: int | None = None, zero: bool = False, example: str = "3"
+) -> Parameter:
+    """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds. `zero`: 0 is one too."""
+    least = 0 if zero else 1
 
     def read(text: str) -> int:
         number = text.removesuffix("h")
-        if not _HOURS.fullmatch(number) or not 0 < (quarters := float(number) * 4) <= most * 4 or quarters % 1:
-            raise ValueError(f"takes hours in steps of a quarter, above 0 and up to {most}")
+        if not _HOURS.fullmatch(number) or not least <= (quarters := float(number) * 4) <= most * 4 or quarters % 1:
+            raise ValueError(f"takes hours in steps of a quarter, {'from' if zero else 'above'} 0 and up to {most}")
         return int(quarters) * 900
 
-    schema: dict[str, Any] = {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,2})?h?$"}
+    schema: dict[str, Any] = {"type": "string", "pattern": r"^[0-9]{1,3}(\.[0-9]{1,2})?h?$"}
     if default is not None:
         schema["default"] = f"{default / 3600:g}"
-    return Parameter(name, description, read, schema, default, "3")
+    return Parameter(name, description, read, schema, default, example)
 
 
 def number(name: str, description: str) -> Parameter:

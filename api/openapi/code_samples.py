@@ -67,7 +67,7 @@ def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
     """What is asked for: one value for what must be given, a sample of what is paid."""
-    query = {"zones": _zones(endpoint)} if endpoint.answer == "SeriesOfZones" else {}
+    query = {"zones": _zones(endpoint)} if endpoint.answer.endswith("OfZones") else {}
     query |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     return query | ({"sample": "true"} if endpoint.paid else {})
 

@@ -15,6 +15,7 @@ from api.access.values import Call
 from api.documents import bulk, changes, published
 from api.documents.catalogue import Catalogue, stored_metric, zone_list
 from api.documents.status import status
+from api.endpoints.series_paths import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.openapi.document import FEATURES
@@ -27,6 +28,7 @@ from warehouse.errors import CallerError, StorageError
 from warehouse.market import clock
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import BY_PATH
+from warehouse.rows.forecasts import Pick
 from warehouse.series.change_log import UnknownCursor
 from warehouse.store import layout
 
@@ -168,18 +170,21 @@ def _series(service: Service) -> dict[str, Any]:
     examples: dict[str, Any] = {}
     for name in BY_PATH:
         page = _page(service, name)
+        forecast = _page(service, name, forecast=True) if BY_PATH[name] in FORECAST else None
+        if forecast is not None:
+            examples[f"{name} {_JSON} forecast"] = orjson.loads(formats.encode("json", forecast).body)
         if page is not None:
             examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page).body)
             examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page).body.decode()
     return examples
 
 
-def _page(service: Service, name: str) -> Page | None:
-    now = service.catalogue.generated
+def _page(service: Service, name: str, forecast: bool = False) -> Page | None:
+    now, pick = service.catalogue.generated, Pick() if forecast else None
     for zone in ENDPOINTS[name].zones:
         try:
-            stored = stored_metric(service.catalogue, zone, BY_PATH[name], day_ahead=False)
-            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc")
+            stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
+            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc", pick=pick)
             page = pages.answer(service.reader, service.catalogue, asked)
         except CallerError:
             continue

@@ -30,6 +30,7 @@ from api.openapi.members import (
 )
 from api.series.gaps import MOST as MOST_GAPS
 from warehouse.figures.context import Band
+from warehouse.rows.schema import Basis
 
 # fmt: off
 _ROW: tuple[Member, ...] = (
@@ -37,9 +38,32 @@ _ROW: tuple[Member, ...] = (
     ("source?", TEXT, "Code of the row's source; only where the window mixes several."),
     "samples?", "coverage?",
 )
+_FORECAST_ROW: tuple[Member, ...] = (
+    "ts", "time?", "value", "unit", "resolution",
+    ("source?", TEXT, "Code of the row's source; only where the window mixes several."),
+    ("basis", choice(*get_args(Basis)),
+     "What says when it was published: `body` (the answer), `name` (the file's name), or `fetched`: nothing, so it is "
+     "when this service asked."),
+    ("published_at", INSTANT,
+     "Unix seconds when the publisher first said so; a later forecast of the same value is not a row."),
+    ("lead_s", {"type": "integer"}, "Seconds from `published_at` to `ts`; below 0 where the interval had begun."),
+)
+_PICKED: tuple[Member, ...] = (
+    ("kind", constant("forecast"), "`forecast`: what the publisher expects, no readings."),
+    "metric", "start", "end", "count", "truncated", "sources", "as_of?", "sample?",
+    ("published_before?", INSTANT, "Unix seconds: the newest forecast that was published by then."),
+    ("lead?", TEXT, "The newest forecast that was published at least so long ahead: `24h`."),
+    ("vintages?", constant("all"), "`all`: every forecast of each interval."),
+)
 _GAP: tuple[Member, ...] = (
     ("start", INSTANT, "Start of the hole, Unix seconds."),
     ("end", INSTANT, "End of the hole, exclusive, Unix seconds."),
+)
+_BY_ZONE: tuple[Member, ...] = (
+    ("known_since?", keyed(INSTANT, ZONE),
+     "Unix seconds by zone from which on its rows were known; only where `as_of` is earlier: no gap is listed."),
+    ("attribution", keyed(TEXT, ZONE), "Attribution by zone. Show it wherever you show the data."),
+    ("license", keyed(TEXT, ZONE), "Licence by zone under which the data may be passed on."),
 )
 MARKET_DATA: dict[str, Schema] = {
     "Zone": record(
@@ -108,14 +132,21 @@ MARKET_DATA: dict[str, Schema] = {
         "metric", "start", "end", "count", "truncated", "sources", "gaps_truncated?", "market?",
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zones' nets."),
-        "interval?", "as_of?", "sample?",
-        ("known_since?", keyed(INSTANT, ZONE),
-         "Unix seconds by zone from which on its rows were known; only where `as_of` is earlier: no gap is listed."),
-        ("attribution", keyed(TEXT, ZONE), "Attribution by zone. Show it wherever you show the data."),
-        ("license", keyed(TEXT, ZONE), "Licence by zone under which the data may be passed on."),
+        "interval?", "as_of?", "sample?", *_BY_ZONE,
         ("data", listed(ref("RowOfZone")), "The rows, ascending by `ts`, then `zone` (descending with `order=desc`)."),
         ("gaps", listed(ref("GapOfZone"), maxItems=MOST_GAPS),
          "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20.")),
+    "ForecastRow": record(*_FORECAST_ROW, closed=True),
+    "Forecast": record(
+        "zone", *_PICKED, "known_since?", "attribution", "license",
+        ("data", listed(ref("ForecastRow")),
+         "The rows, ascending by `ts`, then `published_at` (descending with `order=desc`).")),
+    "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
+    "ForecastOfZones": record(
+        ("zones", listed(ZONE, minItems=1), "The zones of the answer, those without rows included."),
+        *_PICKED, *_BY_ZONE,
+        ("data", listed(ref("ForecastRowOfZone")),
+         "The rows, ascending by `ts`, `zone`, `published_at` (descending with `order=desc`).")),
     "CurrentValue": record(
         "value", "unit", "ts", "resolution?",
         ("source?", TEXT, "Code of the source of the value."),
@@ -254,5 +285,7 @@ MARKET_DATA: dict[str, Schema] = {
             ("end", INSTANT, "End of the span, exclusive, Unix seconds."))),
          "The first ten of them.")),
     "SeriesAnswer": {"oneOf": [ref("Series"), ref("SeriesStatistics")]},
+    "SeriesOrForecast": {"oneOf": [ref("Series"), ref("Forecast"), ref("SeriesStatistics")]},
+    "SeriesOrForecastOfZones": {"oneOf": [ref("SeriesOfZones"), ref("ForecastOfZones")]},
 }
 # fmt: on

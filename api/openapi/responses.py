@@ -121,7 +121,9 @@ def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
     if not media.startswith("text/") and not media.endswith("json"):
         return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
     content: Json = {"schema": {"type": "string"} if media.startswith("text/") else ref(endpoint.answer)}
-    example = examples.get(f"{endpoint.id} {media}")
+    example, forecast = (examples.get(f"{endpoint.id} {media}{kind}") for kind in ("", " forecast"))
+    if forecast is not None:
+        return {**content, "examples": {"actual": {"value": example}, "forecast": {"value": forecast}}}
     return content if example is None else {**content, "example": example}
 
 

@@ -238,7 +238,8 @@ SCHEMAS: dict[str, Schema] = {
             ("id", ZONE, "Zone id, or the operationId of a path."),
             ("metrics", keyed(OBJECT),
              "By metric: unit, resolution, market, hub, feeds in rank order, each with its `origin`, how many "
-             "`independent_origins` may be passed on, licence, first and last `ts`, rows.")),
+             "`independent_origins` may be passed on, licence, first and last `ts`, rows."),
+            ("forecasts", keyed(OBJECT), "The same of the publishers' forecasts (`kind=forecast`), by metric.")),
             ZONE),
          "What is held, by zone."),
         ("sources", keyed(OBJECT), "The publishers, by code: names, licences, whether their data may be passed on."),

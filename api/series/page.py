@@ -43,7 +43,7 @@ class Page:
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
     gaps: tuple[tuple[str, Window], ...]
-    """Zone and span of each hole of the page's own window: no row where one was due."""
+    """Zone and span of each hole of the page's own window: no row where one was due. None of forecasts."""
     known_since: Mapping[str, int]
     """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
 
@@ -149,8 +149,10 @@ def _sources(
 def _holes(
     reader: Reader, plan: Plan, parts: Sequence[RowColumns], chosen: PageSlice, window: Window, without: Collection[str]
 ) -> Iterator[tuple[str, Window]]:
-    """Yield the holes of each zone in a page's window, except for the zones `without`."""
+    """Yield the holes of each zone in a page's window, except for the zones `without`; none of forecasts."""
     request = plan.request
+    if request.pick is not None:
+        return
     counts = [len(chosen.rows)]
     if request.several:
         counts = np.bincount(chosen.place, minlength=len(parts)).tolist()

@@ -16,10 +16,13 @@ import orjson
 
 from warehouse.market.clock import LAST_INSTANT, Window
 from warehouse.market.zones import ZONES
-from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns, joined
 
 Order = Literal["asc", "desc"]
+Key = tuple[str, str, str]
+"""What a row's sort key has beside `ts`: fuel, counterparty and link, or `published_at`, resolution and feed."""
+WHOLE: Key = ("", "", "")
+"""The key of a cursor that begins with a whole instant."""
 _NO_CURSOR = "is not a cursor of this service"
 
 
@@ -28,9 +31,7 @@ class Cursor(NamedTuple):
 
     order: Order
     ts: int
-    fuel: str
-    counterparty: str
-    link: str
+    key: Key = WHOLE
     given_down_to: int | None = None
     """In descending order the `ts` down to which all is given; None within that of the row."""
     zone: str | None = None
@@ -43,7 +44,8 @@ class Cursor(NamedTuple):
 
     def to_text(self) -> str:
         """Opaque to clients, safe in a URL."""
-        text = _encoded(self[:5] if self.given_down_to is None else self[:6])
+        down_to = () if self.given_down_to is None else (self.given_down_to,)
+        text = _encoded((self.order, self.ts, *self.key, *down_to))
         return text if self.zone is None else _encoded((self.zone, text))
 
     @classmethod
@@ -60,7 +62,7 @@ class Cursor(NamedTuple):
     def _of_row(cls, parts: Any) -> Cursor:
         if not _is(parts, str, int, str, str, str) and not _is(parts, str, int, str, str, str, int):
             raise ValueError(_NO_CURSOR)
-        cursor = cls(*parts)
+        cursor = cls(parts[0], parts[1], tuple(parts[2:5]), *parts[5:])
         if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1:
             raise ValueError(_NO_CURSOR)
         return cursor
@@ -134,10 +136,9 @@ def cut(parts: Sequence[RowColumns], zones: Sequence[str] | None, order: Order, 
     count = bisect_left(ts, ts[limit] * ahead, 0, limit, key=lambda at: at * ahead) or limit
     is_split = ts[count - 1] == ts[count]
     whole = None if is_split or order == "asc" else int(ts[count - 1])
-    zone, identity = None, identity_of(rows.labels[rows.label[count]])
-    if zones is not None:
-        zone, identity = (zones[int(place[count])], identity) if is_split else ("", ("", "", ""))
-    following = Cursor(order, int(ts[count]), *identity, whole, zone)
+    key = _key(rows, count) if is_split else WHOLE
+    zone = None if zones is None else zones[int(place[count])] if is_split else ""
+    following = Cursor(order, int(ts[count]), key, whole, zone)
     return PageSlice(rows.take(slice(count)), None if place is None else place[:count], following)
 
 
@@ -162,15 +163,20 @@ def has_passed(zone: str, cursor: Cursor) -> bool:
     return bool(cursor.zone) and (zone < str(cursor.zone) if cursor.order == "asc" else zone > str(cursor.zone))
 
 
-def identity_of(label: RowLabels) -> tuple[str, str, str]:
-    """Return the part of a row's key that a cursor names beside `ts`."""
-    return label.fuel or "", label.counterparty or "", label.link or ""
+def _key(rows: RowColumns, place: int) -> Key:
+    """Return the part of a row's sort key that a cursor names beside `ts`."""
+    label = rows.labels[rows.label[place]]
+    if rows.published_at is None:
+        return label.fuel or "", label.counterparty or "", label.link or ""
+    return f"{rows.published_at[place]:012d}", label.resolution, label.feed
 
 
 def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
     """Return the part of `first`..`last` from the cursor's own row on."""
     begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
-    identities = [identity_of(columns.labels[code]) for code in columns.label[begin:end]]
+    if cursor.given_down_to is not None:
+        return first, min(last, end)
+    keys = [_key(columns, place) for place in range(begin, end)]
     if cursor.order == "asc":
-        return max(first, begin + sum(identity < cursor[2:5] for identity in identities)), last
-    return first, min(last, begin + sum(identity <= cursor[2:5] for identity in identities))
+        return max(first, begin + sum(key < cursor.key for key in keys)), last
+    return first, min(last, begin + sum(key <= cursor.key for key in keys))

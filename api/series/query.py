@@ -17,7 +17,8 @@ from api.series.paging import Cursor, Order
 from warehouse.figures.resample import Interval
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.metrics import BY_FUEL, YEARLY, Metric
+from warehouse.market.metrics import BY_FUEL, YEARLY, Metric, is_forecast
+from warehouse.rows.forecasts import Pick
 from warehouse.series.reader import MonthFile, Reader
 
 TimeStyle = Literal["utc", "local"]
@@ -25,6 +26,12 @@ DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 SETTLED_S = 10
 """Seconds after which every reader sees the files that name an instant."""
+LONGEST_OF_VINTAGES = 3 * DAY
+"""Of a window with all vintages: a publisher may issue one each half hour."""
+_OF_VINTAGES = ("published_before", "lead", "vintages")
+"""Parameters that only forecasts take, at most one of them."""
+_OF_READINGS = ("interval", "market", "stats", "above", "below")
+"""Parameters that only readings take: a mean of forecasts was published at no instant."""
 _YEAR = 367 * DAY
 """A yearly row began at most so long before an instant of its year."""
 
@@ -50,6 +57,8 @@ class SeriesRequest(NamedTuple):
     time: TimeStyle | None = None
     several: bool = False
     """Asked for as `zones=`, also where that names one: rows and gaps say their zone."""
+    pick: Pick | None = None
+    """Which vintages of the publisher's forecast; None for readings."""
 
     @property
     def window(self) -> Window:
@@ -57,12 +66,10 @@ class SeriesRequest(NamedTuple):
         return Window(0 if self.metric in YEARLY else self.start, self.end)
 
     def takes(self, cursor: Cursor) -> bool:
-        """Whether a cursor names the zone, fuel, border or tie of a row as this request's rows do."""
-        return (
-            (cursor.zone is not None) == self.several
-            and (not cursor.fuel or self.metric in BY_FUEL)
-            and (not (cursor.counterparty or cursor.link) or self.borders)
-        )
+        """Whether a cursor names the zone, fuel, border, tie or vintage of a row as this request's rows do."""
+        fuel, *border = cursor.key
+        fits = (not fuel or self.metric in BY_FUEL) and (self.borders or not any(border))
+        return (cursor.zone is not None) == self.several and (fits or self.pick is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +106,44 @@ def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
 ) -> SeriesRequest:
     """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
-    now = clock.now()
+    now, ahead = clock.now(), _asks_forecast(query)
     start, end, as_of = [to_unix(name, query[name], zones, now) for name in ("start", "end", "as_of")]
+    if ahead and start is None and end is None:
+        start = now - now % HOUR
+        end = start + DAY
     start, end = _window_of(start, end, now)
     if start >= end:
         raise _out_of_range("start", _why_empty(start, end, query["end"]))
     if as_of is not None and as_of > now:
         raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
     as_of = None if as_of is None else settled(as_of, now)
+    published_before = to_unix("published_before", query.get("published_before"), zones, now)
+    pick = Pick(as_of, published_before, query.get("lead"), query.get("vintages") is not None) if ahead else None
+    if pick is not None and pick.every and end - start > LONGEST_OF_VINTAGES:
+        raise _out_of_range("start", "vintages=all takes at most three days")
     request = SeriesRequest(
         metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
         query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
-        query["time"], several,
+        query["time"], several, pick,
     )  # fmt: skip
     _check_cursor(request)
     return request
+
+
+def _asked(query: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if query.get(name) is not None and query[name] is not False]
+
+
+def _asks_forecast(query: Mapping[str, Any]) -> bool:
+    """Whether a query asks for a forecast. Raises Problem 400 for parameters that do not fit its kind or each other."""
+    wanted = query.get("kind") == "forecast"
+    unfit, detail = (_OF_READINGS, "not with kind=forecast") if wanted else (_OF_VINTAGES, "only with kind=forecast")
+    if faults := [ParameterFault(name, "conflict", detail) for name in _asked(query, unfit)]:
+        raise parameters.invalid(faults)
+    picks = _asked(query, _OF_VINTAGES)
+    if len(picks) > 1:
+        raise conflict(picks[1], f"not with {picks[0]}")
+    return wanted
 
 
 def _check_cursor(request: SeriesRequest) -> None:
@@ -175,7 +205,12 @@ def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:
 
 
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
-    """Return what is due at an instant; cache the last answer, since a second sees many requests."""
+    """Return what is due at an instant; cache the last answer, since a second sees many requests.
+
+    Of a forecast no interval is due: what its publisher owes are vintages.
+    """
+    if is_forecast(stored):
+        return due_span((), known_at)
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
     if last is None or last[0] != known_at:

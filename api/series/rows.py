@@ -36,6 +36,7 @@ class Shape(NamedTuple):
     source: bool
     time: bool
     means: bool
+    vintage: bool
 
     @classmethod
     def of_page(cls, page: Page) -> Shape:
@@ -47,6 +48,7 @@ class Shape(NamedTuple):
             len(page.sources) > 1,
             request.time is not None,
             request.interval is not None,
+            request.pick is not None,
         )
 
     @property
@@ -60,8 +62,14 @@ class Shape(NamedTuple):
             *("value", "unit", "resolution"),
             *(("counterparty", "link") if self.border else ()),
             *(("source",) if self.source else ()),
-            *(("samples", "coverage") if self.means else ()),
+            *(("basis",) if self.vintage else ()),
+            *self.numbers,
         )
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Those that are numbers of each row."""
+        return ("samples", "coverage") if self.means else ("published_at", "lead_s") if self.vintage else ()
 
 
 def plain_columns(page: Page) -> dict[str, list[Any]]:
@@ -99,7 +107,7 @@ def _repeated(word: str | None, count: int) -> Any:
 
 def _columns(page: Page, words: Callable[[str], Any], numbers: Callable[[Any], Any]) -> dict[str, Any]:
     rows, named = page.rows, dict[str, Any]()
-    counted = {"ts": rows.ts, "value": rows.value, "samples": rows.samples, "coverage": rows.coverage}
+    counted = {"ts": rows.ts, "value": rows.value, **_numbers_of_rows(rows)}
     for name in Shape.of_page(page).members:
         if name == "time":
             named[name] = _times(page)
@@ -109,6 +117,20 @@ def _columns(page: Page, words: Callable[[str], Any], numbers: Callable[[Any], A
         else:
             named[name] = words(name)
     return named
+
+
+def _numbers_of_rows(rows: RowColumns) -> dict[str, Any]:
+    """Columns of means and of forecasts; None where the rows are neither, or there are none.
+
+    `lead_s`: seconds from a forecast's publication to the start of its interval, below 0 for one that had begun.
+    """
+    lead = None if rows.published_at is None else rows.ts - rows.published_at
+    return {
+        "samples": rows.samples,
+        "coverage": rows.coverage,
+        "published_at": rows.published_at,
+        "lead_s": lead,
+    }
 
 
 def _times(page: Page) -> list[str]:
@@ -145,7 +167,7 @@ def text(page: Page, notation: Notation) -> bytes:
     else:
         labels, codes = _labels_of_zones(page)
         frames = [_frame(notation, label, shape, zone) for label, zone in labels]
-    if len(frames) == 1 and not shape.time and not shape.means:
+    if len(frames) == 1 and not shape.time and not shape.numbers:
         return _render_uniform(frames[0], rows, notation)
     return _render_mixed(frames, codes, _fields(page, notation), _BETWEEN[notation])
 
@@ -182,7 +204,7 @@ def _render_mixed(
 def _fields(page: Page, notation: Notation) -> list[Sequence[bytes]]:
     """Return the texts that fill the frames, column by column."""
     rows = page.rows
-    numbers = [rows.ts, rows.value, *(column for column in (rows.samples, rows.coverage) if column is not None)]
+    numbers = [rows.ts, rows.value, *(column for column in _numbers_of_rows(rows).values() if column is not None)]
     fields: list[Sequence[bytes]] = [_values(column, notation).split(b",") for column in numbers]
     if page.request.time is not None:
         fields.insert(1, [stamp.encode() for stamp in _times(page)])
@@ -213,20 +235,22 @@ def _frame(notation: Notation, label: RowLabels, shape: Shape, zone: str | None)
         rest |= {"counterparty": label.counterparty, "link": label.link}
     if shape.source:
         rest["source"] = label.source
+    if shape.vintage:
+        rest["basis"] = label.basis
     return (_json_frame if notation == "json" else _csv_frame)(first, rest, shape)
 
 
 def _json_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
     stamp = b',"time":"%b"' if shape.time else b""
-    counted = b',"samples":%b,"coverage":%b' if shape.means else b""
+    numbers = b"".join(b',"%b":%%b' % name.encode() for name in shape.numbers)
     head = b"{" + _escaped(orjson.dumps(first)[1:-1]) + b"," if first else b"{"
-    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _escaped(orjson.dumps(rest)[1:-1]) + counted + b"}")
+    return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _escaped(orjson.dumps(rest)[1:-1]) + numbers + b"}")
 
 
 def _csv_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
     before = b"".join(_escaped(_csv_word(word)) + b"," for word in first.values())
     behind = b"".join(b"," + _escaped(_csv_word(word)) for word in rest.values())
-    return _Frame(before, (b',"%b"' if shape.time else b"") + b",%b" + behind + (b",%b,%b" if shape.means else b""))
+    return _Frame(before, (b',"%b"' if shape.time else b"") + b",%b" + behind + b",%b" * len(shape.numbers))
 
 
 def csv_header(page: Page) -> bytes:

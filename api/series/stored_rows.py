@@ -60,6 +60,8 @@ def _side(request: SeriesRequest) -> MonthFileSide:
 
 def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
     request = plan.request
+    if request.pick is not None:
+        return reader.vintages(file, request.pick, plan.catalogue.ranks)
     if request.as_of is None:
         return reader.rows(file, _side(request), window)
     return reader.known(file, request.as_of, plan.catalogue.ranks)[_side(request)]
@@ -109,7 +111,7 @@ def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[s
     if request.interval is not None:
         window = _with_last_mean(window, request.interval, ZONES[plan.zone].tz)
     codes: set[str] = set()
-    if request.as_of is not None or request.metric in YEARLY:
+    if request.as_of is not None or request.pick is not None or request.metric in YEARLY:
         for rows in stored(reader, plan, "asc", window):
             codes |= _sources(rows, *rows.between(window))
         return _served(codes, plan.catalogue)

@@ -23,7 +23,7 @@ from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
 from warehouse.series.reader import FileReplaced, Reader
 
-_WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "cursor")
+_WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "published_before", "cursor")
 """Parameters that the `Link` to the next page spells out."""
 VERSION = "6"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
@@ -41,9 +41,7 @@ class CachedBody(NamedTuple):
 
 def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: str, name: str) -> Response:
     metric, catalogue = BY_PATH[name], service.catalogue
-    stored = stored_metric(catalogue, zone, metric, day_ahead=False)
-    if query.get("market") is not None:  # withheld where the headline price is
-        stored = stored_metric(catalogue, zone, metric, day_ahead=True)
+    stored = stored_metric(catalogue, zone, metric, *_variant(query))
     asked = queries.series_request(metric, (zone,), (stored,), query, several=False)
     if query.get("stats"):
         return statistics.respond(service, request, name, asked, query)
@@ -54,27 +52,33 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
 
 def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
     metric, catalogue = BY_PATH[name], service.catalogue
-    stored = _stored_metrics(catalogue, query["zones"], metric, query.get("market") is not None)
+    stored = _stored_metrics(catalogue, query["zones"], metric, *_variant(query))
     asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
     return _rows(service, catalogue, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
 
 
+def _variant(query: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a query asks for the day-ahead auction, and for a forecast."""
+    return query.get("market") is not None, query.get("kind") == "forecast"
+
+
 def _stored_metrics(
-    catalogue: Catalogue, zones: tuple[str, ...] | None, metric: Metric, day_ahead: bool
+    catalogue: Catalogue, zones: tuple[str, ...] | None, metric: Metric, day_ahead: bool, forecast: bool
 ) -> dict[str, str]:
-    """The stored series of each zone; for None, of every zone that may be served. Raises Withheld where none may."""
-    if zones is not None:
-        return {zone: stored_metric(catalogue, zone, metric, day_ahead) for zone in zones}
-    stored, withheld = {}, None
-    for zone in sorted(zones_with(metric)):
+    """The stored series of each zone; for None, of every zone that has one.
+
+    Raises MetricNotAvailable and Withheld for a zone of `zones`, and where no zone has one that may be served.
+    """
+    stored, refusal = {}, None
+    for zone in sorted(zones_with(metric)) if zones is None else zones:
         try:
-            stored[zone] = stored_metric(catalogue, zone, metric, day_ahead)
-        except Withheld as fault:
-            withheld = fault
-        except MetricNotAvailable:
-            continue  # no auction of its own
-    if withheld is not None and not stored:
-        raise withheld
+            stored[zone] = stored_metric(catalogue, zone, metric, day_ahead, forecast)
+        except (MetricNotAvailable, Withheld) as fault:
+            if zones is not None:
+                raise
+            refusal = fault
+    if refusal is not None and not stored:
+        raise refusal
     return stored
 
 
@@ -127,6 +131,8 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
     window = f"start={asked.start}&end={asked.end}&limit={asked.limit}"
     if asked.as_of is not None:
         window += f"&as_of={asked.as_of}"
+    if asked.pick is not None and asked.pick.published_before is not None:
+        window += f"&published_before={asked.pick.published_before}"
     zones = f"zones={','.join(asked.zones)}&" if asked.several else ""
     others = {n: text for n, text in request.args.items() if n not in _WRITTEN_OUT}
     more = f"&{urlencode(others, safe=',')}" if others else ""  # what numbers and a cursor hold needs no escape
@@ -136,7 +142,7 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
 
 def _require_metric(service: Service, zone: str, name: str) -> None:
     """Raises MetricNotAvailable and Withheld."""
-    stored_metric(service.catalogue, zone, BY_PATH[name], day_ahead=False)
+    stored_metric(service.catalogue, zone, BY_PATH[name])
 
 
 VIEWS: dict[str, View] = {

@@ -1,18 +1,20 @@
-"""The three sources of the API's tests: declared, and never asked."""
+"""The four sources of the API's tests: declared, and never asked."""
 
 from __future__ import annotations
 
 from datetime import date
 from typing import Any
 
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
 
 
 def _none(*_: object) -> Any:
     raise AssertionError("the API asks no publisher")
 
 
-def feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str, rank: int = 1) -> Feed:
+def feed(
+    name: str, zones: tuple[str, ...], metrics: tuple[Metric | Forecast, ...], resolution: str, rank: int = 1
+) -> Feed:
     """A feed that is declared and never fetched."""
     return Feed(
         id=name,
@@ -68,6 +70,14 @@ SOURCES = {
             ),
         ),
         source("south", (feed("south.hourly", ("US-NYISO", "GB"), (Metric.DEMAND,), "1h", 9),)),
+        source(
+            "east",
+            (
+                feed("east.ahead", ("GB", "US-NYISO"), (Forecast.DEMAND,), "1h"),
+                feed("east.carbon", ("GB",), (Forecast.CARBON_INTENSITY,), "30m"),
+                feed("east.price", ("AU-NSW",), (Forecast.PRICE,), "30m"),
+            ),
+        ),
         source("shut", (feed("shut.price", ("US-PJM",), (Metric.PRICE,), "5m"),), withheld=True),
     )
 }

@@ -100,7 +100,10 @@ def test_each_error_is_listed_where_it_is_given_and_nowhere_else(clients: Any) -
     assert not wrong, "\n".join(wrong)
 
 
-NEEDED = {"above": "&stats=true", "below": "&stats=true"}
+NEEDED = {
+    **dict.fromkeys(("above", "below"), "&stats=true"),
+    **dict.fromkeys(("published_before", "lead", "vintages"), "&kind=forecast"),
+}
 """What else must be given."""
 MADE_UP = {
     "token": "emds_confirm_unknown",

@@ -56,10 +56,12 @@ def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
 
 
 @pytest.mark.parametrize("of", [("gas", "", ""), ("", "FR", ""), ("", "FR", "ifa"), ("", "", "ifa")])
-def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(ask: Any, market: Any, of: tuple[str, ...]) -> None:
+def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(
+    ask: Any, market: Any, of: tuple[str, str, str]
+) -> None:
     """It would skip rows of the instant that it names."""
     window = f"start={market.now - 2 * HOUR}&end={market.now}"
-    cursor = Cursor("asc", market.now - HOUR, *of)
+    cursor = Cursor("asc", market.now - HOUR, of)
     for path, text in (
         ("/v1/price/GB?", cursor.to_text()),
         ("/v1/price?zones=GB&", cursor._replace(zone="GB").to_text()),
@@ -75,7 +77,7 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
     window = f"start={market.now - 2 * HOUR}&end={market.now}&limit=1"
     for ts in (market.now - 3 * HOUR, market.now, 253402300799):
         for order in ("asc", "desc"):
-            problem = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts, '', '', '').to_text()}", 400)
+            problem = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts).to_text()}", 400)
             assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
     assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
     assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]

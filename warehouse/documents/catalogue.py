@@ -12,7 +12,7 @@ from warehouse.documents import manifest
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market.clock import DAY
 from warehouse.market.market import Feed, Source, Terms, join_terms
-from warehouse.market.metrics import METRICS, Metric
+from warehouse.market.metrics import Forecast, Metric, actual_of, define
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
@@ -63,7 +63,8 @@ def describe(
 
     {generated, mode, zones: {id: zone}, sources: {code: source}, feeds: {id: feed}}; a zone's `metrics` maps a metric
     that it publishes (and `price_day_ahead` where it is a series of its own) to {unit, resolution, market, feeds in
-    rank order, source, license, attribution, redistributable, first, last, rows}.
+    rank order, source, license, attribution, redistributable, first, last, rows}; its `forecasts` map a metric that a
+    publisher forecasts to the same.
     """
     kept_out = withheld(sources, rights, mode)
     extents = {place: (summary.rows, summary.first, summary.last) for place, summary in summaries.items()}
@@ -132,6 +133,11 @@ def _zone(
         m.value: _entry(zone_id, m, sources, mode, kept_out, extents.get((m.value, zone_id), (0, None, None)))
         for m in metrics
     }
+    forecasts = {
+        actual_of(m).value: _entry(zone_id, m, sources, mode, kept_out, extents.get((m, zone_id), (0, None, None)))
+        for m in Forecast
+        if any(zone_id in feed.zones and feed.carries(m) for s in sources.values() for feed in s.feeds)
+    }
     if Metric.INTERCHANGE in entries:
         entries[Metric.INTERCHANGE]["silent_borders"] = silent
     codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
@@ -149,12 +155,13 @@ def _zone(
         "day_ahead": zone.day_ahead,
         "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None,
         "metrics": entries,
+        "forecasts": forecasts,
     }
 
 
 def _entry(
     zone_id: str,
-    metric: Metric,
+    metric: Metric | Forecast,
     sources: Mapping[str, Source],
     mode: str,
     kept_out: Collection[str],
@@ -168,9 +175,9 @@ def _entry(
     by_terms = withheld(sources, (), "live") if mode == "simulated" else kept_out
     rows, first, last = extent
     zone = ZONES[zone_id]
-    price = {Metric.PRICE: zone.headline, Metric.PRICE_DAY_AHEAD: zone.day_ahead}.get(metric, "")
+    price = {"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, "")
     return {
-        "unit": METRICS[metric].unit(zone),
+        "unit": define(metric).unit(zone),
         "resolution": carrying[0].resolution if carrying else None,
         "market": price,
         "hub": next((f.hub for f in carrying if f.hub), ""),

@@ -47,6 +47,11 @@ def actual_of(metric: str) -> Metric:
     return Metric(metric.removesuffix("_forecast"))
 
 
+def forecast_of(metric: Metric) -> Forecast:
+    """Return the stored metric of a metric's forecasts. Raises ValueError for a metric that nobody forecasts."""
+    return Forecast(f"{metric}_forecast")
+
+
 class Limits(NamedTuple):
     """The lowest and the highest value that can be a reading, both included, in the row's own unit.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,6 +92,46 @@ def _known_until(identity: Ints, known_at: Ints) -> Ints:
     later = np.where(followed, np.roll(earliest, -1), LIVE)
     until: Ints = np.where(followed, np.maximum(known_at, later), LIVE)
     return until
+
+
+class Pick(NamedTuple):
+    """Which vintages of each interval answer a question: the newest within these bounds, or every one.
+
+    Unix seconds and seconds, as `newest` takes them.
+    """
+
+    known_at: int | None = None
+    published_before: int | None = None
+    lead_s: int | None = None
+    every: bool = False
+
+    def of(self, versions: Versions, ranks: Mapping[str, int]) -> Versions:
+        """Return the versions that it picks."""
+        if self.every:
+            return every(versions, ranks, self.known_at)
+        return newest(
+            versions,
+            ranks,
+            known_at=self.known_at,
+            published_before=self.published_before,
+            lead_s=self.lead_s,
+        )
+
+
+def every(versions: Versions, ranks: Mapping[str, int], known_at: int | None = None) -> Versions:
+    """Every vintage of each interval, of all feeds that `ranks` names, by `ts`, then `published_at`.
+
+    `known_at`: only what was known by then, Unix seconds. A vintage that was corrected is there once, as last known.
+    """
+    chosen = versions.where(lambda labels: labels.feed in ranks)
+    if known_at is not None:
+        chosen &= versions.known_at <= known_at
+    able = versions.take(chosen)
+    identity = _identities(able)
+    order = np.lexsort((able.known_at, able.published_at, identity))
+    follows = _repeats(identity[order]) & _repeats(able.published_at[order])
+    picked = able.take(order[~np.roll(follows, -1)]).compact()
+    return picked.take(np.lexsort((picked.label, picked.published_at, picked.ts)))
 
 
 def newest(

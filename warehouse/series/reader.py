@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.errors import StorageError
 from warehouse.market.clock import DAY, LAST_INSTANT, Window, month_of, months
 from warehouse.rows import resolve
+from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, RowLabels, Versions
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
@@ -64,6 +65,8 @@ class RowColumns:
     """How many rows a mean was taken of; only where the rows are means over intervals."""
     coverage: Floats | None = None
     """The part of the interval that those rows cover, 0..1."""
+    published_at: Ints | None = None
+    """When each row's vintage was published, Unix seconds; only of forecasts."""
     run: bool = False
     """Known to be rows of one label that ascend, each one interval of its resolution after the one before."""
 
@@ -79,6 +82,7 @@ class RowColumns:
             self.value[chosen],
             None if self.samples is None else self.samples[chosen],
             None if self.coverage is None else self.coverage[chosen],
+            None if self.published_at is None else self.published_at[chosen],
             self.run and isinstance(chosen, slice) and chosen.step is None,
         )
 
@@ -99,7 +103,8 @@ class RowColumns:
 
     @property
     def nbytes(self) -> int:
-        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + 400 * len(self.labels) + 500
+        published = 0 if self.published_at is None else self.published_at.nbytes
+        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + published + 400 * len(self.labels) + 500
 
 
 class Reader:
@@ -194,10 +199,13 @@ class Reader:
             cached = monthfile.net(self.storage, file.key, self._mode())
         if cached is None:
             cached = _sides(monthfile.versions(self.storage, file.key))[side]
+        self._require_unreplaced(file)
+        return cached, cached.nbytes
+
+    def _require_unreplaced(self, file: MonthFile) -> None:
         if self.storage.stat(file.key) != file.identity:
             self._stats.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
-        return cached, cached.nbytes
 
     def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
         """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.
@@ -224,6 +232,26 @@ class Reader:
             return {"net": joined([]), "borders": joined([])}
         place = Month(*layout.of_series(file.key)[:3])
         return self._memory.get((file, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
+
+    def vintages(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> RowColumns:
+        """The rows of a month of a forecast that a question picks, by the feeds' ranks of today.
+
+        Raises FileReplaced, and as `monthfile.read` does.
+        """
+        if pick.known_at is not None and pick.known_at < self.known_since(file):
+            return joined([])
+        return self._memory.get((file, pick, tuple(ranks.items())), partial(self._pick, file, pick, ranks))
+
+    def _pick(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> tuple[RowColumns, int]:
+        if pick == Pick():  # what is served is the newest of all
+            versions = monthfile.versions(self.storage, file.key)
+        else:
+            versions = vintages.read(self.storage, Month(*layout.of_series(file.key)[:3]))
+        self._require_unreplaced(file)
+        picked = pick.of(versions, ranks)
+        rows = _columns(picked, np.ones(len(picked), np.bool_))
+        rows = replace(rows, published_at=picked.published_at)
+        return rows, rows.nbytes
 
     def known_since(self, file: MonthFile) -> int:
         """The instant at which the first of a month's values was known. Raises StorageError."""
@@ -287,6 +315,7 @@ def joined(parts: Iterable[RowColumns]) -> RowColumns:
         np.concatenate([np.empty(0, np.float64), *(part.value for part in filled)]),
         _column([part.samples for part in filled]),
         _column([part.coverage for part in filled]),
+        _column([part.published_at for part in filled]),
     )
 
 
