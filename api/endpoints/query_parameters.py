@@ -9,6 +9,7 @@ from api.documents.changes import CURSOR as CHANGE_CURSOR
 from api.http.parameters import (
     Parameter,
     choice,
+    civil_times,
     hours,
     moment,
     number,
@@ -23,7 +24,7 @@ from api.http.times import FORMS
 from api.series import formats
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
-from api.series.windows import LONGEST_HOURS
+from api.series.windows import LONGEST_HOURS, MOST_SLOTS
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
 from warehouse.market.zones import zones_with
@@ -74,9 +75,21 @@ FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str
 MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month, "2026-11")
 BULK_ZONE = zones("zone", "Only files of these zones, with commas. Default: all.")
 BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
-HOURS = hours("hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR)
+# Without a value of its own it is told from one that is sent; the default holds where neither slots nor kwh is.
+HOURS = replace(hours(
+    "hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR), default=None)
+SLOTS = whole(
+    "slots", "In place of `hours`: so many of the best intervals, next to each other or not.", 1, MOST_SLOTS)
+KWH = number("kwh", "In place of `hours`, with `kw`: the energy in kWh. The answer has its `cost`.", positive=True)
+KW = number("kw", "The power in kW that draws `kwh`.", positive=True)
+FROM = moment(
+    "from", "Where to begin to look; a time as `start` of the series. Default: the running interval.")
+TO = moment("to", "Where to end, exclusive; as `from`. Not with `within`. Default: as far as is known.")
 WITHIN = hours(
-    "within", "How far ahead to look, in hours from the running interval: `24h`. Default: as far as prices go.", 96)
+    "within", "How far ahead to look, in hours from the running interval: `24h`. Default: as far as is known.", 96)
+BETWEEN = civil_times(
+    "between", "Only between these times of the zone's civil day, in quarter hours, across midnight too: "
+    "`22:00-07:00`.")
 KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
 WINDOW_METRIC = choice(
     "metric", "What is compared. Only prices are known ahead.",

@@ -21,6 +21,7 @@ from warehouse.market.zones import ZONES, find_zone
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+_CIVIL_TIMES = re.compile(r"([01][0-9]|2[0-3]):(00|15|30|45)-([01][0-9]|2[0-3]):(00|15|30|45)")
 _HOURS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,2})?")
 
 _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
@@ -116,7 +117,7 @@ def moment(name: str, description: str, example: str = "now") -> Parameter:
     return Parameter(name, description, parse_time, schema, None, example)
 
 
-def whole(name: str, description: str, least: int, most: int, default: int) -> Parameter:
+def whole(name: str, description: str, least: int, most: int, default: int | None = None) -> Parameter:
     """A whole number between two bounds."""
 
     def read(text: str) -> int:
@@ -124,13 +125,9 @@ def whole(name: str, description: str, least: int, most: int, default: int) -> P
             raise ValueError(f"takes a whole number from {least} to {most}")
         return int(text)
 
+    schema = {"type": "integer", "minimum": least, "maximum": most}
     return Parameter(
-        name,
-        description,
-        read,
-        {"type": "integer", "minimum": least, "maximum": most, "default": default},
-        default,
-        default,
+        name, description, read, schema if default is None else schema | {"default": default}, default, default or least
     )
 
 
@@ -192,15 +189,32 @@ def hours(
     return Parameter(name, description, read, schema, default, example)
 
 
-def number(name: str, description: str) -> Parameter:
+def number(name: str, description: str, positive: bool = False) -> Parameter:
     """A finite number, `-12.5`."""
 
     def read(text: str) -> float:
-        if not _NUMBER.fullmatch(text):
-            raise ValueError("takes a number of at most 12 digits and 6 decimals")
+        if not _NUMBER.fullmatch(text) or (positive and not float(text) > 0):
+            raise ValueError(f"takes a number{' above 0' * positive} of at most 12 digits and 6 decimals")
         return float(text)
 
-    return Parameter(name, description, read, {"type": "number"}, None, 100)
+    schema: dict[str, Any] = {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
+    return Parameter(name, description, read, schema, None, 100)
+
+
+def civil_times(name: str, description: str) -> Parameter:
+    """Two times of the civil day in quarter hours, `22:00-07:00`; its value is their minutes of the day."""
+
+    def read(text: str) -> tuple[int, int]:
+        match = _CIVIL_TIMES.fullmatch(text)
+        hour, minute, till_hour, till_minute = map(int, match.groups()) if match else (0, 0, 0, 0)
+        first, second = hour * 60 + minute, till_hour * 60 + till_minute
+        if first == second:
+            raise ValueError("takes two different times in quarter hours, as 22:00-07:00")
+        return first, second
+
+    return Parameter(
+        name, description, read, {"type": "string", "pattern": f"^{_CIVIL_TIMES.pattern}$"}, None, "22:00-07:00"
+    )
 
 
 def find_word(text: str, known: Iterable[str]) -> str:

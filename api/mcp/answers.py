@@ -18,7 +18,6 @@ from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import statistics, windows
 from api.series.query import SAMPLE_ROWS
-from api.series.windows import WindowQuestion
 from api.service import Service
 from warehouse.market import clock
 from warehouse.market.clock import iso
@@ -129,10 +128,7 @@ def _ranked(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]:
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
     zone = arguments["zone"]
-    question = WindowQuestion(
-        zone, Metric(arguments["metric"]), arguments["hours"], arguments["within"], arguments["kind"]
-    )
-    windows.check(service.catalogue, question)
+    question = windows.question(service.catalogue, zone, arguments, clock.now())
 
     def answer(sample: bool) -> ToolAnswer:
         result = windows.answer(service.reader, service.catalogue, question, clock.now())

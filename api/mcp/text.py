@@ -21,11 +21,6 @@ _MOST_NAMED = 12
 _INSTANTS = frozenset({"start", "end", "from", "until", "valid_until", "next_auction_by", "min_ts", "max_ts"})
 """Members of windows and statistics that are Unix seconds, besides `ts`."""
 _ORDER = {metric.value: place for place, metric in enumerate(Metric)}
-_NO_WINDOW = {
-    "nothing_ahead": "nothing is known ahead there: no day-ahead auction of it is held here, and nothing is forecast",
-    "not_known_yet": "no prices ahead are published yet",
-    "horizon_too_short": "the prices that are known reach less far than one such block",
-}
 
 
 def number(value: float) -> str:
@@ -186,30 +181,44 @@ def _ranks(group: Mapping[str, Any]) -> str:
 def window(body: Mapping[str, Any], zone: str) -> str:
     """The best block, the next best, whether it is now, and how far prices are known; in UTC and civil time."""
     kind = "cheapest" if body["kind"] == "lowest" else "dearest"
-    what = f"{body['zone']} {body['metric']}, {kind} {number(body['hours'])} h"
+    length = "hours" if body["hours"] is None else f"{number(body['hours'])} h"
+    what = f"{body['zone']} {body['metric']}, {kind} {length}"
     horizon = body.get("horizon", {})
     if not body["available"]:
-        lines = [f"{what}: not available, {_NO_WINDOW[body['reason']]}."]
+        lines = [f"{what}: not available. {body['detail']}"]
     else:
-        unit = body["unit"]
-        lines = [
-            f"{what} among day-ahead prices: {_span(body, zone)}, {_figures(body, unit)}, rank 1 of {body['blocks']} "
-            "blocks.",
-            *(
-                f"Next best: {_span(block, zone)}, {_figures(block, unit)}, rank {block['rank']}."
-                for block in body.get("alternatives", ())
-            ),
-        ]
-        if "now" in body:
-            place = "inside" if body["now"]["in_best"] else "outside"
-            lines.append(f"Now is {place} the best block; a block that starts now ranks {body['now']['rank']}.")
-        lines.append(
-            f"Prices are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
-            f"{number(horizon['mean'])} {unit}. This answer holds until {iso(body['valid_until'])}."
-        )
+        lines = _best(body, zone, f"{what} among day-ahead prices")
     if horizon.get("next_auction_by") is not None:
         lines.append(f"Further prices are due by {iso(horizon['next_auction_by'])}.")
     return "\n".join([*lines, terms([body])])
+
+
+def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:
+    unit, horizon = body["unit"], body["horizon"]
+    if "slots" in body:
+        slots = (f"{_span(slot, zone)} {number(slot['value'])} {unit}" for slot in body["slots"])
+        lines, unit_of_rank = [f"{what}: {'; '.join(slots)}. {_figures(body, unit).capitalize()}."], "interval"
+    else:
+        lines = [f"{what}: {_span(body, zone)}, {_figures(body, unit)}, rank 1 of {body['blocks']} blocks."]
+        unit_of_rank = "block"
+    if "cost" in body:
+        cost = body["cost"]
+        lines.append(f"{number(cost['kwh'])} kWh cost {number(cost['value'])} {cost['unit']}. {cost['note']}")
+    lines += [
+        f"Next best: {_span(block, zone)}, {_figures(block, unit)}, rank {block['rank']}."
+        for block in body.get("alternatives", ())
+    ]
+    if "now" in body:
+        place, rank = "inside" if body["now"]["in_best"] else "outside", body["now"]["rank"]
+        lines.append(
+            f"Now is {place} the best {unit_of_rank}"
+            + (f"; a {unit_of_rank} that starts now ranks {rank}." if rank else ".")
+        )
+    lines.append(
+        f"Prices are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
+        f"{number(horizon['mean'])} {unit}. This answer holds until {iso(body['valid_until'])}."
+    )
+    return lines
 
 
 def _span(block: Mapping[str, Any], zone: str) -> str:

@@ -85,8 +85,9 @@ def _whole(name: str, **added: Schema) -> Schema:
     return {**schema, "properties": properties, "required": SCHEMAS[name]["required"]}
 
 
-def _answer(name: str, **added: Schema) -> Schema:
-    schema = _shallow(_whole(name))
+def _answer(name: str, depth: int = 0, **added: Schema) -> Schema:
+    """The answer's schema as `_shallow` leaves it; with a greater depth of less."""
+    schema = _shallow(_whole(name), depth)
     return {**schema, "properties": {**schema["properties"], **added}}
 
 
@@ -203,12 +204,13 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY), _SNAPSHOT, answers.get_map_snapshot),
     Tool(
         "find_window", "Find the cheapest or dearest hours ahead",
-        "Finds the contiguous block of hours with the lowest or highest mean price among day-ahead prices that are "
-        "already published, from now on, also across midnight: start, end, mean, the next best blocks, and whether it "
-        "is now. Nothing is forecast: where no price is known ahead (Great Britain, Australia, carbon intensity, "
-        "before the auction) available is false with the reason. Times in UTC and civil time.",
-        (takes.ZONE, takes.HOURS, takes.WITHIN, takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
-        _answer("Windows", start_time=_TIME), answers.find_window),
+        "Finds the contiguous block of hours with the lowest or highest mean price among published day-ahead prices, "
+        "also across midnight: start, end, mean, the next best blocks, and whether it is now; with slots the best "
+        "single intervals, with kwh and kw also the cost. Where no price is known ahead (Great Britain, Australia, "
+        "carbon intensity, before the auction) available is false with the reason.",
+        (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
+         takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
+        _answer("Windows", 1, start_time=_TIME), answers.find_window),
     Tool(
         "get_statistics", "Get statistics of a window",
         "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "

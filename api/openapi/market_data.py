@@ -29,6 +29,7 @@ from api.openapi.members import (
     text,
 )
 from api.series.gaps import MOST as MOST_GAPS
+from api.series.windows import REASONS
 from warehouse.figures.context import Band
 from warehouse.rows.schema import Basis
 
@@ -229,11 +230,14 @@ MARKET_DATA: dict[str, Schema] = {
         "zone",
         ("metric", ref("WindowMetric"), "Metric of the rows."),
         ("kind", ref("WindowKind"), "`lowest` or `highest`."),
-        ("hours", NUMBER, "Length in hours."),
+        ("hours", or_null(NUMBER), "Length in hours; of slots the sum, null where there are none."),
         ("within_hours", or_null(NUMBER), "How far ahead blocks may end, in hours; null for all that is known."),
+        ("between?", TEXT, "Times of the civil day that it lies between, as asked for."),
         ("available", FLAG, "Whether prices or intensities are known ahead; `reason` says why not."),
         "method", "docs", "attribution", "license",
-        ("reason?", choice("nothing_ahead", "not_known_yet", "horizon_too_short"), "Why nothing is available."),
+        ("reason?", choice(*REASONS), "Why nothing is available."),
+        ("detail?", TEXT, "The same in words."),
+        ("basis?", choice("auction"), "What is known: the results of an auction."),
         "market?", "unit?",
         ("start?", INSTANT, "Start of the best block, Unix seconds."),
         ("end?", INSTANT, "End of the best block, exclusive, Unix seconds."),
@@ -242,10 +246,22 @@ MARKET_DATA: dict[str, Schema] = {
         "vs_horizon_mean_pct?",
         ("blocks?", WHOLE, "How many blocks of that length the horizon holds."),
         ("alternatives?", listed(ref("WindowBlock")), "The next best blocks that do not overlap the best."),
+        ("slots?", listed(record(
+            ("start", INSTANT, "Start of the interval, Unix seconds."),
+            ("end", INSTANT, "End of the interval, exclusive, Unix seconds."),
+            ("value", NUMBER, "Its value in `unit`."))),
+         "The best intervals in order of time, in place of a block."),
+        ("cost?", record(
+            ("value", NUMBER, "Of the energy at the mean of the best block."),
+            ("unit", TEXT, "The currency; of carbon intensity gCO2."),
+            ("kwh", NUMBER, "The energy."),
+            ("kw", NUMBER, "The power."),
+            ("note", TEXT, "What is not in it.")),
+         "Only where `kwh` was given."),
         ("now?", record(
-            ("in_best", FLAG, "Whether the present instant lies in the best block."),
-            ("rank", WHOLE, "Place among all blocks, 1 is the best.")),
-         "The block that starts now, among all blocks."),
+            ("in_best", FLAG, "Whether the running interval lies in the best block or is one of the best slots."),
+            ("rank", or_null(WHOLE), "Place among all blocks or slots, 1 is the best; null where it takes no part.")),
+         "The block that starts with the running interval, among all blocks."),
         ("horizon?", record(
             ("from?", INSTANT, "Start of what is known, Unix seconds."),
             ("until?", INSTANT, "End of what is known, Unix seconds."),

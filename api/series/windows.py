@@ -1,4 +1,4 @@
-"""`/v1/windows/{zone}`: the best hours among a zone's known future prices (docs/windows.md).
+"""`/v1/windows/{zone}`: the best hours among what is known ahead of a zone (docs/windows.md).
 
 An answer holds for as long as its running interval: everything in it counts from that interval's start.
 """
@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
+from api.http import parameters
 from api.http.messages import Request, Response, View
-from api.series.page import Page
-from api.series.page import answer as answer_page
-from api.series.query import MOST_ROWS, SeriesRequest
+from api.http.parameters import conflict
+from api.http.problems import ParameterFault
+from api.http.times import to_unix
+from api.series.page import whole_window
+from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
 from warehouse.figures import horizon
-from warehouse.figures.horizon import BestBlocks
-from warehouse.figures.windows import METHOD, Kind
+from warehouse.figures.horizon import Found, Wanted
+from warehouse.figures.windows import METHOD, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.market import Metric
@@ -26,7 +31,19 @@ from warehouse.market.zones import zone
 from warehouse.series.reader import Reader
 
 LONGEST_HOURS = 24
+MOST_SLOTS = 96
+_USUAL_HOURS = 3
 _DOCS = "/docs/windows"
+_REASONS = {
+    "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
+    "not_known_yet": "Nothing is published yet for the time that was asked for.",
+    "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
+}
+REASONS = tuple(_REASONS)
+_COST_NOTES = {
+    Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
+    Metric.CARBON_INTENSITY: "The CO2 of the energy at this intensity.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +52,9 @@ class WindowQuestion:
 
     zone: str
     metric: Metric
-    seconds: int
-    """The length of the block."""
-    within: int | None
-    """Seconds from the running interval's start that the horizon may last; None: as long as it is known."""
-    kind: Kind
+    wanted: Wanted
+    energy: tuple[float, float] | None
+    """The energy in kWh and the power in kW in place of a length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,61 +66,90 @@ class WindowAnswer:
 
 
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
-    question = WindowQuestion(zone, Metric(query["metric"]), query["hours"], query["within"], query["kind"])
-    check(service.catalogue, question)
+    asked = question(service.catalogue, zone, query, clock.now())
     with service.enter(request, "windows") as entry:
-        found = answer(service.reader, service.catalogue, question, clock.now())
+        found = answer(service.reader, service.catalogue, asked, clock.now())
         body = sample(found.body) if entry.method == "sample" else found.body
         # Nobody pays where nothing is known.
         return entry.json(body, service.catalogue.simulated, int(found.available))
 
 
-def check(catalogue: Catalogue, question: WindowQuestion) -> None:
-    """Raises UnknownZone, MetricNotAvailable, Withheld."""
-    stored_metric(catalogue, question.zone, question.metric, day_ahead=False)
-    if question.metric is Metric.PRICE and zone(question.zone).day_ahead_metric is not None:
-        stored_metric(catalogue, question.zone, question.metric, day_ahead=True)
+def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: int) -> WindowQuestion:
+    """The question that checked parameters make up.
+
+    Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that do not fit each other.
+    """
+    metric = Metric(query["metric"])
+    stored_metric(catalogue, zone_id, metric, day_ahead=False)
+    if metric is Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
+        stored_metric(catalogue, zone_id, metric, day_ahead=True)
+    start, end = (to_unix(name, query[name], (zone_id,), now) for name in ("from", "to"))
+    for one, other in (("hours", "slots"), ("hours", "kwh"), ("slots", "kwh"), ("to", "within")):
+        if query[one] is not None and query[other] is not None:
+            raise conflict(other, f"not with {one}")
+    if end is not None and end <= max(now, start or 0):
+        raise parameters.invalid([ParameterFault("to", "out-of-range", "lies in the past, or not after from")])
+    energy = _energy(query["kwh"], query["kw"])
+    seconds = query["hours"] or _USUAL_HOURS * HOUR
+    if energy is not None:
+        seconds = ceil(HOUR * Fraction(repr(energy[0])) / Fraction(repr(energy[1])))
+        if seconds > LONGEST_HOURS * HOUR:
+            detail = f"at that power it takes more than {LONGEST_HOURS} hours"
+            raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
+    wanted = Wanted(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
+    return WindowQuestion(zone_id, metric, wanted, energy)
+
+
+def _energy(kwh: float | None, kw: float | None) -> tuple[float, float] | None:
+    if kwh is None and kw is None:
+        return None
+    if kwh is None or kw is None:
+        raise conflict("kw" if kwh is None else "kwh", "kwh and kw go together")
+    return kwh, kw
 
 
 def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:
     """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
+    wanted = question.wanted
     head: dict[str, Any] = {
         "zone": question.zone,
         "metric": question.metric.value,
-        "kind": question.kind,
-        "hours": _number(question.seconds),
-        "within_hours": None if question.within is None else _number(question.within),
+        "kind": wanted.kind,
+        "hours": _number(wanted.seconds) if wanted.slots is None else None,
+        "within_hours": None if wanted.within is None else _number(wanted.within),
     }
-    end = {"method": METHOD, "docs": _DOCS}
+    if wanted.between is not None:
+        head["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
     stored = zone(question.zone).day_ahead_metric
     if question.metric is not Metric.PRICE or stored is None:
-        terms = catalogue.terms(question.zone, question.metric.value, frozenset())
-        return WindowAnswer({**head, "available": False, "reason": "nothing_ahead", **end, **asdict(terms)}, False)
-    head["market"] = "day_ahead"
+        return _unavailable(head, "nothing_ahead", catalogue.terms(question.zone, question.metric.value, frozenset()))
+    head |= {"market": "day_ahead", "basis": "auction"}
     window = horizon.window(now)
-    page = answer_page(
+    rows, _ = whole_window(
         reader,
         catalogue,
-        SeriesRequest(
-            Metric.PRICE, (question.zone,), (stored.value,), window.start, window.end, MOST_ROWS, day_ahead=True
-        ),
+        SeriesRequest(Metric.PRICE, (question.zone,), (stored.value,), window.start, window.end, day_ahead=True),
     )
-    prices = horizon.known_prices(page.rows, now)
-    if prices is None:
-        terms = page.terms[question.zone]
-        return WindowAnswer({**head, **_not_yet(catalogue, question.zone, page, now), **end, **_terms(terms)}, False)
-    found = horizon.best_blocks(prices, question.seconds, question.within, question.kind)
-    span = {
+    ahead = horizon.known_ahead(rows, now)
+    if ahead is None:
+        known = horizon.intervals(rows)
+        span = {"next_auction_by": _next_auction(catalogue, question.zone, known[-1].end if known else now)}
+        terms = catalogue.terms(question.zone, stored.value, frozenset())
+        return _unavailable(head | {"horizon": span}, "not_known_yet", terms)
+    found = horizon.find(ahead, wanted, zone(question.zone).tz)
+    terms = _terms_of(catalogue, question.zone, stored.value, ahead.sources)
+    head["horizon"] = {
         "from": found.start,
         "until": found.until,
         "complete": found.complete,
         "next_auction_by": _next_auction(catalogue, question.zone, found.last),
     }
-    end |= _terms(_terms_of(catalogue, question.zone, stored.value, found.sources))
-    if found.blocks is None:
-        head |= {"available": False, "reason": "horizon_too_short", "horizon": span}
-        return WindowAnswer({**head, **end}, False)
-    return WindowAnswer({**head, "available": True, **_members(found, found.blocks, span), **end}, True)
+    if found.members is None:
+        return _unavailable(head, "not_known_yet" if found.nothing_yet else "horizon_too_short", terms)
+    body = {**head, "available": True, "unit": ahead.unit, **_members(head["horizon"], found.members)}
+    if question.energy is not None:
+        body["cost"] = _cost(question.energy, found, question.metric, ahead.unit)
+    return WindowAnswer({**body, "valid_until": ahead.valid_until, **_end(terms)}, True)
 
 
 def sample(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,27 +157,38 @@ def sample(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
 
 
-def _members(found: BestBlocks, blocks: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
-    best = {name: part for name, part in blocks.items() if name != "mean_of_horizon"}
-    horizon_ = {**span, "mean": blocks["mean_of_horizon"]}
-    return {"unit": found.unit, **best, "horizon": horizon_, "valid_until": found.valid_until}
+def _unavailable(head: Mapping[str, Any], reason: str, terms: LicenceTerms) -> WindowAnswer:
+    why = {"available": False, "reason": reason, "detail": _REASONS[reason]}
+    return WindowAnswer({**head, **why, **_end(terms)}, False)
 
 
-def _not_yet(catalogue: Catalogue, zone_id: str, page: Page, now: int) -> dict[str, Any]:
-    """Members for a zone whose next prices are not published yet."""
-    known = horizon.intervals(page.rows)
-    span = {"next_auction_by": _next_auction(catalogue, zone_id, known[-1].end if known else now)}
-    return {"available": False, "reason": "not_known_yet", "horizon": span}
+def _end(terms: LicenceTerms) -> dict[str, str]:
+    return {"method": METHOD, "docs": _DOCS, **asdict(terms)}
+
+
+def _members(span: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    members = {name: part for name, part in found.items() if name != "mean_of_horizon"}
+    if "slots" in members:
+        members["hours"] = _number(sum(slot["end"] - slot["start"] for slot in members["slots"]))
+    return {**members, "horizon": {**span, "mean": found["mean_of_horizon"]}}
+
+
+def _cost(energy: tuple[float, float], found: Found, metric: Metric, unit: str) -> dict[str, Any]:
+    """What the energy costs at the mean of the best block: money of a price per MWh, grams of an intensity per kWh."""
+    currency, _, per = unit.rpartition("/")
+    return {
+        "value": rounded(Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1), 4),
+        "unit": currency,
+        "kwh": energy[0],
+        "kw": energy[1],
+        "note": _COST_NOTES[metric],
+    }
 
 
 def _terms_of(catalogue: Catalogue, zone_id: str, stored: str, sources: Collection[str]) -> LicenceTerms:
     """Of the sources of the rows that were searched."""
     open_ = (code for code, source in catalogue.sources.items() if code in sources and not source["withheld"])
     return catalogue.terms(zone_id, stored, frozenset(open_))
-
-
-def _terms(terms: LicenceTerms) -> dict[str, str]:
-    return {"attribution": terms.attribution, "license": terms.license}
 
 
 def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:

@@ -71,6 +71,39 @@ def test_within_ends_the_horizon(ask: Any) -> None:
     assert body["horizon"]["complete"] is False
 
 
+def test_from_to_and_between_bound_the_search(ask: Any) -> None:
+    """16:00 in Berlin is 14:00Z; the clock there is two hours ahead of UTC."""
+    _, body = ask("DE-LU", hours=1, **{"from": RUNNING + HOUR, "to": "2026-03-30T16:00:00Z"})
+    assert (body["horizon"]["from"], body["horizon"]["until"]) == (RUNNING + HOUR, RUNNING + 4 * HOUR)
+    assert body["horizon"]["complete"] is True
+    assert body["now"] == {"in_best": False, "rank": None}
+    _, body = ask("DE-LU", hours=2, between="23:00-01:00")
+    assert body["start"] == instant("2026-03-30T23:00:00+02:00")
+    assert (body["between"], body["blocks"]) == ("23:00-01:00", 1)
+    _, body = ask("DE-LU", **{"from": "2026-04-02"})
+    assert (body["available"], body["reason"]) == (False, "not_known_yet")
+    assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
+
+
+def test_slots_are_the_cheapest_intervals_wherever_they_lie(ask: Any) -> None:
+    """Row i costs 60 - i % 7, and row 24 is running: rows 27, 34 and 41 cost 54."""
+    _, body = ask("DE-LU", slots=3)
+    assert [(slot["start"] - RUNNING) // HALF for slot in body["slots"]] == [3, 10, 17]
+    assert {slot["value"] for slot in body["slots"]} == {54}
+    assert (body["mean"], body["hours"], body["now"]) == (54, 1.5, {"in_best": False, "rank": 31})
+    assert not {"start", "end", "rank", "blocks", "alternatives"} & body.keys()
+    assert ask("DE-LU", slots=96)[1]["reason"] == "horizon_too_short"
+
+
+def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) -> None:
+    _, body = ask("DE-LU", kwh="22", kw="7.4")
+    assert body["end"] - body["start"] == -(-22 * 36000 // 74)
+    cost = body["cost"]
+    assert (cost["unit"], cost["kwh"], cost["kw"]) == ("EUR", 22, 7.4)
+    assert cost["value"] == pytest.approx(0.022 * body["mean"], abs=1e-4)
+    assert "tax are not known" in cost["note"]
+
+
 def test_american_zones_answer_from_the_day_ahead_auction(ask: Any) -> None:
     _, body = ask("US-NYISO", hours=2)
     assert (body["market"], body["unit"]) == ("day_ahead", "USD/MWh")
@@ -104,6 +137,21 @@ def test_what_cannot_be_is_refused(ask: Any) -> None:
         {"kind": "best"},
         {"metric": "demand"},
         {"start": 5},
+        {"slots": 0},
+        {"slots": 97},
+        {"slots": 2, "hours": 2},
+        {"slots": 2, "kwh": 2, "kw": 2},
+        {"kwh": 5},
+        {"kw": 5},
+        {"kwh": 0, "kw": 5},
+        {"kwh": 25, "kw": 1},
+        {"to": RUNNING},
+        {"from": RUNNING + 2 * HOUR, "to": RUNNING + 2 * HOUR},
+        {"to": RUNNING + 2 * HOUR, "within": 2},
+        {"between": "22:00-22:00"},
+        {"between": "22:10-23:00"},
+        {"between": "22-23"},
+        {"from": "soon"},
     ):
         assert ask("DE-LU", **query)[0] == 400, query
     assert ask("XX")[0] == 404

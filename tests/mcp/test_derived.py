@@ -31,6 +31,19 @@ def test_a_window_is_spelled_in_utc_and_civil_time(keyed: Any) -> None:
     assert f"Prices are known from {iso(found['horizon']['from'])} to {iso(found['horizon']['until'])}" in text
 
 
+def test_slots_and_costs_are_spelled_too(keyed: Any) -> None:
+    result = keyed.call("find_window", zone="FR", slots=3, between="22:00-07:00")
+    found, text = result["structuredContent"], result["content"][0]["text"]
+    assert len(found["slots"]) == 3
+    for slot in found["slots"]:
+        assert slot["start_time"] == iso(slot["start"])
+        assert f"{iso(slot['start'])} to {iso(slot['end'])} (" in text
+    charge = keyed.call("find_window", zone="FR", kwh=22, kw=11)
+    cost = charge["structuredContent"]["cost"]
+    assert charge["structuredContent"]["hours"] == 2
+    assert f"22 kWh cost {cost['value']:.10g} EUR. {cost['note']}" in charge["content"][0]["text"]
+
+
 @pytest.mark.parametrize("hours", [1.5, "1.5", "1.5h", " 1.5 "])
 def test_hours_are_taken_as_numbers_and_as_text(keyed: Any, hours: Any) -> None:
     assert keyed.call("find_window", zone="FR", hours=hours)["structuredContent"]["hours"] == 1.5
@@ -60,7 +73,7 @@ def test_what_does_not_fit_is_named(keyed: Any, tool: str, arguments: dict[str, 
 def test_where_nothing_is_known_ahead_the_text_says_why(keyed: Any) -> None:
     result = keyed.call("find_window", zone="GB")
     assert result["structuredContent"]["reason"] == "nothing_ahead"
-    assert "nothing is known ahead there" in result["content"][0]["text"]
+    assert "no operator publishes a forecast" in result["content"][0]["text"]
 
 
 def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:

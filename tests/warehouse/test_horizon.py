@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from warehouse.figures import horizon
-from warehouse.market.clock import HOUR, MarketDay, instant, local_date
+from warehouse.market.clock import HOUR, MarketDay, Window, instant, local_date
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 
@@ -51,19 +53,36 @@ PIECES = st.lists(
 """Runs of one resolution, and the quarter hours missing behind each."""
 
 
+QUARTERS = st.one_of(st.none(), st.integers(0, 200))
+CLOCK = st.integers(0, 95).map(lambda n: n * 15)
+
+
 @settings(deadline=None)
 @given(
     st.sampled_from(MIDNIGHTS),
     PIECES,
     st.integers(0, 30 * HOUR),
     st.sampled_from([1, 4, 5, 8, 12, 16, 24, 32, 96]),
-    st.one_of(st.none(), st.integers(1, 200)),
+    st.one_of(st.none(), st.integers(1, 12)),
+    QUARTERS,
+    st.tuples(QUARTERS, st.booleans()),
+    st.one_of(st.none(), st.tuples(CLOCK, CLOCK).filter(lambda pair: pair[0] != pair[1])),
     st.sampled_from(["lowest", "highest"]),
 )
-@example(MIDNIGHTS[1], [("1h", [0.1] * 49, 0)], 100, 12, None, "lowest")
-def test_agrees_with_a_table_of_quarter_hours(
-    start: int, pieces: list[tuple[str, list[float], int]], later: int, quarters: int, within: int | None, kind: Any
+@example(MIDNIGHTS[1], [("1h", [0.1] * 49, 0)], 100, 12, None, None, (None, False), (1320, 420), "lowest")
+@example(MIDNIGHTS[0], [("30m", [0.1, 0.2, 0.3] * 30, 0)], 100, 5, 3, 7, (90, False), (150, 180), "lowest")
+def test_agrees_with_brute_force_over_quarter_hours(
+    start: int,
+    pieces: list[tuple[str, list[float], int]],
+    later: int,
+    quarters: int,
+    slots: int | None,
+    after: int | None,
+    ends: tuple[int | None, bool],
+    between: tuple[int, int] | None,
+    kind: Any,
 ) -> None:
+    """Every block and every slot from a table of quarter hours, each as an exact fraction, by the clock on the wall."""
     rows, at = [], start
     for resolution, values, missing in pieces:
         for value in values:
@@ -71,62 +90,106 @@ def test_agrees_with_a_table_of_quarter_hours(
             at += STEPS[resolution]
         at += missing * QUARTER
     now = start + later
+    steps = {ts: STEPS[resolution] for ts, _, resolution, _ in rows}
     table = {ts + n: (ts, Fraction(repr(v))) for ts, v, r, _ in rows for n in range(0, STEPS[r], QUARTER)}
-    given_rows = [row for row in rows if now - HOUR <= row[0] < now + horizon.AHEAD]
-    ahead = horizon.known_prices(columns(given_rows), now)
-    slot = now - now % QUARTER
-    if slot not in table:
+    ahead = horizon.known_ahead(columns([row for row in rows if now - HOUR <= row[0] < now + horizon.AHEAD]), now)
+    if now - now % QUARTER not in table:
         assert ahead is None
         return
     assert ahead is not None
-    running = table[slot][0]
-    found = horizon.best_blocks(ahead, quarters * QUARTER, None if within is None else within * QUARTER, kind)
-    asked_until = None if within is None else running + within * QUARTER
+    running = table[now - now % QUARTER][0]
+    begin = running if after is None else running + after * QUARTER
+    end = None if ends[0] is None else begin + (ends[0] + 1) * QUARTER
+    within = None if end is None or ends[1] else end - running
+    wanted = horizon.Wanted(
+        kind, quarters * QUARTER, slots, None if after is None else begin, None if within else end, within, between
+    )
+    found = horizon.find(ahead, wanted, "Europe/Brussels")
+
     until = running
-    while until in table and (asked_until is None or until < asked_until):
+    while until in table and (end is None or until < end):
         until += QUARTER
     last = max(table) + QUARTER
-    assert (found.start, found.until, found.last) == (running, until, last)
-    assert found.complete == (until == (last if asked_until is None else asked_until))
-    assert now < found.valid_until
-    assert {table[found.valid_until - QUARTER][0]} == {running}
-    begins = sorted({table[ts][0] for ts in range(running, until, QUARTER)})
-    size = quarters * QUARTER
-    means = {
-        begin: sum(table[ts][1] for ts in range(begin, begin + size, QUARTER)) / quarters
-        for begin in begins
-        if begin + size <= until
-    }
-    if not means:
-        assert found.blocks is None
-        return
-    assert found.blocks is not None
+    assert (found.start, found.until, found.last) == (begin, until, last)
+    assert found.complete == (until == (last if end is None else end))
+    assert now < ahead.valid_until
+    assert {table[ahead.valid_until - QUARTER][0]} == {running}
+
+    searched = {ts for ts in range(begin, until, QUARTER) if between is None or is_between(ts, between)}
     sign = 1 if kind == "lowest" else -1
-    order = sorted(means, key=lambda begin: (sign * means[begin], begin))
-    assert (found.blocks["start"], found.blocks["end"]) == (order[0], order[0] + size)
-    assert found.blocks["mean"] == float(round(means[order[0]], 4))
-    assert found.blocks["blocks"] == len(order)
-    assert found.blocks["now"]["rank"] == 1 + sum(sign * mean < sign * means[running] for mean in means.values())
-    chosen: list[int] = []
-    for begin in order:
-        if all(abs(begin - other) >= size for other in chosen):
-            chosen.append(begin)
-    assert [block["start"] for block in found.blocks["alternatives"]] == chosen[1:4]
-    for block in found.blocks["alternatives"]:
-        mean = means[block["start"]]
-        assert block["rank"] == 1 + sum(sign * other < sign * mean for other in means.values())
+    if slots is None:
+        begins = [ts for ts in searched if table[ts][0] == ts or ts - QUARTER not in searched]
+        options = {ts: list(range(ts, ts + quarters * QUARTER, QUARTER)) for ts in begins}
+    else:
+        options = {ts: list(range(ts, ts + steps[ts], QUARTER)) for ts in searched if ts in steps}
+    options = {ts: parts for ts, parts in options.items() if searched.issuperset(parts)}
+    means = {ts: sum(table[part][1] for part in parts) / len(parts) for ts, parts in options.items()}
+    order = sorted(means, key=lambda ts: (sign * means[ts], ts))
+    if len(order) < (slots or 1):
+        assert found.members is None
+        assert not (found.nothing_yet and searched)
+        return
+    assert found.members is not None
+    part_takers = searched if slots is None else {part for parts in options.values() for part in parts}
+    whole = sum(table[ts][1] for ts in part_takers) / len(part_takers)
+    best = [part for ts in order[: slots or 1] for part in options[ts]]
+    exact = sum(table[part][1] for part in best) / len(best)
+    assert found.exact == exact
+    if slots is None:
+        assert (found.members["start"], found.members["end"]) == (order[0], order[0] + quarters * QUARTER)
+        assert found.members["blocks"] == len(order)
+        chosen: list[int] = []
+        for ts in order:
+            if all(abs(ts - other) >= quarters * QUARTER for other in chosen):
+                chosen.append(ts)
+        assert [block["start"] for block in found.members["alternatives"]] == chosen[1:4]
+        for block in [found.members, *found.members["alternatives"]]:
+            mean = means[block["start"]]
+            assert block["mean"] == float(round(mean, 4))
+            assert block["rank"] == 1 + sum(sign * other < sign * mean for other in means.values())
+    else:
+        assert [slot["start"] for slot in found.members["slots"]] == sorted(order[:slots])
+    figures = {name: found.members[name] for name in ("mean", "min", "max", "mean_of_horizon", "vs_horizon_mean_pct")}
+    values = [table[part][1] for part in best]
+    assert figures == {
+        "mean": float(round(exact, 4)),
+        "min": float(min(values)),
+        "max": float(max(values)),
+        "mean_of_horizon": float(round(whole, 4)),
+        "vs_horizon_mean_pct": float(round(100 * (exact - whole) / whole, 1)) if whole > 0 else None,
+    }
+    rank = 1 + sum(sign * mean < sign * means[running] for mean in means.values()) if running in means else None
+    assert found.members["now"] == {"in_best": running in best, "rank": rank}
+
+
+def is_between(ts: int, between: tuple[int, int]) -> bool:
+    """Whether a clock in Brussels shows a time of the span, by the minutes of the day listed one by one."""
+    shown = datetime.fromtimestamp(ts, ZoneInfo("Europe/Brussels"))
+    first, second = between
+    minutes = {(first + n) % 1440 for n in range((second - first) % 1440)}
+    return shown.hour * 60 + shown.minute in minutes
+
+
+def test_a_night_is_an_hour_longer_or_shorter_where_the_clocks_change() -> None:
+    nights = [
+        horizon.civil_spans((22 * 60, 7 * 60), Window(noon - 12 * HOUR, noon + 36 * HOUR), "Europe/Brussels")[1]
+        for noon in (instant(f"2026-{day}T12:00:00Z") for day in ("03-28", "06-15", "10-24"))
+    ]
+    assert [night.seconds // HOUR for night in nights] == [8, 9, 10]
+    assert nights[0].start == instant("2026-03-28T22:00:00+01:00")
+    assert nights[0].end == instant("2026-03-29T07:00:00+02:00")
 
 
 def test_a_block_across_midnight_and_the_hour_that_comes_twice() -> None:
     """Brussels, 25 October 2026: five hours from 23:00 on the day before are cheap in absolute time."""
     first = instant("2026-10-24T21:00:00Z")
     rows = [(first + n * HOUR, 1.0 if n < 5 else 9.0, "1h", "north") for n in range(26)]
-    ahead = horizon.known_prices(columns(rows), first)
+    ahead = horizon.known_ahead(columns(rows), first)
     assert ahead is not None
-    found = horizon.best_blocks(ahead, 5 * HOUR, None, "lowest")
-    assert found.blocks is not None
-    assert (found.blocks["start"], found.blocks["end"]) == (first, instant("2026-10-25T02:00:00Z"))
-    ends = [local_date(found.blocks[edge], "Europe/Brussels") for edge in ("start", "end")]
+    found = horizon.find(ahead, horizon.Wanted("lowest", 5 * HOUR), "Europe/Brussels")
+    assert found.members is not None
+    assert (found.members["start"], found.members["end"]) == (first, instant("2026-10-25T02:00:00Z"))
+    ends = [local_date(found.members[edge], "Europe/Brussels") for edge in ("start", "end")]
     assert [day.day for day in ends] == [24, 25]
     assert MarketDay(ends[1], "Europe/Brussels").window.seconds == 25 * HOUR
 
@@ -135,19 +198,19 @@ def test_sources_and_unit_are_those_of_the_rows_from_the_running_one_on() -> Non
     """What ran before is no part of the answer: it would leave it within the interval."""
     start = MIDNIGHTS[0]
     rows = [(start - HOUR, 1.0, "1h", "old"), (start, 2.0, "1h", "north"), (start + 9 * HOUR, 2.0, "1h", "east")]
-    ahead = horizon.known_prices(columns(rows), start)
+    ahead = horizon.known_ahead(columns(rows), start)
     assert ahead is not None
-    assert (ahead.sources, ahead.feeds) == (("east", "north"), ("east.price", "north.price"))
-    assert horizon.best_blocks(ahead, HOUR, None, "lowest").until == start + HOUR
+    assert ahead.sources == ("east", "north")
+    assert horizon.find(ahead, horizon.Wanted("lowest", HOUR), "UTC").until == start + HOUR
 
 
 def test_every_clock_of_the_running_interval_finds_the_same() -> None:
     start = MIDNIGHTS[0]
     rows = [(start + n * HOUR, float(n), "1h", "north") for n in range(-2, 120)]
 
-    def at(now: int) -> horizon.KnownPrices | None:
+    def at(now: int) -> horizon.KnownAhead | None:
         window = horizon.window(now)
-        return horizon.known_prices(columns([row for row in rows if window.start <= row[0] < window.end]), now)
+        return horizon.known_ahead(columns([row for row in rows if window.start <= row[0] < window.end]), now)
 
     assert at(start) is not None
     assert at(start) == at(start + 1) == at(start + HOUR - 1) != at(start + HOUR)

@@ -1,13 +1,8 @@
-"""The best block of a known horizon: ties, gaps, negative prices, mixed resolutions, clock changes, part horizons."""
+"""The best block and slots of a known horizon, worked out by hand; `test_horizon` tries all of them."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from hypothesis import given
-from hypothesis import strategies as st
-
-from warehouse.figures.windows import Interval, horizon, search
+from warehouse.figures.windows import Block, Interval, Search, Slots, best_block, best_slots, horizon
 from warehouse.market.clock import HOUR, instant
 
 QUARTER = 900
@@ -19,123 +14,59 @@ def hourly(*values: float, start: int = START, step: int = HOUR) -> list[Interva
     return [Interval(start + n * step, start + (n + 1) * step, value) for n, value in enumerate(values)]
 
 
+def block(found: Search | None) -> tuple[Search, Block]:
+    assert found is not None
+    assert isinstance(found.best, Block)
+    return found, found.best
+
+
 def test_the_cheapest_block_and_the_next_ones_apart() -> None:
-    known = hourly(5, 1, 2, 9, 3, 3, 8, 1, 4)
-    answer = search(known, START, 2 * HOUR, "lowest")
-    assert answer is not None
-    assert (answer.best.start, answer.best.mean, answer.best.rank) == (START + HOUR, 1.5, 1)
-    assert (answer.best.min, answer.best.max) == (1, 2)
-    assert [(b.start - START) // HOUR for b in answer.alternatives] == [7, 4]
-    assert [b.rank for b in answer.alternatives] == [2, 3]
-    assert (answer.start, answer.until, answer.blocks, answer.mean) == (START, START + 9 * HOUR, 8, 4)
-    assert answer.best.vs_horizon_mean_pct == -62.5
-
-
-def test_the_dearest_block() -> None:
-    answer = search(hourly(5, 1, 2, 9, 3), START, HOUR, "highest")
-    assert answer is not None
-    assert answer.best.start == START + 3 * HOUR
+    answer, best = block(best_block(hourly(5, 1, 2, 9, 3, 3, 8, 1, 4), START, 2 * HOUR, "lowest"))
+    assert best == Block(START + HOUR, START + 3 * HOUR, 1.5, 1, 2, 1, -62.5)
+    assert [((b.start - START) // HOUR, b.rank) for b in answer.alternatives] == [(7, 2), (4, 3)]
+    assert (answer.blocks, answer.mean, answer.exact) == (8, 4, 1.5)
 
 
 def test_among_equal_blocks_the_earliest_is_best_and_they_share_a_rank() -> None:
-    answer = search(hourly(4, 2, 4, 2, 4), START, HOUR, "lowest")
-    assert answer is not None
-    assert answer.best.start == START + HOUR
+    answer, best = block(best_block(hourly(4, 2, 4, 2, 4), START, HOUR, "lowest"))
+    assert best.start == START + HOUR
     assert [b.rank for b in answer.alternatives] == [1, 3, 3]
 
 
 def test_tenths_tie_exactly() -> None:
     """0.1 + 0.2 is 0.3 here."""
-    answer = search(hourly(0.3, 0.0, 9, 0.1, 0.2), START, 2 * HOUR, "lowest")
-    assert answer is not None
-    assert answer.best.start == START
+    answer, best = block(best_block(hourly(0.3, 0.0, 9, 0.1, 0.2), START, 2 * HOUR, "lowest"))
+    assert best.start == START
     assert answer.alternatives[0].rank == 1
 
 
 def test_negative_prices_are_cheaper_and_have_no_percentage_of_a_mean_below_zero() -> None:
-    answer = search(hourly(-5, -20, 1), START, HOUR, "lowest")
-    assert answer is not None
-    assert answer.best.mean == -20
-    assert answer.best.vs_horizon_mean_pct is None
+    _, best = block(best_block(hourly(-5, -20, 1), START, HOUR, "lowest"))
+    assert (best.mean, best.vs_horizon_mean_pct) == (-20, None)
 
 
-def test_now_is_ranked_by_the_block_that_starts_with_the_running_interval() -> None:
-    known = hourly(2, 1, 1, 3)
-    running = search(known, START + 1800, 2 * HOUR, "lowest")
-    assert running is not None
-    assert not running.now.in_best
-    assert running.now.rank == 2
-    inside = search(horizon(known, START + HOUR + 60, START + 9 * HOUR), START + HOUR + 60, 2 * HOUR, "lowest")
-    assert inside is not None
-    assert inside.now.in_best
-    assert inside.now.rank == 1
+def test_no_block_spans_what_lies_apart() -> None:
+    known = hourly(9, 1) + hourly(1, 5, 5, start=START + 3 * HOUR)
+    answer, best = block(best_block(known, START, 2 * HOUR, "lowest"))
+    assert (best.start, best.mean, answer.blocks) == (START + 3 * HOUR, 3, 3)
+    assert best_block(known, START, 4 * HOUR, "lowest") is None
 
 
-def test_a_horizon_ends_at_the_first_gap_and_begins_with_the_running_interval() -> None:
+def test_a_horizon_begins_with_the_running_interval_and_ends_at_a_gap_or_where_it_was_asked_to() -> None:
     known = hourly(1, 2, 3) + hourly(1, 1, start=START + 4 * HOUR)
     assert [i.value for i in horizon(known, START + HOUR, START + 99 * HOUR)] == [2, 3]
     assert horizon(known, START - 1, START + 99 * HOUR) == []
     assert horizon(known, START + 3 * HOUR, START + 99 * HOUR) == []
+    assert [i.end - START for i in horizon(known, START, START + HOUR + QUARTER)] == [HOUR, HOUR + QUARTER]
 
 
-def test_a_horizon_is_cut_where_it_was_asked_to_end() -> None:
-    cut = horizon(hourly(1, 2, 3), START, START + HOUR + QUARTER)
-    assert [(i.start, i.end) for i in cut] == [(START, START + HOUR), (START + HOUR, START + HOUR + QUARTER)]
-
-
-def test_no_block_is_longer_than_the_horizon() -> None:
-    assert search(hourly(1, 2), START, 3 * HOUR, "lowest") is None
-
-
-def test_quarter_hours_and_hours_share_a_horizon() -> None:
-    """A block may end inside an hourly interval: that hour counts by its part."""
-    known = hourly(8, 0, 4, 4, step=QUARTER) + hourly(2, start=START + HOUR)
-    answer = search(known, START, HOUR, "lowest")
-    assert answer is not None
-    assert answer.best.start == START + HOUR
-    quarter = next(b for b in (answer.best, *answer.alternatives) if b.start != answer.best.start)
-    assert quarter.start == START
-
-
-def test_a_day_of_25_hours_has_25_blocks_of_an_hour() -> None:
-    answer = search(hourly(*range(25)), START, HOUR, "lowest")
-    assert answer is not None
-    assert answer.blocks == 25
-
-
-PRICES = st.decimals(-500, 4000, places=2, allow_nan=False).map(float)
-
-
-@given(
-    st.lists(st.tuples(PRICES, st.sampled_from([QUARTER, 2 * QUARTER, HOUR])), min_size=1, max_size=40),
-    st.sampled_from([QUARTER, HOUR, 2 * HOUR, 5 * QUARTER]),
-    st.sampled_from(["lowest", "highest"]),
-)
-def test_agrees_with_a_search_by_quarter_hours(parts: list[tuple[float, int]], seconds: int, kind: str) -> None:
-    """Every interval cut into quarter hours, every block summed from scratch."""
-    known, at = [], START
-    for value, length in parts:
-        known.append(Interval(at, at + length, value))
-        at += length
-    quarters = [Fraction(repr(i.value)) for i in known for _ in range((i.end - i.start) // QUARTER)]
-    count = seconds // QUARTER
-    starts = {i.start for i in known}
-    means = {
-        START + n * QUARTER: sum(quarters[n : n + count]) / count
-        for n in range(len(quarters) - count + 1)
-        if START + n * QUARTER in starts
-    }
-    answer = search(known, START, seconds, "lowest" if kind == "lowest" else "highest")
-    if not means:
-        assert answer is None
-        return
-    assert answer is not None
-    better = min if kind == "lowest" else max
-    best = better(means.values())
-    assert answer.best.start == min(start for start, mean in means.items() if mean == best)
-    assert abs(Fraction(answer.best.mean) - best) < Fraction(1, 1000)
-    assert answer.blocks == len(means)
-    sign = 1 if kind == "lowest" else -1
-    assert answer.now.rank == 1 + sum(sign * mean < sign * means[START] for mean in means.values())
-    spans = [(b.start, b.end) for b in (answer.best, *answer.alternatives)]
-    assert all(a[1] <= b[0] or b[1] <= a[0] for i, a in enumerate(spans) for b in spans[:i])
+def test_slots_are_the_best_intervals_in_order_of_time() -> None:
+    """A quarter hour weighs a quarter of an hour; of equal ones the earliest is taken."""
+    known = [*hourly(8, 3, 3, 4, step=QUARTER), *hourly(2, 3, start=START + HOUR)]
+    found = best_slots(known, START, 3, "lowest")
+    assert found is not None
+    assert isinstance(found.best, Slots)
+    assert [(slot.start - START) // QUARTER for slot in found.best.slots] == [1, 2, 4]
+    assert (found.best.mean, found.best.min, found.best.max) == (round((2 * 3 + 4 * 2) / 6, 4), 2, 3)
+    assert (found.now.in_best, found.now.rank, found.blocks) == (False, 6, 6)
+    assert best_slots(known, START, 7, "lowest") is None
