@@ -184,7 +184,8 @@ SCHEMAS: dict[str, Schema] = {
     "LiveZone": record(
         "zone", "generated", "valid_until", "rounded", "simulated",
         ("metrics", keyed(record(
-            "unit", ("hours", _MEANS, "Means of the last hours."), ("days", _MEANS, "Means of the last days."))),
+            "unit", ("hours", _MEANS, "Means of the last hours."), ("days", _MEANS, "Means of the last days."),
+            ("forecast", or_null(_MEANS), "What the zone's operator expects; null where it says nothing."))),
          "Rounded history by metric."),
         ("mix", _PARTS, "Generation by fuel over the last hours; null where the zone publishes none."),
         ("borders", _PARTS, "Net import by border over the last hours; null where there is none."),

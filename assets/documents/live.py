@@ -36,13 +36,13 @@ class ZoneParts:
 
 
 def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> ZoneParts:
-    """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix."""
+    """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix, and its forecasts."""
     zone = figures.zone["id"]
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     borders = live_history.border_rows(storage, catalogue, zone, now)
     flows = live_history.newest_flows(zone, borders, now)
     history = None if figures.empty else live_history.zone_history(storage, catalogue, figures, borders, now)
-    return ZoneParts(bands, flows, live_history.last_hours(figures, now), history)
+    return ZoneParts(bands, flows, live_history.hours(storage, catalogue, figures, now), history)
 
 
 def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:

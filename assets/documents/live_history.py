@@ -7,7 +7,7 @@ less than half of the step is covered.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from assets.documents.figures import ZoneFigures
+from assets.documents.figures import Figure, ZoneFigures
+from warehouse.figures.window_stats import SeriesHistory
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window
-from warehouse.market.market import Metric
+from warehouse.market.metrics import FORECASTS, Metric
 from warehouse.series import series
 from warehouse.store.storage import Storage
 
@@ -25,6 +26,8 @@ SHORT_HOURS = 48
 HOURLY_DAYS = 7
 LONG_STEP = 6 * HOUR
 LONG_DAYS = 30
+_AHEAD = 2 * DAY
+"""An auction reaches to the end of tomorrow; so much of a forecast is shown."""
 _ROUNDED_TO = {"MW": 100, "gCO2/kWh": 10}
 """Rounding by unit; prices and shares in percent are rounded to 1."""
 
@@ -40,28 +43,49 @@ def rounded(value: float, unit: str) -> int:
 
 
 def means(ts: Ints, seconds: Ints, values: Floats, window: Window, step: int, unit: str) -> Means:
-    """Duration-weighted means of intervals no longer than `step`, rounded for their unit.
+    """Duration-weighted means of intervals no longer than `step`, rounded for their unit."""
+    exact = _step_means(ts, seconds, values, window, step)
+    return {"start": window.start, "step": step, "values": _rounded_values(exact, unit)}
 
-    `window` starts and ends on multiples of `step`. Of an interval given twice the later row counts.
-    """
+
+def _step_means(ts: Ints, seconds: Ints, values: Floats, window: Window, step: int) -> Floats:
+    """The exact means, NaN where less than half of a step is covered. The window is made of whole steps."""
     count = (window.end - window.start) // step
-    inside = (ts >= window.start) & (ts < window.end) & (seconds <= step) & np.isfinite(values)
+    ts, seconds, values = _within(ts, seconds, values, window)
+    short = seconds <= step
+    place, lengths = (ts[short] - window.start) // step, seconds[short]
+    covered = np.bincount(place, lengths, count)
+    sums = np.bincount(place, values[short] * lengths, count)
+    exact: Floats = np.divide(sums, covered, out=np.full(count, np.nan), where=covered * 2 >= step)
+    return exact
+
+
+def _within(ts: Ints, seconds: Ints, values: Floats, window: Window) -> tuple[Ints, Ints, Floats]:
+    """The rows with a value that start in a window. Of an interval given twice the later row counts."""
+    inside = (ts >= window.start) & (ts < window.end) & np.isfinite(values)
     ts, seconds, values = ts[inside], seconds[inside], values[inside]
     _, last = np.unique(ts[::-1], return_index=True)
     chosen = len(ts) - 1 - last
-    ts, seconds, values = ts[chosen], seconds[chosen], values[chosen]
-    place = (ts - window.start) // step
-    covered = np.bincount(place, seconds, count)
-    sums = np.bincount(place, values * seconds, count)
-    enough = covered * 2 >= step
-    mean = np.divide(sums, covered, out=np.zeros(count), where=enough)
-    return {
-        "start": window.start,
-        "step": step,
-        "values": [
-            rounded(value, unit) if there else None for value, there in zip(mean.tolist(), enough.tolist(), strict=True)
-        ],
-    }
+    return ts[chosen], seconds[chosen], values[chosen]
+
+
+def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
+    return [rounded(value, unit) if math.isfinite(value) else None for value in exact.tolist()]
+
+
+def _percentiles(figure: Figure, history: SeriesHistory, values: Floats) -> list[int | None]:
+    """The percentile of each mean among the 30 days of the zone's current figure, as the brief ranks; else null."""
+    context = figure.reading.context
+    if context is None:
+        return [None] * len(values)
+    window = Window(context.window_start, context.window_end)
+    _, seconds, known = _within(history.ts, history.seconds, history.value, window)
+    order = np.argsort(known)
+    ascending, weights = known[order], np.concatenate(([0], np.cumsum(seconds[order])))
+    below, up_to = (weights[np.searchsorted(ascending, values, side)] for side in ("left", "right"))
+    rank = np.clip((below + up_to + weights[-1] / 100) * 50 // weights[-1], 1, 99)  # rounded half up
+    rank[up_to == 0], rank[below == weights[-1]] = 0, 100
+    return [int(r) if math.isfinite(v) else None for r, v in zip(rank, values.tolist(), strict=True)]
 
 
 def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
@@ -70,14 +94,36 @@ def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
     return Window(end - hours * HOUR, end + ahead)
 
 
-def last_hours(figures: ZoneFigures, now: int) -> dict[str, Any]:
-    """Hourly means of each metric over the last 48 hours, the running hour last: `start` and values by metric."""
-    window = _back(now, SHORT_HOURS, HOUR)
-    hours: dict[str, Any] = {"start": window.start}
+def hours(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> dict[str, Any]:
+    """Hourly means of each metric from `start` on: 48 hours, the running one last, and what is known ahead of it.
+
+    Ahead lie the prices that an auction has fixed and, by metric and apart from it, what publishers expect. Each mean
+    has its percentile; what is expected has none, for it is not ranked among readings.
+    """
+    window = _back(now, SHORT_HOURS, HOUR, _AHEAD)
+    body: dict[str, Any] = {"start": window.start}
     for metric, figure in figures.figures.items():
-        history = figures.histories[metric]
-        hours[metric] = means(history.ts, history.seconds, history.value, window, HOUR, figure.unit)["values"]
-    return hours
+        own = figures.histories[metric]
+        exact = _step_means(own.ts, own.seconds, own.value, window, HOUR)
+        values = _rounded_values(exact, figure.unit)
+        count = max(SHORT_HOURS, _known_steps(values))
+        body[metric] = values[:count]
+        body[f"{metric}_percentile"] = _percentiles(figure, own, exact[:count])
+        expected = _expected(storage, catalogue, figures, metric, window)
+        if expected is not None:
+            body[f"{metric}_forecast"] = expected["values"][: _known_steps(expected["values"])]
+    return body
+
+
+def _expected(
+    storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, metric: str, window: Window
+) -> Means | None:
+    """The newest forecast of a metric by its publisher, over a window; None where there is none."""
+    forecast = f"{metric}_forecast"
+    if forecast not in FORECASTS:
+        return None
+    rows = _open_rows(storage, catalogue, figures.zone["id"], forecast, window)
+    return means(*_columns(rows), window, HOUR, figures.figures[metric].unit) if rows.num_rows else None
 
 
 def zone_history(
@@ -87,15 +133,23 @@ def zone_history(
     metrics: dict[str, Any] = {}
     for metric, figure in figures.figures.items():
         own = figures.histories[metric]
-        ahead = 2 * DAY if metric == Metric.PRICE else 0
-        short, long = _back(now, HOURLY_DAYS * 24, HOUR, ahead), _back(now, LONG_DAYS * 24, LONG_STEP)
+        short, long = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
+        expected = _expected(storage, catalogue, figures, metric, short)
         metrics[metric] = {
             "unit": figure.unit,
             "hours": _trimmed(means(own.ts, own.seconds, own.value, short, HOUR, figure.unit)),
             "days": _trimmed(means(own.ts, own.seconds, own.value, long, LONG_STEP, figure.unit)),
+            "forecast": None if expected is None else _trimmed(expected),
         }
-    mix = _open_rows(storage, catalogue, figures.zone["id"], Metric.GENERATION, _back(now, SHORT_HOURS, HOUR))
+    zone, mix = figures.zone["id"], None
+    if Metric.GENERATION in catalogue["zones"][zone]["metrics"]:
+        mix = _open_rows(storage, catalogue, zone, Metric.GENERATION, _back(now, SHORT_HOURS, HOUR))
     return {"metrics": metrics, "mix": _parts(mix, "fuel", now), "borders": _parts(borders, "counterparty", now)}
+
+
+def _known_steps(values: Sequence[int | None]) -> int:
+    """How many steps there are up to the last known one."""
+    return max((place + 1 for place, value in enumerate(values) if value is not None), default=0)
 
 
 def _trimmed(history: Means) -> Means:
@@ -108,8 +162,9 @@ def _trimmed(history: Means) -> Means:
 
 def border_rows(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int) -> pa.Table | None:
     """The border rows of the last 48 hours; None where the zone publishes no interchange."""
-    rows = _open_rows(storage, catalogue, zone, Metric.INTERCHANGE, _back(now, SHORT_HOURS, HOUR))
-    return None if rows is None else series.borders(rows)
+    if Metric.INTERCHANGE not in catalogue["zones"][zone]["metrics"]:
+        return None
+    return series.borders(_open_rows(storage, catalogue, zone, Metric.INTERCHANGE, _back(now, SHORT_HOURS, HOUR)))
 
 
 def newest_flows(zone: str, borders: pa.Table | None, now: int) -> list[dict[str, Any]]:
@@ -162,12 +217,8 @@ def _sum(values: tuple[int | None, ...]) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _open_rows(
-    storage: Storage, catalogue: Mapping[str, Any], zone: str, metric: str, window: Window
-) -> pa.Table | None:
-    """The rows of a window that may be passed on; None where the zone does not publish the metric."""
-    if metric not in catalogue["zones"][zone]["metrics"]:
-        return None
+def _open_rows(storage: Storage, catalogue: Mapping[str, Any], zone: str, metric: str, window: Window) -> pa.Table:
+    """The rows of a window that may be passed on."""
     rows = series.read(storage, zone, metric, window)
     withheld = [feed for feed, entry in catalogue["feeds"].items() if entry["withheld"]]
     return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(withheld, pa.string()))))

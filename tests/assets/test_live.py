@@ -16,6 +16,7 @@ from geo_data import records
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.metrics import Forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
@@ -26,7 +27,7 @@ NOW = 1_795_176_600  # 2026-11-20T12:10Z
 LAST = NOW - NOW % HOUR
 
 
-def _feed(name: str, metric: Metric, zones: tuple[str, ...]) -> Feed:
+def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...]) -> Feed:
     return Feed(
         id=name,
         title=name,
@@ -48,6 +49,7 @@ FEEDS = (
     _feed("toy.price", Metric.PRICE, ("GB", "FR")),
     _feed("toy.flows", Metric.INTERCHANGE, ("GB",)),
     _feed("toy.mix", Metric.GENERATION, ("GB",)),
+    _feed("toy.expected", Forecast.PRICE, ("GB",)),
 )
 SOURCE = Source("toy", "Toy", "https://toy.example", ("toy.example",), 60, "Toy-1.0", "https://toy.example/licence",
                 "Data: Toy.", "yes", FEEDS)  # fmt: skip
@@ -141,11 +143,40 @@ def test_a_zones_history_is_overdue_when_its_own_figures_are(storage: Folder) ->
     assert own == document(storage, layout.SNAPSHOT)["zones"]["GB"]["valid_until"]
 
 
-def test_hours_of_all_zones_are_48(storage: Folder) -> None:
+def test_hours_of_all_zones_are_48_and_those_that_an_auction_has_fixed(storage: Folder) -> None:
     body = document(storage, layout.LIVE_HOURS)
     assert set(body["zones"]) == set(ZONES)
-    assert len(body["zones"]["FR"]["price"]) == 48
+    assert len(body["zones"]["FR"]["price"]) == 48 + 23
+    assert len(body["zones"]["GB"]["interchange"]) == 48
     assert body["zones"]["FR"]["start"] == LAST - 47 * HOUR
+
+
+def test_each_hour_has_the_percentile_that_the_brief_would_give_it(storage: Folder) -> None:
+    """Hourly rows: the newest hour's mean is the current figure, and the others are counted by hand."""
+    own = document(storage, layout.LIVE_HOURS)["zones"]["GB"]
+    live = {f["id"]: f["properties"] for f in document(storage, layout.LIVE)["features"]}["GB"]
+    ranks, values = own["price_percentile"], own["price"]
+    assert ranks[47] == live["price_percentile"]
+    window = [50.4 + (ts // HOUR % 24) for ts in range(LAST - 30 * DAY, LAST, HOUR)]
+    for place in (0, 12, 47, 60):
+        exact = 50.4 + ((own["start"] + place * HOUR) // HOUR % 24)
+        below, equal = (sum(1 for v in window if v < exact), window.count(exact))
+        assert ranks[place] == int((below + equal / 2) / len(window) * 100 + 0.5)
+    assert len(ranks) == len(values)
+    assert own["interchange_percentile"][42] is None, "an hour without a value has no rank"
+
+
+def test_what_a_publisher_expects_stands_apart_and_without_a_rank(storage: Folder) -> None:
+    key = SeriesKey("GB", Forecast.PRICE, "GBP/MWh", "1h", published_at=LAST, basis="body")
+    stamps = [LAST + HOUR * i for i in range(30)]
+    _fold(storage, FEEDS[3], key, stamps, [80.0 + i for i in range(30)])
+    publish(storage, NOW)
+    own, zone = document(storage, layout.LIVE_HOURS)["zones"]["GB"], document(storage, layout.live_history("GB"))
+    assert own["price_forecast"] == [None] * 47 + [80 + i for i in range(30)]
+    assert "price_forecast_percentile" not in own
+    assert own["price"][47] == 62, "the reading stays"
+    assert zone["metrics"]["price"]["forecast"] == {"start": LAST, "step": HOUR, "values": [80 + i for i in range(30)]}
+    assert zone["metrics"]["interchange"]["forecast"] is None
 
 
 def test_publishing_one_zone_leaves_the_others_as_they_are(storage: Folder) -> None:
