@@ -15,19 +15,6 @@ from api.series import formats
 from warehouse.market.metrics import PUBLIC
 from warehouse.market.zones import ZONES
 
-DOC_PAGES = {
-    "brief": "The method of the brief",
-    "windows": "The method of windows",
-    "statistics": "The method of statistics",
-    "webhooks": "How to be told",
-    "changes": "How to follow what changes",
-    "publishers": "How publishers are measured",
-    "bulk": "Month files",
-    "forecasts": "Publishers' forecasts",
-    "data": "What each metric and zone is",
-    "mcp": "The MCP server",
-}
-"""Pages of the folder `docs` that the service itself shows, with their titles."""
 _ALL = tuple(ZONES)
 _PARQUET = (formats.MEDIA["parquet"],)
 _GEOJSON, _TEXT, _HTML = (geo.MEDIA["geojson"],), ("text/plain",), ("text/html",)
@@ -83,10 +70,13 @@ _PRESENT = (
 _LIVE = (
     Endpoint("live-hours", "/v1/geo/live/hours", "Free", "LiveHours", "The last 48 hours of every zone, rounded",
              "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` "
-             "on, one value a `step`, null where less than half an hour is covered."),
+             "on, one value a `step`, null where less than half an hour is covered, and the percentile of each among "
+             "the 30 days of the zone's newest figure. Prices go on as far as an auction has fixed them; "
+             "`<metric>_forecast` is what the zone's operator expects, which has no percentile."),
     Endpoint("live-zone", "/v1/geo/live/{zone}", "Free", "LiveZone", "Recent history of a zone, rounded",
              "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and "
-             "hours of the generation mix and of each border over 48 hours. Rounded as `/v1/geo/live`.", {}, _ALL),
+             "hours of the generation mix and of each border over 48 hours; `forecast` is what the zone's operator "
+             "expects, until two days ahead. Rounded as `/v1/geo/live`.", {}, _ALL),
 )
 _KEYS = (
     Endpoint("sign-up", "/v1/keys/signup", "Keys", "Key", "Sign up for a free key",
@@ -136,8 +126,9 @@ _DISCOVERY = (
     Endpoint("security-txt", "/.well-known/security.txt", "Discovery", "Text", "security.txt",
              "Whom to tell of a weakness (RFC 9116).", media=_TEXT),
     Endpoint("robots", "/robots.txt", "Discovery", "Text", "robots.txt", "What crawlers may fetch.", media=_TEXT),
-    *(Endpoint(f"docs-{page}", f"/docs/{page}", "Discovery", "Text", title, f"{title}, as a page.", media=_HTML)
-      for page, title in DOC_PAGES.items()),
+    Endpoint("guide", "/docs/{page}", "Discovery", "Text", "A guide", "A page of the documentation.", media=_HTML),
+    Endpoint("example", "/docs/examples/{file}", "Discovery", "Text", "A guide's file",
+             "A configuration to download: put your service's address, zone and key in it.", media=_TEXT),
     Endpoint("docs", "/docs", "Discovery", "Text", "Reference", "This description as a page.", media=_HTML),
     Endpoint("problem", "/problems/{kind}", "Discovery", "Text", "A kind of problem", "What a problem's `type` means.",
              media=_HTML),

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from api.documents.catalogue import Catalogue
-from api.endpoints.table import DOC_PAGES
+from api.endpoints.guides import DOC_PAGES
 from api.http.parameters import Parameter, read_zone
 from api.mcp import arguments as takes
 from api.mcp.answers import zones_with_metrics

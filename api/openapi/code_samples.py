@@ -30,6 +30,8 @@ def example_path(endpoint: Endpoint) -> str:
     words = {
         "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
         "kind": "unknown-zone",
+        "page": "brief",
+        "file": "evcc.yaml",
         "metric": "price",
         "month": clock.month_of(clock.now()),
     }

@@ -10,6 +10,7 @@ from typing import Any
 from api.access.prices import for_zones, price_of
 from api.documents.bulk import METRICS
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
 from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter
@@ -170,6 +171,8 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
         {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"},
         "wh_0123456789abcdef01234567",
     ),
+    "page": ("A page of the documentation.", {"type": "string", "enum": list(DOC_PAGES)}, "brief"),
+    "file": ("A file of a guide.", {"type": "string", "enum": list(EXAMPLES)}, "evcc.yaml"),
     "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}, "not-found"),
 }
 

@@ -63,7 +63,7 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     429: ("Retry-After", *_QUOTA),
     503: ("Retry-After",),
 }
-_ANYWHERE = (400, 405, 413, 414, 429, 431, 500, 503)
+_ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""

@@ -16,7 +16,8 @@ from api.access.x402 import offers
 from api.documents.cache import Document
 from api.documents.catalogue import once_a_publication
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.table import DOC_PAGES, ENDPOINTS, listing
+from api.endpoints.guides import DOC_PAGES, EXAMPLES
+from api.endpoints.table import ENDPOINTS, listing
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import KINDS, Problem
@@ -24,7 +25,7 @@ from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.openapi.code_samples import example_call, example_path
-from api.pages import html
+from api.pages import html, reference
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
@@ -142,8 +143,17 @@ def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Re
         return once_a_publication(entry, catalogue, "catalogue", listed)
 
 
-def _doc_page(page: str, _settings: Settings) -> str:
-    return html.doc_page(page)
+def _guide(service: Service, request: Request, query: dict[str, Any], page: str) -> Response:
+    if page not in DOC_PAGES:
+        raise Problem("not-found", f"There is no such page; there are {', '.join(DOC_PAGES)}.")
+    return _text(service, request, query, lambda _: html.doc_page(page), _HTML, html.PAGE_HEADERS)
+
+
+def _example(service: Service, request: Request, query: dict[str, Any], file: str) -> Response:
+    if file not in EXAMPLES:
+        raise Problem("not-found", f"There is no such file; there are {', '.join(EXAMPLES)}.")
+    headers = [("Content-Disposition", f'attachment; filename="{file}"')]
+    return _text(service, request, query, lambda _: html.example(file), headers=headers)
 
 
 def _json(document: Any) -> str:
@@ -162,7 +172,7 @@ def description(service: Service) -> dict[str, Any]:
 
 
 def _reference(service: Service) -> str:
-    return html.reference(service.settings, description(service))
+    return reference.render(service.settings, description(service))
 
 
 def _problem_page(service: Service, request: Request, query: dict[str, Any], kind: str) -> Response:
@@ -286,9 +296,7 @@ VIEWS: dict[str, View] = {
     "x402": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
     "x402-json": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
     "api-catalog": partial(_text, text=lambda settings: _json(linkset(settings)), media=_LINKSET),
-    **{
-        f"docs-{page}": partial(_text, text=partial(_doc_page, page), media=_HTML, headers=html.PAGE_HEADERS)
-        for page in DOC_PAGES
-    },
+    "guide": _guide,
+    "example": _example,
     "problem": _problem_page,
 }

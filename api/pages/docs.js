@@ -1,5 +1,6 @@
 // The reference page: examples in one language at a time, copying, search, the menu of small screens, calls with one's own
-// key. The page reads whole without it. The key is kept in this variable's memory alone, and sent to this service alone.
+// key. The page reads whole without it. A key that is typed is kept in this variable's memory alone; one that the map keeps
+// in this browser is known here. It is sent to this service alone.
 'use strict';
 const root = document.documentElement;
 const all = (what, within = document) => [...within.querySelectorAll(what)];
@@ -11,7 +12,15 @@ const make = (name, attributes = {}, ...inner) => {
 };
 const said = document.getElementById('said');
 const SHOWN = 20000;
-let key = '';
+let key = keyOfMap();
+
+function keyOfMap() {
+  try {
+    return localStorage.getItem('emds-key') ?? '';
+  } catch { // a browser that keeps nothing
+    return '';
+  }
+}
 
 // One language for all examples.
 const languages = [...new Map(all('[data-language]').map((one) => [one.dataset.language, one.dataset.title]))];
@@ -107,8 +116,9 @@ function unfold() {
   if (!target) return;
   target.hidden = false;
   for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-  const own = target.querySelector('details');
-  if (own && target.matches('section')) own.open = true;
+  // The address of a format or of an older path stands in the entry of its resource.
+  const own = target.closest('section')?.querySelector('details');
+  if (own) own.open = true;
   target.scrollIntoView();
 }
 addEventListener('hashchange', unfold);
@@ -119,7 +129,13 @@ document.addEventListener('click', (event) => { // a second click on the same li
 });
 
 // Calls with one's own key.
-document.getElementById('key').addEventListener('input', (event) => { key = event.target.value.trim(); });
+document.getElementById('key').value = key;
+document.getElementById('key').addEventListener('input', (event) => {
+  key = event.target.value.trim();
+  for (const field of all('.try[data-paid] [name=sample]')) sampled(field);
+});
+// Without a key a paid path gives a sample, else it would ask for payment.
+const sampled = (field) => { field.value = key ? '' : 'true'; };
 document.getElementById('own').addEventListener('submit', (event) => { event.preventDefault(); });
 for (const operation of all('details.operation')) {
   operation.addEventListener('toggle', () => operation.open && prepare(operation));
@@ -142,6 +158,10 @@ function prepare(operation) {
       if (where === 'path') field.value = given; else field.placeholder = given;
     }
     if (where === 'path') field.required = true;
+    if (name === 'sample' && 'paid' in place.dataset) {
+      field.name = name;
+      sampled(field);
+    }
     form.append(make('label', { for: id }, make('code', {}, name), field));
     return { name, where, field };
   });

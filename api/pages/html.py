@@ -1,4 +1,4 @@
-"""HTML pages: the rendered reference, pages of the folder `docs`, and what each kind of problem means."""
+"""HTML pages: how templates are rendered, pages of the folder `docs`, and what each kind of problem means."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from api.endpoints.table import DOC_PAGES, ENDPOINTS
+from api.endpoints.guides import DOC_PAGES
 from api.http.problems import KINDS, ProblemKind
-from api.openapi import code_samples
-from api.openapi.code_samples import example_path
-from api.settings import Settings
 
 _FOLDER = Path(__file__).parent
-_DOCS = _FOLDER.parents[1] / "docs"
+DOCS = _FOLDER.parents[1] / "docs"
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
-_SCRIPT = (_FOLDER / "docs.js").read_text()
-_HASH = b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+_STAYS = ("https:", "http:", "#", "/", "examples/")
+SCRIPT = (_FOLDER / "docs.js").read_text()
+_HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 PAGE_HEADERS = [
     (
         "Content-Security-Policy",
@@ -47,42 +45,49 @@ def _templates() -> Environment:
     return Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """A template of this folder with its values."""
     return _templates().get_template(template).render(**values)
-
-
-def reference(settings: Settings, api: dict[str, Any]) -> str:
-    """The reference page of an OpenAPI document, one file that works offline."""
-    samples = {e.id: code_samples.in_each_language(e, settings.base_url + example_path(e)) for e in ENDPOINTS.values()}
-    script = Markup(_SCRIPT)  # noqa: S704 our own file
-    return _render("docs.html", api=api, samples=samples, languages=code_samples.LANGUAGES, script=script)
 
 
 def problem(kind: ProblemKind) -> str:
     """The page of a kind of problem."""
-    return _render("problem.html", kind=kind, kinds=KINDS.values())
+    return render("problem.html", kind=kind, kinds=KINDS.values())
 
 
 @cache
 def doc_page(page: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")
-    tokens = markdown.parse((_DOCS / f"{page}.md").read_text())
-    for token in tokens:
+    tokens = markdown.parse((DOCS / f"{page}.md").read_text())
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and following is not None:
+            token.attrSet("id", _slug(following.content))
         if token.children:
             token.children = [*_with_links(token.children)]
     body = markdown.renderer.render(tokens, markdown.options, {})
-    return _render("document.html", title=DOC_PAGES[page], body=Markup(body))  # noqa: S704
+    return render("document.html", title=DOC_PAGES[page], body=Markup(body))  # noqa: S704
+
+
+def _slug(heading: str) -> str:
+    """The address of a heading, as links between the pages write it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def example(file: str) -> str:
+    """A file of `docs/examples`."""
+    return (DOCS / "examples" / file).read_text()
 
 
 def _with_links(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Links to neighbouring files lead to their pages here; of a file that is no page here the words are left."""
+    """Links to neighbouring files lead to their pages here; of what is no page here the words are left."""
     dropped = False
     for token in tokens:
         if token.type == "link_open":
-            neighbour = _NEIGHBOUR.fullmatch(str(token.attrs["href"]))
-            dropped = neighbour is not None and neighbour[1] not in DOC_PAGES
-            if neighbour is not None:
-                token.attrs["href"] = f"/docs/{neighbour[1]}"
+            href = str(token.attrs["href"])
+            neighbour = _NEIGHBOUR.fullmatch(href)
+            if neighbour is not None and neighbour[1] in DOC_PAGES:
+                token.attrs["href"] = f"/docs/{neighbour[1]}{neighbour[2] or ''}"
+            dropped = not str(token.attrs["href"]).startswith(_STAYS)
         if not (dropped and token.type in ("link_open", "link_close")):
             yield token

@@ -17,7 +17,8 @@ import orjson
 import pytest
 
 from api.access.prices import PRICES
-from api.endpoints.table import DOC_PAGES, ENDPOINTS
+from api.endpoints.guides import DOC_PAGES, EXAMPLES
+from api.endpoints.table import ENDPOINTS
 from api.http.problems import KINDS
 from api.openapi.members import SHARED
 from api.openapi.schemas import SCHEMAS
@@ -335,21 +336,54 @@ def test_every_member_that_is_served_is_in_its_schema(rig: Any) -> None:
     assert client.get("/v1/brief/GB", headers=headers).get_json()["context"], "the warehouse has ranked values to check"
 
 
-def test_the_pages_of_methods_are_served_and_linked(market: Any) -> None:
-    client = market.client()
+def test_every_guide_is_served_and_linked_and_its_files_are_downloads(market: Any) -> None:
+    client, docs = market.client(), Path("docs")
+    assert {*DOC_PAGES} == {path.stem for path in docs.glob("*.md")}
+    assert {*EXAMPLES} == {path.name for path in (docs / "examples").iterdir()}
+    reference = client.get("/docs").text
     for page in DOC_PAGES:
         answer = client.get(f"/docs/{page}")
         assert (answer.status_code, answer.mimetype) == (200, "text/html")
-        assert "<h1>" in answer.text
+        assert "<h1 id=" in answer.text
         assert "<script" not in answer.text
-    assert "<table>" in client.get("/docs/brief").text
-    assert "/docs/brief" in client.get("/docs").text
+        assert f'"/docs/{page}"' in reference
+    for file, page in EXAMPLES.items():
+        answer = client.get(f"/docs/examples/{file}")
+        assert answer.data == (docs / "examples" / file).read_bytes()
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{file}"'
+        assert f"examples/{file}" in client.get(f"/docs/{page}").text
+        assert f"/docs/examples/{file}" in reference
+    for missing in ("/docs/none", "/docs/examples/none.yaml", "/docs/examples/..%2Fmap.md"):
+        assert client.get(missing).status_code == 404
 
 
-def test_links_of_the_pages_of_methods_lead_to_pages_that_are_served(market: Any) -> None:
+def test_links_of_the_guides_lead_to_pages_that_are_served(market: Any) -> None:
     client = market.client()
     texts = {page: client.get(f"/docs/{page}").text for page in DOC_PAGES}
     links = {link for text in texts.values() for link in re.findall(r'href="(?!https?:|data:)([^"]+)"', text)}
     assert {"/docs", "/docs/brief", "/docs/changes", "/docs/statistics", "/docs/webhooks", "/docs/windows"} <= links
-    assert [link for link in sorted(links) if client.get(urljoin("/docs/", link)).status_code != 200] == []
-    assert "own clock. feeds.md lists both" in texts["publishers"], "of a file that is no page the words are left"
+    pages = {link for link in links if not link.startswith("#")}
+    assert [link for link in sorted(pages) if client.get(urljoin("/docs/", link)).status_code != 200] == []
+    for text in texts.values():
+        assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'<h\d id="([^"]+)"', text)}
+    assert "decisions/0011-one-pace" not in "".join(links)
+    assert "(decisions/0011)" in texts["architecture"], "of a file that is no page the words are left"
+
+
+def test_the_reference_begins_with_data_and_has_one_entry_a_resource(market: Any) -> None:
+    client = market.client()
+    page = client.get("/docs").text
+    sections = re.findall(r'<section id="([^"]+)" data-words', page)
+    assert sections[:5] == ["price", "demand", "brief", "latest", "windows"]
+    assert len([one for one in sections if one.startswith("geo-")]) == 4
+    assert '<span id="geo-zones-parquet"></span>' in page, "an address of a format still leads to its resource"
+    everywhere = {"400", "405", "414", "429", "431", "500", "503"}
+    for operation in (
+        op for methods in client.get("/openapi.json").get_json()["paths"].values() for op in methods.values()
+    ):
+        assert ("413" in operation["responses"]) == ("requestBody" in operation)
+        if operation["tags"] != ["Service"]:
+            assert everywhere <= {*operation["responses"]}
+    answers = page[page.index('<section id="status"') :]
+    answers = answers[answers.index("<h4>Answers") : answers.index("</table>", answers.index("<h4>Answers"))]
+    assert re.findall(r"<tr><td><code>(\d+)", answers) == ["200", "304"]

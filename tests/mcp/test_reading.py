@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.endpoints.table import DOC_PAGES
+from api.endpoints.guides import DOC_PAGES
 
 MODERN = "2026-07-28"
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)

@@ -112,6 +112,38 @@ def test_calls_are_made_with_ones_own_key_kept_in_memory_alone(reference: Callab
     assert page.input_value("#key") == ""
 
 
+def test_without_a_key_a_paid_path_gives_a_sample_and_the_maps_key_is_known(
+    reference: Callable[..., Any], address: str
+) -> None:
+    page = reference("/docs#price")
+    page.select_option("#price-path-zone", "FR")
+    assert page.input_value("#price-query-sample") == "true"
+    page.click("#price .try button[type=submit]")
+    page.wait_for_selector("#price .try [role=status] >> text=sample=true: 200, application/json")
+    assert json.loads(page.inner_text("#price .try pre"))["sample"] is True
+    page.evaluate("localStorage.setItem('emds-key', 'emds_ofTheMap')")
+    page.reload()
+    assert page.input_value("#key") == "emds_ofTheMap"
+    page.wait_for_selector("#price .try form")
+    assert page.input_value("#price-query-sample") == ""
+    page.fill("#key", "")
+    assert page.input_value("#price-query-sample") == "true"
+
+
+def test_search_finds_parameters_zones_and_guides(reference: Callable[..., Any]) -> None:
+    page = reference()
+    shown = lambda: page.locator("section[data-words]:visible").evaluate_all("all => all.map(one => one.id)")  # noqa: E731
+    page.fill("#search", "jutland")
+    assert shown() == ["zone-DK-1"]
+    page.fill("#search", "evcc")
+    assert "guide-evcc" in shown()
+    page.fill("#search", "min_mw")
+    assert shown() == ["geo-plants", "ogc-plants-items"]
+    page.fill("#search", "")
+    page.evaluate("location.hash = '#geo-plants-csv'")
+    page.wait_for_selector("#geo-plants details[open]")
+
+
 def test_an_address_that_names_no_part_leaves_the_page_whole(reference: Callable[..., Any]) -> None:
     page = reference("/docs#100%")
     page.evaluate("location.hash = '#zones'")

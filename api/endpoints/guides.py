@@ -1,0 +1,43 @@
+"""The pages of the folder `docs` that the service shows, by what a reader wants, and the files that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+GUIDES: Mapping[str, Mapping[str, str]] = {
+    "Use it": {
+        "home-assistant": "Home Assistant",
+        "evcc": "evcc",
+        "grafana": "Grafana",
+        "sql": "SQL, pandas and polars over the files",
+        "mcp": "The MCP server",
+        "bulk": "Month files",
+        "changes": "How to follow what changes",
+        "webhooks": "How to be told",
+        "map": "The map, and programs that open its layers",
+    },
+    "What the figures mean": {
+        "data": "What each metric and zone is",
+        "forecasts": "Publishers' forecasts",
+        "brief": "The method of the brief",
+        "windows": "The method of windows",
+        "statistics": "The method of statistics",
+        "publishers": "How publishers are measured",
+        "feeds": "Feeds: where each figure comes from",
+    },
+    "Run it": {
+        "operating": "Operating the service",
+        "scaling": "Beyond one machine",
+        "architecture": "Architecture",
+        "adding-a-source": "Adding a source, a zone, a metric",
+        "benchmarks": "Benchmarks",
+    },
+}
+DOC_PAGES: Mapping[str, str] = {page: title for pages in GUIDES.values() for page, title in pages.items()}
+"""Every page with its title."""
+EXAMPLES: Mapping[str, str] = {
+    "evcc.yaml": "evcc",
+    "grafana.json": "grafana",
+    "home-assistant.yaml": "home-assistant",
+}
+"""The files of `docs/examples`, each with the page that explains it."""
