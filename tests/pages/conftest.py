@@ -26,6 +26,7 @@ from warehouse.documents import catalogue, health
 from warehouse.documents.health import Health
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.metrics import Forecast
 from warehouse.market.zones import ZONES, zones_with
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
@@ -35,6 +36,8 @@ from warehouse.store.storage import Folder
 __all__ = ["browser", "visit"]
 
 NOW = "2026-11-20T14:10:00Z"
+TOMORROW_ENDS = instant("2026-11-21T23:00:00Z")
+"""In Central European time."""
 SIZES_MW = {
     "US-CAISO": 26000,
     "US-ERCOT": 52000,
@@ -62,6 +65,10 @@ SIZES_MW = {
     "AT": 7400,
     "CH": 7600,
 }
+AUCTION = ("ES", "FR")
+"""Their prices are known until the end of tomorrow."""
+EXPECTED = ("ES", "GB")
+"""Their operators forecast demand until the end of tomorrow."""
 NO_PRICE = ("US-PJM", "US-MISO")
 """As if their publishers withheld it."""
 MIX = {
@@ -77,7 +84,7 @@ MIX = {
 }
 
 
-def _feed(name: str, metric: Metric, zones: tuple[str, ...], resolution: str) -> Feed:
+def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...], resolution: str) -> Feed:
     return Feed(
         id=name,
         title=name,
@@ -106,6 +113,7 @@ def sources() -> dict[str, Source]:
                 _feed("toy.demand", Metric.DEMAND, tuple(ZONES), "1h"),
                 _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
                 _feed("toy.mix", Metric.GENERATION, ("GB",), "30m"),
+                _feed("toy.expected", Forecast.DEMAND, EXPECTED, "1h"),
             ),
         ),
         "ties": _source(
@@ -134,6 +142,8 @@ def wave(zone: str, metric: str, ts: int) -> float:
     phase = list(ZONES).index(zone) * 0.7
     swing = math.sin(ts / DAY * math.tau + phase) + 0.4 * math.sin(ts / (7 * DAY) * math.tau + 2 * phase)
     match metric:
+        case "demand_forecast":
+            return 1.05 * wave(zone, "demand", ts)
         case "price":
             return round(58 + 34 * swing + (-40 if zone in ("AU-SA", "US-SPP") else 0), 2)
         case "carbon_intensity":
@@ -169,12 +179,17 @@ def _health(feed: str, zone: str, now: int, last: int) -> Health:
     )
 
 
-def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
+def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     unit = {
         Metric.PRICE: f"{ZONES[zone].currency}/MWh",
         Metric.CARBON_INTENSITY: "gCO2/kWh",
         Metric.GENERATION: "%",
     }.get(metric, "MW")
+    ahead = range(last + HOUR, TOMORROW_ENDS, HOUR)
+    if metric is Forecast.DEMAND:
+        key = SeriesKey(zone, metric, unit, "1h", published_at=last, basis="body")
+        rows.extend(key, [last, *ahead], [wave(zone, metric, ts) for ts in (last, *ahead)])
+        return
     if metric is Metric.GENERATION:
         for fuel, share in MIX.items():
             rows.extend(SeriesKey(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
@@ -184,6 +199,8 @@ def _fill(rows: Rows, zone: str, metric: Metric, last: int) -> None:
     if zone == "FR":
         # Three hours that nobody measured: the page must not draw across them.
         stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
+    if metric is Metric.PRICE and zone in AUCTION:
+        stamps += ahead
     rows.extend(
         SeriesKey(zone, metric, unit, "30m" if step == 1800 else "1h"),
         stamps,
@@ -215,7 +232,13 @@ def _borders(rows: Rows, zone: str, last: int) -> None:
 def serve(home: Path, **changes: object) -> tuple[object, int]:
     """The application over a folder, in a thread of its own; the server and its port."""
     database = f"sqlite:///{home / 'accounts.sqlite'}"
-    given = {"home": str(home), "database_url": database, "free_calls_per_minute": 0, "sample_calls_per_day": 0}
+    given = {
+        "home": str(home),
+        "database_url": database,
+        "free_calls_per_minute": 0,
+        "sample_calls_per_day": 0,
+        "signups_per_hour": 0,
+    }
     app = create_app(Settings(**given | changes))
     server = make_server("127.0.0.1", 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

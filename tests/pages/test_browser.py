@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -74,8 +73,11 @@ def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address:
     label = zone(page, "FR").get_attribute("aria-label")
     assert label == f"France: Price {price} EUR/MWh, higher than {rank}% of its last 30 days"
     assert zone(page, "US-PJM").get_attribute("aria-label").endswith("Price not published")
-    assert "local currency per MWh" in page.inner_text("#legend-text")
+    assert "Labels: per MWh" in page.inner_text("#legend-text")
+    assert page.locator(".zone-label:has(small:text-is('FR')) b").inner_text() == f"€{price}"
     page.check('input[value="carbon_intensity"]', force=True)
+    page.wait_for_selector("#panel-title >> text=Great Britain")
+    page.click(".close")
     assert "Carbon intensity is published here for GB only." in page.inner_text("#zones-note")
 
 
@@ -90,7 +92,7 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     assert "Data: Toy Grid." in page.inner_text("#panel-rest")
     assert "Hourly means, rounded; EUR/MWh, Europe/Paris time." in panel
     label = page.locator("#chart .chart").get_attribute("aria-label")
-    assert label.startswith("Price, France: ")
+    assert label.startswith("Price: France: ")
     assert page.locator("#panel-rest .chart").count() == 1, "one chart below: the borders"
     assert page.url.endswith("#metric=price&zone=FR&span=7d")
     assert page.locator("#zones").is_hidden()
@@ -113,7 +115,9 @@ def test_a_chart_can_be_taken_along_as_csv_and_png(visit: Callable[..., Any], ad
     assert (rows[0]["unit"], rows[0]["rounded"], rows[0]["attribution"]) == ("EUR/MWh", "true", rows[-1]["attribution"])
     with page.expect_download() as download:
         page.click("#chart-actions >> text=PNG")
-    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    picture = download.value.path().read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert int.from_bytes(picture[16:20]) == 1200
 
 
 def test_each_line_of_a_file_has_its_own_terms(visit: Callable[..., Any]) -> None:
@@ -137,18 +141,19 @@ def test_each_line_of_a_file_has_its_own_terms(visit: Callable[..., Any]) -> Non
     with page.expect_download() as download:
         page.click("#chart-actions >> text=CSV")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
-    assert {(row["series"], row["license"], row["attribution"]) for row in rows} == {
-        ("Great Britain", "Toy Grid: Toy-1.0; Ties Grid: Ties-1.0", "Data: Toy Grid.; Data: Ties Grid."),
-        ("France", "Réseau-2.0", "Data: Réseau."),
+    assert {(row["zone"], row["metric"], row["unit"], row["license"], row["attribution"]) for row in rows} == {
+        ("GB", "price", "GBP/MWh", "Toy Grid: Toy-1.0; Ties Grid: Ties-1.0", "Data: Toy Grid.; Data: Ties Grid."),
+        ("FR", "price", "EUR/MWh", "Réseau-2.0", "Data: Réseau."),
     }
     page.evaluate("window.written.length = 0")
     with page.expect_download():
         page.click("#chart-actions >> text=PNG")
     written = page.evaluate("window.written")
-    assert written[:3] == ["Price, GBP/MWh and EUR/MWh", "Great Britain", "France"]
-    assert " ".join(written[3:]) == (
-        "Great Britain: Data: Toy Grid.; Data: Ties Grid. Licence: Toy Grid: Toy-1.0; Ties Grid: Ties-1.0. "
-        "France: Data: Réseau. Licence: Réseau-2.0."
+    title = written.index("Price: Great Britain and France")
+    assert written[title + 1 : title + 3] == ["Great Britain (GBP/MWh)", "France (EUR/MWh)"]
+    assert " ".join(written[title + 3 :]) == (
+        "GB: Data: Toy Grid.; Data: Ties Grid. Licence: Toy Grid: Toy-1.0; Ties Grid: Ties-1.0. "
+        "FR: Data: Réseau. Licence: Réseau-2.0."
     )
 
 
@@ -167,7 +172,7 @@ def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., A
 def test_two_zones_are_compared(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=price&zone=FR&beside=GB&span=7d")
     page.wait_for_selector("#chart .u-legend >> text=Great Britain")
-    assert "Price, France and Great Britain" in page.locator("#chart .chart").get_attribute("aria-label")
+    assert "Price: France and Great Britain" in page.locator("#chart .chart").get_attribute("aria-label")
     page.select_option("#chart-bar select", "DE-LU")
     page.wait_for_selector("#chart .u-legend >> text=Germany")
     assert "beside=DE-LU" in page.url
@@ -236,83 +241,12 @@ def test_the_mix_of_gb_is_stacked(visit: Callable[..., Any]) -> None:
     assert page.locator("#panel-rest .stack .u-series").count() == 9, "time, and eight fuels above zero"
 
 
-def test_the_slider_shows_one_of_the_last_48_hours(visit: Callable[..., Any], address: str) -> None:
-    page = visit("/#metric=interchange")
-    page.fill("#hour", "40")
-    page.wait_for_url("**at=*")
-    ts = instant(NOW) - instant(NOW) % HOUR - 7 * HOUR
-    assert page.url.endswith(f"#metric=interchange&at={ts}")
-    hours = api(address, "/v1/geo/live/hours")["zones"]
-    values = {n: own["interchange"][(ts - own["start"]) // HOUR] for n, own in hours.items() if "interchange" in own}
-    fills = painted(page)
-    assert {n: fills[n] for n in values} == {
-        n: colour(NET_IMPORT, v) if v is not None else "url(#hatch)" for n, v in values.items()
-    }
-    again = visit(urlsplit(page.url).path + "#" + urlsplit(page.url).fragment)
-    again.wait_for_selector("#zones-note >> text=Means of the hour")
-    assert again.input_value("#hour") == "40"
-    assert painted(again) == fills
-
-
-def test_another_view_in_the_address_of_the_open_page_is_shown(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=price&zone=FR")
-    page.evaluate("location.hash = '#metric=demand&zone=GB'")
-    page.wait_for_selector("body[data-metric=demand] #panel-title >> text=Great Britain")
-    assert page.url.endswith("#metric=demand&zone=GB&span=7d")
-
-
 def test_the_link_that_skips_the_map_keeps_the_view(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=demand&colours=value")
     page.focus(".skip")
     page.keyboard.press("Enter")
     page.wait_for_url("**/#metric=demand&colours=value")
     assert page.evaluate("document.activeElement.id") == "zones"
-
-
-def test_an_open_panel_follows_the_slider(visit: Callable[..., Any], address: str) -> None:
-    page = visit("/#metric=price&zone=GB")
-    page.wait_for_selector('#panel[aria-busy="false"]')
-    page.fill("#hour", "40")
-    own = api(address, "/v1/geo/live/hours")["zones"]["GB"]
-    ts = instant(NOW) - instant(NOW) % HOUR - 7 * HOUR
-    page.wait_for_selector(f"#headline >> text={own['price'][(ts - own['start']) // HOUR]} GBP/MWh")
-    assert "Mean of the hour. Interval starting Fri 20 Nov, 07:00 GMT." in page.inner_text("#headline")
-
-
-def test_hours_are_asked_for_once_while_the_slider_is_drawn(visit: Callable[..., Any]) -> None:
-    asked: list[str] = []
-    note = lambda request: asked.append(request.url) if request.url.endswith("/hours") else None  # noqa: E731
-    page = visit(before=lambda page: page.on("request", note))
-    draw = """() => {
-      const hour = document.getElementById('hour');
-      for (let at = 46; at >= 20; at -= 1) { hour.value = at; hour.dispatchEvent(new Event('input')); }
-    }"""
-    page.evaluate(draw)
-    page.wait_for_selector("#zones-note >> text=Means of the hour from Thu 19 Nov, 11:00 UTC")
-    assert page.input_value("#hour") == "20"
-    assert len(asked) == 1
-
-
-@pytest.mark.parametrize(("before", "position"), [(9 * HOUR, "38"), (60 * HOUR, "0"), (-5 * HOUR, "47")])
-def test_the_slider_stands_at_the_hour_of_the_address_after_an_outage_too(
-    visit: Callable[..., Any], before: int, position: str
-) -> None:
-    down = {"now": True}
-
-    def outage(page: Any) -> None:
-        page.clock.install()
-        page.route("**/v1/**", lambda route: route.abort() if down["now"] else route.continue_())
-
-    page = visit(f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - before}", ready=False, before=outage)
-    page.wait_for_selector("#trouble:not([hidden])")
-    page.fill("#hour", "5")
-    down["now"] = False
-    page.clock.run_for(16_000)
-    page.wait_for_selector("body[data-ready=true]")
-    assert page.input_value("#hour") == position
-    shown = page.inner_text("#hour-text")
-    assert shown == "now" if position == "47" else shown in page.inner_text("#zones-note")
-    visit.faults.clear()  # the browser itself logs what it could not fetch
 
 
 def test_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> None:

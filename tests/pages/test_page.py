@@ -52,9 +52,13 @@ def test_every_file_that_the_page_names_is_there_and_kept_for_good(client: Flask
 
 
 def test_every_module_is_preloaded(client: FlaskClient) -> None:
-    """Without it the browser finds a module only after it has read its importer. The charts' library comes later."""
+    """Without it the browser finds a module only after it has read its importer. What few visitors need comes later."""
     named = {Path(address).name for address in links(client.get("/").text)}
-    assert {path.name for path in FILES if path.suffix == ".js"} - named == {"uPlot.iife.min.js"}
+    assert {path.name for path in FILES if path.suffix == ".js"} - named == {
+        "uPlot.iife.min.js",
+        "download.js",
+        "use.js",
+    }
 
 
 def test_an_older_address_still_leads_to_a_file_that_nobody_keeps(client: FlaskClient) -> None:

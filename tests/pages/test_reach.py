@@ -133,7 +133,7 @@ def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any],
         assert page.inner_text("#freshness-note") == "The state of the sources cannot be told at the moment."
         assert hatched == 2, "those without a price"
     else:
-        assert page.inner_text("#zones-note") == "The hours before are not known yet."
+        assert page.inner_text("#zones-note") == "The figures of that hour are not known yet."
         assert hatched == 25, "the newest figures are none of that hour"
     visit.faults.clear()  # the browser itself logs the 500
 
@@ -282,7 +282,7 @@ def test_the_tab_order_is_zones_list_panel(visit: Callable[..., Any]) -> None:
     page.wait_for_selector("path.plant")
     page.focus("#show-plants")
     kind = (
-        "(e => e.matches('.skip, body') ? 'end' : e.dataset.zone ? 'zone' : e.closest('#zones') ? 'list' "
+        "(e => e.matches('.skip, body') ? 'end' : e.dataset.zone ? 'zone' : e.closest('#zone-rows') ? 'list' "
         ": e.closest('#panel') ? 'panel' : e.matches('.flow, .plant') ? 'layer' : 'other')(document.activeElement)"
     )
     order: list[str] = []
@@ -326,13 +326,30 @@ def test_the_page_stands_still_while_it_loads(visit: Callable[..., Any], path: s
     assert page.evaluate("window.shifts") < 0.05
 
 
+@pytest.mark.parametrize(("width", "height"), [(1366, 650), (1280, 600), (1000, 420)])
+def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width: int, height: int) -> None:
+    page = visit(viewport={"width": width, "height": height})
+    for name in ("#hour", "#colours", "#legend-text"):
+        if height < 600:
+            page.locator(name).scroll_into_view_if_needed()
+        box = page.locator(name).bounding_box()
+        assert box["y"] >= 0, name
+        assert box["y"] + box["height"] <= height, name
+    assert page.locator("#europe").bounding_box()["height"] > 250
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[..., Any], width: int) -> None:
     page = visit(viewport={"width": width, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name in ("europe", "america", "australia"):
         assert page.locator(f"#{name}").bounding_box()["width"] > width - 50
-    assert page.locator(".top").bounding_box()["height"] < 56, "one line"
+    brand, links = (page.locator(f".top {part}").bounding_box() for part in (".brand", "nav"))
+    assert max(brand["y"] + brand["height"], links["y"] + links["height"]) < 56, "one line"
+    assert page.locator(".brand span").bounding_box()["width"] > 50, "it says its name"
+    for name in ("#hour", "#ramp"):
+        box = page.locator(name).bounding_box()
+        assert 0 < box["y"] < 844, f"{name} is within reach while the maps scroll"
     touch(page, "GB")
     box = page.locator("#panel").bounding_box()
     assert box["y"] + box["height"] == pytest.approx(844, abs=1), "the panel rises at the lower edge of the screen"

@@ -3,12 +3,14 @@
 const CHOICES = {
   metric: ['price', 'demand', 'interchange', 'carbon_intensity'],
   colours: ['rank', 'value'],
-  span: ['24h', '7d', '30d', 'ahead'],
+  span: ['24h', '7d', '30d', 'ahead', 'dates'],
+  block: ['1', '2', '3', '6'],
+  panel: ['wide'],
   plants: ['shown'],
   flows: ['hidden'],
 };
 
-/** The parts of the address that are known: {metric, colours, span, zone, beside, at, plants, flows}. */
+/** The parts of the address that are known: {metric, colours, span, from, to, block, panel, zone, beside, at, plants, flows}. */
 export function read() {
   const given = new URLSearchParams(location.hash.slice(1));
   const view = {};
@@ -16,12 +18,19 @@ export function read() {
     if (allowed.includes(given.get(name))) view[name] = given.get(name);
   }
   for (const name of ['zone', 'beside']) if (/^[A-Z0-9-]{2,12}$/.test(given.get(name) ?? '')) view[name] = given.get(name);
+  for (const name of ['from', 'to']) if (Date.parse(given.get(name) ?? '') && /^\d{4}-\d\d-\d\d$/.test(given.get(name))) view[name] = given.get(name);
   if (/^\d{9,11}$/.test(given.get('at') ?? '')) view.at = Number(given.get('at'));
   return view;
 }
 
-/** Writes the view; empty parts are left out. */
-export function write(view) {
+/** The address of a view; empty parts are left out. `search`: what stands before `#`. */
+export function link(view, search = location.search) {
   const parts = Object.entries(view).filter(([, value]) => value !== null && value !== undefined && value !== '');
-  history.replaceState(null, '', `${location.pathname}${location.search}#${new URLSearchParams(parts)}`);
+  return `${location.pathname}${search}#${new URLSearchParams(parts)}`;
+}
+
+/** Writes the view; another zone is a step that the browser's back button takes back. */
+export function write(view) {
+  const step = (read().zone ?? null) !== (view.zone ?? null);
+  history[step ? 'pushState' : 'replaceState'](null, '', link(view));
 }

@@ -46,11 +46,20 @@ const withKey = () => ({ headers: { Authorization: `Bearer ${key.stored()}` } })
 /** The brief of a zone; counts as one answer of the visitor's key. */
 export const brief = (zone) => get(`v1/brief/${zone}`, {}, withKey());
 
-/** Exact hourly means between two instants (Unix seconds); counts as one answer of the visitor's key. */
-export const exactHours = (metric, zone, start, end) =>
-  get(`v1/${PATHS[metric]}/${zone}`, { interval: '1h', start, end, limit: 5000 }, withKey());
+/** Exact means between two instants (Unix seconds) by `interval`; counts as one answer of the visitor's key. */
+export const exactMeans = (metric, zone, start, end, interval) =>
+  get(`v1/${PATHS[metric]}/${zone}`, { interval, start, end, limit: 5000 }, withKey());
 
 export const signUp = (email) =>
   get('v1/keys/signup', {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email }) });
+
+/** A text of this service. */
+export async function text(path) {
+  const answer = await fetch(new URL(path, ROOT)).catch(() => null);
+  if (!answer?.ok) throw new Refused(answer?.status ?? 0, 'The service cannot be reached.', null);
+  return answer.text();
+}
+
+export const seriesAddress = (metric, zone) => address(`v1/${PATHS[metric]}/${zone}`);
 
 export const address = (path) => new URL(path, ROOT).href;

@@ -6,9 +6,14 @@ import { fuelColour, fuelName } from './plants.js';
 import { number, time, unitText } from './words.js';
 
 const HEIGHT = 190;
+const SIDE_WIDTH = 480;
 const LINES = ['#1f77b4', '#d95f02', '#1b9e77', '#7570b3', '#e7298a', '#66a61e', '#a6761d', '#666666'];
 
-export const colourOf = (line) => LINES[line % LINES.length];
+/** A colour for each line; what is expected has the colour of what was measured. */
+export function coloursOf(lines) {
+  const ids = [...new Set(lines.map((line) => line.id))];
+  return lines.map((line) => LINES[ids.indexOf(line.id) % LINES.length]);
+}
 
 let library = null;
 
@@ -24,16 +29,26 @@ export function ready() {
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function axes(tz, units) {
+/** An axis of time, and one of each unit, which is as wide as its labels. Where units differ, an axis has its line's colour. */
+function axes(tz, units, series) {
   const colours = { stroke: css('--soft'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line'), width: 1 } };
-  const font = '11px system-ui, sans-serif';
+  const font = `11px ${getComputedStyle(document.body).fontFamily}`;
   return [
     { ...colours, font, space: 58, size: 32, values: (_, ticks, _axis, _space, step) => ticks.map((ts) => tick(ts, tz, step)) },
     ...units.map((unit, i) => ({
-      ...colours, font, scale: unit, side: i ? 1 : 3, size: 54, grid: { show: i === 0, stroke: css('--line'), width: 1 },
+      ...colours, font, scale: unit, side: i ? 1 : 3, size: widthOfLabels, grid: { show: i === 0, stroke: css('--line'), width: 1 },
+      stroke: units.length > 1 ? series.find((one) => one.scale === unit).stroke : colours.stroke,
+      label: unitText(unit), labelFont: font, labelSize: 16, labelGap: 0,
       values: (_, ticks) => ticks.map((tick) => number(tick, 0)),
     })),
   ];
+}
+
+function widthOfLabels(chart, labels, place) {
+  const axis = chart.axes[place];
+  chart.ctx.font = axis.font[0];
+  const widest = Math.max(0, ...(labels ?? []).map((label) => chart.ctx.measureText(label).width));
+  return Math.ceil(widest / uPlot.pxRatio + axis.ticks.size + axis.gap);
 }
 
 /** `16 Nov` for days, `14:00` for hours, of the zone's time; midnight says its day. */
@@ -43,11 +58,14 @@ function tick(ts, tz, step) {
   return new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: tz }).format(ts * 1000);
 }
 
-function options(place, tz, units, series, more = {}) {
+const heightOf = (width) => Math.round(Math.max(HEIGHT, Math.min(width * 0.5, innerHeight * 0.5) * (width > SIDE_WIDTH)));
+const widthOf = (place) => Math.max(240, place.clientWidth);
+
+function options(width, tz, units, series, more = {}) {
   return {
-    width: Math.max(240, place.clientWidth), height: HEIGHT, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), tz),
-    cursor: { drag: { x: false, y: false } }, legend: { live: true },
-    axes: axes(tz, units), ...more,
+    width, height: heightOf(width), tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), tz),
+    cursor: { drag: { x: true, y: false, dist: 5 } }, legend: { live: true },
+    axes: axes(tz, units, series), ...more,
     series: [{ label: 'Time', value: (_, ts) => (ts === null || ts === undefined ? '–' : time(ts, tz)) }, ...series],
   };
 }
@@ -58,39 +76,71 @@ function put(place, opts, data, said) {
   place.replaceChildren(holder);
   const chart = new uPlot(opts, data, holder);
   const observer = new ResizeObserver(() => {
+    const width = widthOf(place);
     if (!holder.isConnected) {
       observer.disconnect();
       chart.destroy();
-    } else if (Math.abs(place.clientWidth - chart.width) > 1) chart.setSize({ width: Math.max(240, place.clientWidth), height: HEIGHT });
+    } else if (Math.abs(width - chart.width) > 1) chart.setSize({ width, height: heightOf(width) });
   });
   observer.observe(place);
   atRest(chart);
   return chart;
 }
 
-/** Without a pointer over it, the legend says the newest values. */
+/** Without a pointer over it, the legend says the newest value of the first line that has one, and what else is known then. */
 function atRest(chart) {
   const [stamps, ...lines] = chart.data;
-  const idx = stamps.findLastIndex((_, i) => lines.some((line) => line[i] !== null));
+  const first = lines.find((line) => line.some((value) => value !== null)) ?? [];
+  const idx = stamps.findLastIndex((_, i) => first[i] !== null && first[i] !== undefined);
   const rest = () => chart.setLegend({ idx: idx < 0 ? null : idx });
   chart.over.addEventListener('mouseleave', () => setTimeout(rest));
   // uPlot fills its legend after this task.
   setTimeout(rest);
 }
 
-/** Lines over time. `lines`: [{label, unit, points: [[ts, value]]}]; two units get an axis each. */
-export function drawLines(place, tz, lines, said, now) {
+/** Draws lines over time into `place`. `lines`: [{id, label, kind, unit, points: [[ts, value]]}]; a forecast is dashed, in the
+ *  colour of its zone; two units get an axis each. `shade`: {start, end} of a block that stands out. */
+export function drawLines(place, { tz, lines, said, now, shade }) {
+  const { opts, data } = linesAs(widthOf(place), { tz, lines, now, shade });
+  return put(place, opts, data, said);
+}
+
+/** The same chart, `width` pixels of the picture wide, for a file. */
+export async function drawn(chart, width) {
+  const { opts, data } = linesAs(width / uPlot.pxRatio, chart);
+  const holder = el('div', { class: 'chart', hidden: true });
+  document.body.append(holder);
+  const large = new uPlot({ ...opts, height: opts.width / 2 }, data, holder);
+  // uPlot draws after this task.
+  await new Promise((resolve) => { setTimeout(resolve); });
+  holder.remove();
+  return large;
+}
+
+function linesAs(width, { tz, lines, now, shade }) {
   const stamps = [...new Set(lines.flatMap((line) => line.points.map(([ts]) => ts)))].sort((a, b) => a - b);
   const units = [...new Set(lines.map((line) => line.unit))];
+  const colours = coloursOf(lines);
   const data = [stamps, ...lines.map((line) => {
     const known = new Map(line.points);
-    return stamps.map((ts) => known.get(ts) ?? null);
+    // Where another line has finer steps, a value stands until its own step is over.
+    return stamps.map((ts) => known.get(ts) ?? (line.step ? known.get(ts - (ts % line.step)) : null) ?? null);
   })];
   const series = lines.map((line, i) => ({
-    label: line.label, scale: line.unit, stroke: colourOf(i), width: 2, points: { show: false }, spanGaps: false,
+    label: line.label, scale: line.unit, stroke: colours[i], width: 2, dash: line.kind === 'forecast' ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
     paths: uPlot.paths.stepped({ align: 1 }), value: (_, value) => (value === null ? '–' : `${number(value, line.digits ?? 0)} ${unitText(line.unit)}`),
   }));
-  return put(place, options(place, tz, units, series, { hooks: { draw: [(chart) => mark(chart, now), (chart) => zero(chart, units[0])] } }), data, said);
+  const hooks = { drawClear: [(chart) => fill(chart, shade)], draw: [(chart) => mark(chart, now), (chart) => zero(chart, units[0])] };
+  return { opts: options(width, tz, units, series, { hooks }), data };
+}
+
+/** Behind the lines: a block of hours. */
+function fill(chart, shade) {
+  const { min, max } = chart.scales.x;
+  if (!shade || shade.end <= min || shade.start >= max) return;
+  const [from, to] = [Math.max(min, shade.start), Math.min(max, shade.end)].map((ts) => chart.valToPos(ts, 'x', true));
+  chart.ctx.fillStyle = css('--shaded');
+  chart.ctx.fillRect(from, chart.bbox.top, to - from, chart.bbox.height);
 }
 
 /** A line where the present is, when the chart reaches beyond it. */
@@ -139,5 +189,5 @@ export function drawStack(place, tz, mix, said) {
       return value === null || value === undefined ? '–' : `${number(value, 0)} ${mix.unit}`;
     },
   }));
-  return put(place, options(place, tz, [mix.unit], series), data, said);
+  return put(place, options(widthOf(place), tz, [mix.unit], series), data, said);
 }

@@ -1,6 +1,6 @@
 // What a chart shows as a file: CSV of its numbers, PNG of its picture, each with source and licence of every line.
 
-import { colourOf } from './chart.js';
+import { coloursOf } from './chart.js';
 
 function save(name, blob) {
   const link = document.createElement('a');
@@ -12,12 +12,28 @@ function save(name, blob) {
 
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** One row a time and line: ts, time in UTC, zone, value, unit, whether rounded, licence, attribution. */
+/** A table as a CSV file; `rows` begin with the names of the columns. */
+function table(name, rows) {
+  save(`${name}.csv`, new Blob([rows.map((row) => row.map((cell) => quoted(String(cell))).join(',')).join('\r\n'), '\r\n'], { type: 'text/csv' }));
+}
+
+const utc = (ts) => new Date(ts * 1000).toISOString().replace('.000', '');
+
+/** One row a time and line, of which `kind` says whether it was measured (`actual`) or expected (`forecast`). */
 export function csv(name, lines) {
   const rows = lines.flatMap((line) => line.points.filter(([, value]) => value !== null).map(([ts, value]) =>
-    [ts, new Date(ts * 1000).toISOString().replace('.000', ''), line.label, value, line.unit, !line.exact, line.license, line.attribution]));
-  const table = [['ts', 'time', 'series', 'value', 'unit', 'rounded', 'license', 'attribution'], ...rows];
-  save(`${name}.csv`, new Blob([table.map((row) => row.map((cell) => quoted(String(cell))).join(',')).join('\r\n'), '\r\n'], { type: 'text/csv' }));
+    [ts, utc(ts), line.id, line.metric, line.kind, value, line.unit, !line.exact, line.license, line.attribution]));
+  table(name, [['ts', 'time', 'zone', 'metric', 'kind', 'value', 'unit', 'rounded', 'license', 'attribution'], ...rows]);
+}
+
+/** One row a zone that has a figure: what the list of all zones shows. `kind`: as in `csv`. */
+export function zonesCsv(name, metric, zones, figures) {
+  const rows = [...figures].map(([id, figure]) => {
+    const zone = zones.get(id);
+    const { ts, value, unit, percentile, expected } = figure;
+    return [ts, utc(ts), id, zone.name, metric, expected ? 'forecast' : 'actual', value, unit, percentile ?? '', true, zone.license, zone.attribution];
+  });
+  table(name, [['ts', 'time', 'zone', 'name', 'metric', 'kind', 'value', 'unit', 'percentile', 'rounded', 'license', 'attribution'], ...rows]);
 }
 
 const MARGIN = 10;
@@ -44,15 +60,16 @@ export function png(name, chart, title, lines) {
   const write = (font, colour, text, y) => { ctx.font = font; ctx.fillStyle = colour; ctx.fillText(text, MARGIN, y, width - 2 * MARGIN); };
   const ink = style.getPropertyValue('--ink');
   write('600 14px system-ui, sans-serif', ink, title, 21);
-  for (const [i, line] of lines.entries()) write('600 11px system-ui, sans-serif', colourOf(i), line.label, 40 + ROW * i);
+  const colours = coloursOf(lines);
+  for (const [i, line] of lines.entries()) write('600 11px system-ui, sans-serif', colours[i], `${line.label} (${line.unit}${line.kind === 'forecast' ? ', dashed' : ''})`, 40 + ROW * i);
   for (const [i, text] of terms.entries()) write(small, ink, text, top + source.height / scale + ROW * (i + 0.7));
   canvas.toBlob((blob) => save(`${name}.png`, blob));
 }
 
 /** The terms of the lines; once where all share them. */
 function termsOf(lines) {
-  const own = lines.map((line) => `${line.attribution} Licence: ${line.license}.`);
-  return new Set(own).size === 1 ? [own[0]] : own.map((text, i) => `${lines[i].label}: ${text}`);
+  const own = new Map(lines.map((line) => [line.id, `${line.attribution} Licence: ${line.license}.`]));
+  return new Set(own.values()).size === 1 ? [own.values().next().value] : [...own].map(([id, text]) => `${id}: ${text}`);
 }
 
 /** A text as lines that fit into a width. */

@@ -9,13 +9,18 @@ export function newest(properties, metric) {
   return { value: properties[metric], unit: part('unit'), ts: part('ts'), percentile: part('percentile'), expectedBy: part('expected_by') };
 }
 
-/** The mean of the hour that starts at `ts`; null where nothing is known, or where the zone has no such metric any more. */
-export function ofHour(properties, hours, metric, ts) {
+/** The mean of the hour that starts at `ts`; of one ahead the price that an auction has fixed, else what the operator expects.
+ *  Null where nothing is known, or where the zone has no such metric any more. */
+export function ofHour(properties, hours, metric, ts, now) {
   const own = hours?.zones[properties.id];
-  const value = own?.[metric]?.[(ts - own.start) / HOUR];
   const unit = properties[`${metric}_unit`];
-  if (value === null || value === undefined || !unit) return null;
-  return { value, unit, ts, percentile: null, past: true };
+  if (!own || !unit) return null;
+  const place = (ts - own.start) / HOUR;
+  const part = (name) => own[`${metric}${name}`]?.[place] ?? null;
+  const hour = ts > now ? 'ahead' : 'past';
+  if (part('') !== null) return { value: part(''), unit, ts, percentile: part('_percentile'), hour };
+  if (hour === 'past' || part('_forecast') === null) return null;
+  return { value: part('_forecast'), unit, ts, percentile: null, hour, expected: true };
 }
 
 /** [start, value] pairs of a series of means; null values stay null. */
@@ -43,4 +48,11 @@ export function knownUntil(means, now) {
     until = ts + means.step;
   }
   return until > now + means.step ? until : null;
+}
+
+/** When a civil day (`2026-11-20`) begins in a time zone, Unix seconds. */
+export function midnight(day, tz) {
+  const wanted = Date.parse(`${day}T00:00Z`) / 1000;
+  const ahead = (ts) => Date.parse(`${new Date(ts * 1000).toLocaleString('sv-SE', { timeZone: tz }).replace(' ', 'T')}Z`) / 1000 - ts;
+  return wanted - ahead(wanted - ahead(wanted));
 }

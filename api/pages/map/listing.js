@@ -4,21 +4,28 @@ import { byId, el, replace } from './dom.js';
 import { rankBar } from './panel.js';
 import { nameOf, quantity, rank } from './words.js';
 
-/** Fills the table: by rank or by value, the highest first, zones without a figure last. */
-export function list(zones, metric, colours, figures, now, onSelect) {
+/** Fills the table: by rank or by value, the highest first, zones without a figure last. Prices by value stand by currency. */
+export function list(zones, metric, colours, figures, { now, missing }, onSelect) {
   const place = (zone) => {
     const figure = figures.get(zone.id);
     if (!figure) return -Infinity;
     return colours === 'rank' ? figure.percentile ?? -1 : figure.value;
   };
-  const ordered = [...zones.values()].sort((a, b) => place(b) - place(a) || a.name.localeCompare(b.name));
+  const units = colours === 'value' && metric === 'price' ? [...new Set([...figures.values()].map((figure) => figure.unit))].sort() : [];
+  const group = (zone) => (units.length && figures.has(zone.id) ? units.indexOf(figures.get(zone.id).unit) : units.length);
+  const ordered = [...zones.values()].sort((a, b) => group(a) - group(b) || place(b) - place(a) || a.name.localeCompare(b.name));
   byId('zones-caption').textContent = `${nameOf(metric)} of all zones, the highest ${colours === 'rank' ? 'rank' : 'value'} first`;
-  replace(byId('zone-rows'), ...ordered.map((zone) => {
+  let before = null;
+  replace(byId('zone-rows'), ...ordered.flatMap((zone) => {
     const figure = figures.get(zone.id);
-    return el('tr', { class: figure ? null : 'none' },
+    const unit = units.length && figure ? figure.unit : before;
+    const head = unit === before ? [] : el('tr', { class: 'group' }, el('th', { colspan: 3 }, `In ${unit}`));
+    before = unit;
+    const open = (event) => { if (!event.target.closest('button')) onSelect(zone.id, true, `list-${zone.id}`); };
+    return [head, el('tr', { on: { click: open }, class: figure ? null : 'none' },
       el('th', { scope: 'row' }, el('button', { type: 'button', 'data-keep': `list-${zone.id}`, on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),
-      el('td', { class: 'num' }, figure ? number(quantity(metric, figure)) : 'not published'),
-      el('td', {}, figure ? rankCell(figure, now) : null));
+      el('td', { class: 'num' }, figure ? number(quantity(metric, figure)) : missing),
+      el('td', {}, figure ? rankCell(figure, now) : null))].flat();
   }));
 }
 

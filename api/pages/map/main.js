@@ -12,7 +12,9 @@ import { Panes } from './panes.js';
 import * as panel from './panel.js';
 import * as plants from './plants.js';
 import { colourOf, isDark, legend } from './scale.js';
+import * as share from './share.js';
 import * as signup from './signup.js';
+import * as slider from './slider.js';
 import * as theme from './theme.js';
 import { labelUnit, nameOf, quantity, rank, refusal, short, time } from './words.js';
 
@@ -20,11 +22,13 @@ const EVERY = 2 * 60 * 1000;
 const AGAIN = 15 * 1000;
 // Exact figures count as answers of the visitor's key: 96 a day at most for a tab left open.
 const EXACT_EVERY = 15 * 60 * 1000;
-const HOUR = 3600;
 // Net import has a natural zero, carbon intensity a natural scale; prices and sizes of zones differ too much.
 const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon_intensity: 'value' };
 
-const view = { metric: 'price', colours: null, zone: null, beside: null, span: '7d', at: null, ...address.read() };
+const FIRST = {
+  metric: 'price', colours: null, zone: null, beside: null, span: '7d', from: null, to: null, block: null, panel: null, at: null, plants: null, flows: null,
+};
+const view = { ...FIRST, ...address.read() };
 const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), figures: new Map(), filled: 0 };
 const layers = { flows: null, plants: null };
 // The `data-keep` of the button in the list that opened the panel; null where the map did.
@@ -34,13 +38,16 @@ const panes = new Panes((zone) => choose(zone), tip);
 let timer = null;
 let turn = 0;
 
-const coloursOf = () => (view.at ? 'value' : view.colours ?? COLOURS[view.metric]);
+const isAhead = () => view.at > data.now;
+const missing = () => (isAhead() ? 'not known for that hour' : 'not published');
+// Of the hours ahead auctions have fixed prices alone. What operators expect is not ranked among readings.
+const coloursOf = () => (isAhead() && view.metric !== 'price' ? 'value' : view.colours ?? COLOURS[view.metric]);
 
 function tip(id) {
   const figure = data.figures.get(id);
   const zone = data.zones.get(id);
   return el('div', {}, el('strong', {}, zone.name),
-    figure ? el('div', {}, `${nameOf(view.metric)} ${quantity(view.metric, figure)}`) : el('div', {}, `${nameOf(view.metric)} is not published`),
+    figure ? el('div', {}, `${nameOf(view.metric)} ${quantity(view.metric, figure)}`) : el('div', {}, `${nameOf(view.metric)} ${missing()}`),
     figure ? el('div', {}, rank(figure)) : null,
     figure ? el('div', { class: 'when' }, time(figure.ts, zone.tz)) : null);
 }
@@ -52,14 +59,14 @@ function paint() {
   const colours = coloursOf();
   data.figures = new Map();
   for (const [id, zone] of data.zones) {
-    const figure = view.at ? figures.ofHour(zone, data.hours, metric, view.at) : figures.newest(zone, metric);
+    const figure = view.at ? figures.ofHour(zone, data.hours, metric, view.at, data.now) : figures.newest(zone, metric);
     if (figure) data.figures.set(id, figure);
     panes.paint(id, {
-      fill: colourOf(figure, metric, colours), dark: isDark(figure, metric, colours), text: figure ? short(metric, figure) : '',
-      said: figure ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, figure)}, ${rank(figure)}` : `${zone.name}: ${nameOf(metric)} not published`,
+      fill: colourOf(figure, metric, colours), dark: isDark(figure, metric, colours), text: figure ? short(metric, figure) : '', expected: Boolean(figure?.expected),
+      said: figure ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, figure)}, ${rank(figure)}` : `${zone.name}: ${nameOf(metric)} ${missing()}`,
     });
   }
-  list(data.zones, metric, colours, data.figures, data.now, choose);
+  list(data.zones, metric, colours, data.figures, { now: data.now, missing: missing() }, choose);
   paintLegend(metric, colours);
   note();
   document.body.dataset.metric = metric;
@@ -70,25 +77,37 @@ function paintLegend(metric, colours) {
   byId('ramp').style.background = gradient;
   for (const [i, id] of ['ramp-low', 'ramp-middle', 'ramp-high'].entries()) byId(id).textContent = ends[i];
   const what = colours === 'rank' ? 'each zone among its own last 30 days' : 'by value';
-  byId('legend-text').textContent = `${nameOf(metric)}, ${what}. Labels: ${labelUnit(metric)}, rounded.`;
+  const apart = colours === 'value' && metric === 'price' ? ' Colours compare zones of one currency only.' : '';
+  byId('legend-text').textContent = `${nameOf(metric)}, ${what}.${apart} Labels: ${labelUnit(metric)}, rounded.`;
   for (const button of document.querySelectorAll('#colours button')) button.setAttribute('aria-pressed', String(button.value === colours));
-  byId('colours').hidden = Boolean(view.at);
+  byId('colours').hidden = isAhead() && metric !== 'price';
+  byId('none-text').textContent = isAhead() && colours === 'rank' ? 'none yet, or expected and so not ranked' : 'not published, or too little history';
+  byId('figures-head').textContent = view.at ? time(view.at, 'UTC') : 'Now';
 }
 
 function note() {
   const { generated } = data.live;
   if (view.at && !data.hours) {
-    byId('zones-note').textContent = 'The hours before are not known yet.';
+    byId('zones-note').textContent = 'The figures of that hour are not known yet.';
     return;
   }
-  const parts = [view.at ? `Means of the hour from ${time(view.at, 'UTC')}.` : `As of ${time(generated, 'UTC')}.`];
+  const hour = `of the hour from ${time(view.at ?? 0, 'UTC')}`;
+  const parts = [!view.at ? `As of ${time(generated, 'UTC')}.` : isAhead() ? `${whatIsAhead()} ${hour}.` : `Means ${hour}.`];
   const known = [...data.figures.keys()];
-  const missing = data.zones.size - known.length;
-  if (missing && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.length ? `${known.join(', ')} only` : 'no zone'}.`);
-  else if (missing) parts.push(`${missing} of ${data.zones.size} zones publish no such figure here.`);
+  const without = data.zones.size - known.length;
+  if (without && isAhead()) parts.push(`${without} of ${data.zones.size} zones have none for that hour.`);
+  else if (without && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.length ? `${known.join(', ')} only` : 'no zone'}.`);
+  else if (without) parts.push(`${without} of ${data.zones.size} zones publish no such figure here.`);
   const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
   if (overdue) parts.push(`${overdue} overdue (◷): newer figures should be out.`);
   byId('zones-note').textContent = parts.join(' ');
+}
+
+/** What the figures of an hour ahead are. */
+function whatIsAhead() {
+  const expected = [...data.figures.values()].filter((figure) => figure.expected).length;
+  if (view.metric !== 'price') return `${nameOf(view.metric)} as operators expect it (dashed)`;
+  return expected ? 'Prices that auctions have fixed, and those that operators expect (dashed)' : 'Prices that auctions have fixed';
 }
 
 /** Asks for the free documents and shows them; says what went wrong, and tries again by itself. */
@@ -132,6 +151,7 @@ function show(live) {
   data.zones = new Map(live.features.map((feature) => [feature.id, feature.properties]));
   panes.drawZones(live);
   byId('attribution').textContent = live.attribution;
+  share.credit(data.zones, live.attribution);
   byId('simulated').hidden = !live.simulated;
   keepHour();
   paint();
@@ -152,7 +172,7 @@ function refill() {
 }
 
 function showHeadline() {
-  if (view.zone) byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone)));
+  if (view.zone) byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone), isAhead()));
 }
 
 async function fill() {
@@ -167,9 +187,18 @@ const actions = {
   close: () => choose(null),
   span: (span) => change({ span }),
   beside: (beside) => change({ beside }),
+  dates: (days) => change(days),
+  block: (block) => change({ block }),
+  wide: () => { view.panel = view.panel === 'wide' ? null : 'wide'; widen(); change({}); },
   key: () => signup.open(true),
   forget: () => { key.store(null); fill(); },
 };
+
+/** The panel takes half of the window, or its own width. */
+function widen() {
+  document.body.classList.toggle('wide', view.panel === 'wide');
+  document.querySelector('.wider')?.setAttribute('aria-pressed', String(view.panel === 'wide'));
+}
 
 function change(part) {
   Object.assign(view, part);
@@ -178,7 +207,7 @@ function change(part) {
 }
 
 /** Shows a zone's panel beside the map; null shows all zones again. */
-async function choose(id, withFocus = true) {
+async function choose(id, withFocus = true, from = document.activeElement?.dataset.keep) {
   const before = view.zone;
   view.zone = id;
   panes.select(id);
@@ -189,9 +218,10 @@ async function choose(id, withFocus = true) {
     if (before) goBack(before);
     return;
   }
-  if (withFocus) opener = document.activeElement?.dataset.keep ?? null;
+  if (withFocus) opener = from ?? null;
   const figure = data.figures.get(id);
   byId('panel').replaceChildren(...panel.frame(view, data.zones, figure, actions));
+  showHeadline();
   if (withFocus) byId('panel').focus({ preventScroll: true });
   byId('side').scrollTop = 0;
   byId('said').textContent = `${data.zones.get(id).name}. ${figure ? `${nameOf(view.metric)} ${quantity(view.metric, figure)}, ${rank(figure)}.` : ''}`;
@@ -206,14 +236,19 @@ function goBack(zone) {
 }
 
 function remember() {
-  const { metric, colours, zone, beside, span, at } = view;
-  address.write({ metric, colours, zone, beside: zone && beside, span: zone && span, at, flows: view.flows, plants: view.plants });
+  const { metric, colours, zone, at, flows: flowLayer, plants: plantLayer } = view;
+  const { beside, span, block, panel: width } = zone ? view : {};
+  const { from, to } = span === 'dates' ? view : {};
+  address.write({ metric, colours, zone, beside, span, from, to, block, panel: width, at, flows: flowLayer, plants: plantLayer });
+  if (data.live) share.credit(data.zones, data.live.attribution);
 }
 
 async function drawFlows() {
   for (const [, layer] of layers.flows ?? []) layer.remove();
   layers.flows = null;
-  if (view.flows === 'hidden' || view.at) return;
+  const wanted = view.flows !== 'hidden' && !view.at;
+  document.querySelector('.flows-key').hidden = !wanted;
+  if (!wanted) return;
   data.lines ??= (await api.lines().catch(() => null))?.body.features ?? null;
   if (!data.lines || layers.flows || view.flows === 'hidden') return;
   layers.flows = flows.draw(data.lines, data.live.flows, panes, (zone) => data.zones.get(zone)?.tz ?? 'UTC');
@@ -234,11 +269,10 @@ async function showPlants(wanted) {
   if (answer && !layers.plants && view.plants) layers.plants = plants.draw(answer.body, panes, byId('fuels'));
 }
 
-/** The slider: 0 is 47 hours ago, 47 the present. */
-async function slide(position) {
+async function slide(at) {
   if (!data.live) return;
-  view.at = atPosition(position);
-  showHour();
+  view.at = at;
+  slider.show(at);
   if (view.at && !data.hours) await loadHours();
   paint();
   remember();
@@ -252,65 +286,81 @@ async function loadHours() {
   await asking;
 }
 
-const runningHour = () => data.now - (data.now % HOUR);
-const atPosition = (position) => (position >= 47 ? null : runningHour() - (47 - position) * HOUR);
-
-/** The hour that is shown stays one of the last 48: of an address that is older, and while a page stands open. */
+/** The hour that is shown stays one that the slider has: of an address that is older, and while a page stands open. */
 function keepHour() {
+  slider.setNow(data.now);
   if (view.at) {
-    view.at = atPosition(Math.max(0, 47 - Math.ceil((runningHour() - view.at) / HOUR)));
+    view.at = slider.within(view.at);
     remember();
   }
-  showHour();
+  slider.show(view.at);
 }
 
-function showHour() {
-  byId('hour').value = view.at ? 47 - (runningHour() - view.at) / HOUR : 47;
-  byId('hour-text').textContent = view.at ? time(view.at, 'UTC') : 'now';
-  byId('hour').setAttribute('aria-valuetext', byId('hour-text').textContent);
+/** Another view stands in the address: typed, or by the back button. The link that skips the map leaves the view as it is. */
+async function goTo() {
+  if (location.hash === '#zones') {
+    remember();
+    return;
+  }
+  const before = view.zone;
+  Object.assign(view, FIRST, address.read());
+  showChoices();
+  widen();
+  if (!data.live) return;
+  if (!data.zones.has(view.zone)) view.zone = null;
+  await slide(view.at && slider.within(view.at));
+  showPlants(Boolean(view.plants));
+  if (view.zone || before) choose(view.zone, false);
 }
 
-/** Another view was put into the address of the open page; or the link that skips the map was followed, and the view stays. */
-function goTo() {
-  if (location.hash === '#zones') remember();
-  else location.reload();
+/** The controls say what the view says. */
+function showChoices() {
+  document.querySelector(`input[name=metric][value=${view.metric}]`).checked = true;
+  byId('show-flows').checked = view.flows !== 'hidden';
+  byId('show-plants').checked = view.plants === 'shown';
 }
 
 function wire() {
   for (const radio of document.querySelectorAll('input[name=metric]')) {
-    radio.checked = radio.value === view.metric;
     radio.addEventListener('change', () => {
       Object.assign(view, { metric: radio.value, colours: null });
       remember();
       paint();
+      // A metric of one zone opens that zone: there is nothing to compare on the map.
+      if (!view.zone && data.figures.size === 1) view.zone = [...data.figures.keys()][0];
       if (view.zone) choose(view.zone, false);
     });
   }
+  showChoices();
   for (const button of document.querySelectorAll('#colours button')) {
     button.addEventListener('click', () => { view.colours = button.value; remember(); paint(); });
   }
-  byId('show-flows').checked = view.flows !== 'hidden';
   byId('show-flows').addEventListener('change', (event) => { view.flows = event.target.checked ? null : 'hidden'; remember(); drawFlows(); });
-  byId('show-plants').checked = view.plants === 'shown';
   byId('show-plants').addEventListener('change', (event) => {
     view.plants = event.target.checked ? 'shown' : null;
     remember();
     showPlants(event.target.checked);
   });
-  byId('hour').addEventListener('input', (event) => slide(Number(event.target.value)));
+  byId('zones-csv').addEventListener('click', async () => {
+    const { zonesCsv } = await import('./download.js');
+    zonesCsv(`emds-${view.metric}-all-zones${view.at ? `-${view.at}` : ''}`, view.metric, data.zones, data.figures);
+  });
+  slider.wire(slide);
   document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && view.zone && !byId('sign-up').open) choose(null);
+    if (event.key === 'Escape' && view.zone && !document.querySelector('dialog[open]')) choose(null);
   });
   // A tab in the background is not refreshed by browsers; it catches up when it comes to the front.
   document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
   window.addEventListener('online', refresh);
-  window.addEventListener('hashchange', goTo);
+  window.addEventListener('popstate', goTo);
   window.addEventListener('emds-key', () => { if (view.zone) fill(); });
 }
 
 async function start() {
   theme.wire();
+  widen();
   signup.wire();
+  share.wire();
   wire();
   fetch(new URL('land.json', import.meta.url)).then((response) => response.json()).then((land) => panes.drawLand(land)).catch(() => null);
   await refresh();

@@ -1,6 +1,7 @@
 // Three maps, one a continent, so that small zones are large enough to touch. Which colour means what is not here.
 
 import { el } from './dom.js';
+import { NO_FIGURE } from './scale.js';
 
 const REGIONS = {
   europe: { name: 'Europe', bounds: [[36, -10.2], [62.2, 24.4]] },
@@ -8,8 +9,8 @@ const REGIONS = {
   australia: { name: 'Australia', bounds: [[-43.8, 129], [-10.2, 153.8]] },
 };
 
-// Pixels by which labels of small neighbours make room for each other.
-const NUDGES = { 'US-NYISO': [-17, -2], 'US-ISONE': [15, 2], BE: [-3, 4], NL: [3, -5], 'DK-1': [-2, -3], 'AU-TAS': [0, 3] };
+// Pixels by which labels of small neighbours make room for each other; that of DK-1 stands in the sea, free of lines.
+const NUDGES = { 'US-NYISO': [-17, -2], 'US-ISONE': [15, 2], BE: [-3, 4], NL: [3, -5], 'DK-1': [34, 12], 'AU-TAS': [0, 3] };
 
 function regionOf(country) {
   return { US: 'america', AU: 'australia' }[country] ?? 'europe';
@@ -67,22 +68,24 @@ export class Panes {
   #label(map, feature) {
     const { label_lat: lat, label_lon: lon } = feature.properties;
     const value = el('b');
-    const body = el('span', { 'aria-hidden': 'true' }, el('small', {}, feature.id.replace(/^(US|AU)-/, '')), value);
     const [right, down] = NUDGES[feature.id] ?? [0, 0];
+    const body = el('span', { 'aria-hidden': 'true', class: right > 30 ? 'at-sea' : null }, el('small', {}, feature.id.replace(/^(US|AU)-/, '')), value);
     const icon = L.divIcon({ className: 'zone-label', html: body, iconSize: [0, 0], iconAnchor: [-right, -down] });
     L.marker([lat, lon], { icon, interactive: false, keyboard: false, pane: 'labels' }).addTo(map);
     this.labels.set(feature.id, { body, value });
   }
 
   /** Colours a zone and writes its value. `fill` is a colour or a pattern; `said` is what a screen reader hears. */
-  paint(id, { fill, text, dark, said }) {
+  paint(id, { fill, text, dark, said, expected }) {
     const shape = this.shapes.get(id);
     shape.setStyle({ fillColor: fill });
     shape.getElement().setAttribute('aria-label', said);
+    shape.getElement().classList.toggle('expected', expected);
     const { body, value } = this.labels.get(id);
     value.textContent = text;
     body.classList.toggle('on-dark', dark);
-    body.classList.toggle('blank', text === '');
+    // On the hatch, letters have the colours of the page.
+    body.classList.toggle('blank', fill === NO_FIGURE);
   }
 
   select(id) {

@@ -1,7 +1,7 @@
 // Numbers, times, ranks and refusals in words.
 
 const METRICS = {
-  price: { name: 'Price', label: 'local currency per MWh' },
+  price: { name: 'Price', label: 'per MWh' },
   demand: { name: 'Demand', label: 'GW' },
   interchange: { name: 'Net import', label: 'GW, + = into the zone' },
   carbon_intensity: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
@@ -21,15 +21,23 @@ export const unitText = (unit) => unit.replace('gCO2', 'gCO₂');
 /** `54 EUR/MWh`, `31,200 MW`; `digits` more where the figure is exact. */
 export const quantity = (metric, { value, unit }, digits = 0) => `${signed(metric, value, number(value, digits))} ${unitText(unit)}`;
 
-/** What fits into a zone on the map: `54`, `31.2`. */
+const money = (value, currency) =>
+  new Intl.NumberFormat('en', { style: 'currency', currency, maximumFractionDigits: 0 }).format(value).replace(/^-(\D*0)$/, '$1').replace('-', '−');
+
+/** What fits into a zone on the map: `€54`, `31.2`. */
 export function short(metric, { value, unit }) {
+  if (unit.endsWith('/MWh')) return money(value, unit.slice(0, 3));
   const shown = unit === 'MW' ? value / 1000 : value;
   return signed(metric, value, number(shown, unit === 'MW' ? 1 : 0)).replace(/^[−+]0(\.0)?$/, '0$1');
 }
 
 export function rank(figure) {
-  if (figure.past) return 'mean of the hour';
-  const { percentile } = figure;
+  if (figure.expected) return 'expected by its operator';
+  const what = { past: 'mean of the hour, ', ahead: 'fixed by auction, ' }[figure.hour] ?? '';
+  return what + place(figure.percentile);
+}
+
+function place(percentile) {
   if (percentile === null || percentile === undefined) return 'too little history to rank';
   if (percentile === 0) return 'below everything in its last 30 days';
   if (percentile === 100) return 'above everything in its last 30 days';

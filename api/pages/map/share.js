@@ -1,0 +1,34 @@
+// Passing the view on: a link, and a frame for another page; inside a frame, the link that leads out of it.
+
+import { copied } from './clipboard.js';
+import { byId, el } from './dom.js';
+
+/** The page with the view that is shown, without a frame's own `?embed`. */
+const link = (search = '') => new URL(`./${search}${location.hash}`, document.baseURI).href;
+
+const frame = () => `<iframe src="${link('?embed')}" title="Electricity markets" width="100%" height="560" style="border:0" loading="lazy"></iframe>`;
+
+export function wire() {
+  const dialog = byId('share');
+  byId('share-view').addEventListener('click', () => {
+    byId('share-link').value = link();
+    byId('share-frame').value = frame();
+    dialog.showModal();
+  });
+  for (const button of dialog.querySelectorAll('[data-copy]')) {
+    button.addEventListener('click', async () => {
+      const done = await copied(byId(button.dataset.copy).value, dialog);
+      button.focus();
+      button.textContent = done ? 'Copied' : 'Not copied';
+      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    });
+  }
+  dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close());
+}
+
+/** Below an embedded map: whose figures these are, each source once, and where the same view stands whole. */
+export function credit(zones, boundaries) {
+  byId('whole-view').href = link();
+  const terms = new Set([...zones.values()].filter((zone) => zone.updated).map((zone) => `${zone.attribution} Licence: ${zone.license}.`));
+  byId('credits').replaceChildren(...[...terms, boundaries].map((text) => el('p', {}, text)));
+}

@@ -1,0 +1,129 @@
+"""Views of the map page in Chromium: back and forward, addresses, sharing, frames, and what a visitor does next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.pages.browser import in_chromium, touch, zone
+
+pytestmark = in_chromium
+STAYED = "window.stayed === true"
+
+
+def shown(page: Any, name: str) -> None:
+    page.wait_for_selector(f"#panel-title >> text={name}")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+
+
+def test_back_and_forward_walk_through_zones(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=price")
+    page.evaluate("window.stayed = true")
+    touch(page, "GB")
+    page.click("#chart-bar >> text=24 h")
+    touch(page, "FR")
+    page.go_back()
+    shown(page, "Great Britain")
+    assert page.url.endswith("#metric=price&zone=GB&span=24h"), "another span is no step"
+    assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "24 h"
+    page.go_back()
+    page.wait_for_selector("#panel", state="hidden")
+    page.go_forward()
+    shown(page, "Great Britain")
+    page.go_forward()
+    shown(page, "France")
+    assert page.evaluate(STAYED)
+
+
+def test_another_address_reloads_nothing_and_opens_during_an_outage(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=price&zone=FR&plants=shown")
+    page.evaluate("window.stayed = true")
+    page.route("**/v1/**", lambda route: route.abort())
+    page.evaluate("location.hash = '#metric=demand&zone=GB'")
+    page.wait_for_selector("body[data-metric=demand] #panel-title >> text=Great Britain")
+    page.wait_for_selector("#chart >> text=The service cannot be reached.")
+    assert " MW" in page.inner_text("#headline")
+    assert page.is_checked("input[value=demand]")
+    assert not page.is_checked("#show-plants")
+    assert page.url.endswith("#metric=demand&zone=GB&span=7d")
+    assert page.evaluate(STAYED)
+    visit.faults.clear()  # the browser itself logs what it could not fetch
+
+
+def test_a_link_and_a_frame_are_shared(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=demand&zone=GB&span=24h", permissions=["clipboard-read", "clipboard-write"])
+    page.click("#share-view")
+    link = page.input_value("#share-link")
+    assert link == f"{address}/#metric=demand&zone=GB&span=24h"
+    assert f'src="{address}/?embed#metric=demand&zone=GB&span=24h"' in page.input_value("#share-frame")
+    page.click("[data-copy=share-link]")
+    page.wait_for_selector("[data-copy=share-link] >> text=Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+    page.keyboard.press("Escape")
+    assert page.locator("#panel").is_visible(), "Escape closes the dialog alone"
+
+
+def test_a_frame_names_its_sources_and_leads_to_the_whole_page(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/?embed#metric=demand")
+    touch(page, "FR")
+    assert page.locator("#whole-view").evaluate("link => link.href") == f"{address}/#metric=demand&zone=FR&span=7d"
+    page.click(".source summary")
+    credits = page.inner_text("#credits")
+    assert "Data: Toy Grid." in credits
+    assert "Toy-1.0" in credits
+    assert visit().locator(".source").is_hidden()
+
+
+def test_rows_of_the_list_open_their_zone_wherever_they_are_clicked(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.locator("#zone-rows tr", has_text="Austria").locator(".rank").click()
+    shown(page, "Austria")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == "ATAustria"
+
+
+def test_a_metric_of_one_zone_opens_it_with_the_mix_first(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.check('input[value="carbon_intensity"]', force=True)
+    shown(page, "Great Britain")
+    assert page.locator("#panel-rest > *").first.inner_text() == "Generation mix, 48 h, %"
+
+
+def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=demand&zone=ES")
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    page.click(".use summary")
+    code = page.locator(".use code")
+    for tool, part in {
+        "curl": f"curl '{address}/v1/demand/ES?start=-7d'",
+        "Python": "pandas.read_csv(",
+        "R": "read.csv(url(",
+        "Spreadsheet": "Web.Contents(",
+        "Home Assistant": f"{address}/v1/latest/ES",
+        "evcc": f"{address}/v1/price/ES?market=day_ahead",
+    }.items():
+        page.click(f".use button >> text=/^{tool}$/")
+        page.wait_for_function("part => document.querySelector('.use code').textContent.includes(part)", arg=part)
+        assert "DE-LU" not in code.inner_text()
+        assert "emds.example" not in code.inner_text()
+
+
+def test_a_slow_net_is_told_that_figures_are_loading(visit: Callable[..., Any]) -> None:
+    held: list[Any] = []
+    page = visit(ready=False, before=lambda page: page.route("**/v1/geo/live", lambda route: held.append(route)))
+    page.wait_for_selector("path.land", state="attached")
+    assert page.inner_text("#zones-note") == "Loading the newest figures …"
+    assert "Loading" in page.evaluate("getComputedStyle(document.querySelector('.pane'), '::after').content")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("body[data-ready=true]")
+    assert page.evaluate("getComputedStyle(document.querySelector('.pane'), '::after').content") == "none"
+
+
+def test_arrows_of_land_borders_are_long_enough_to_read(visit: Callable[..., Any]) -> None:
+    page = visit(flows=True)
+    length = page.locator('path.flow[data-line="de-pl-ac"]').evaluate("path => path.getTotalLength()")
+    assert length > 20
+    assert zone(page, "DK-1").is_visible()
+    assert re.search("thicker is more", page.inner_text(".flows-key"))
