@@ -31,6 +31,10 @@ class Kill:
     back_at: float = 0.0
     """When the part was seen to work again, or was given up."""
     back: bool = True
+    run: str = ""
+    """The run whose process was killed."""
+    why: str = ""
+    """What Dagster says of a killed run that nobody took up."""
 
     @property
     def seconds(self) -> float:
@@ -60,6 +64,7 @@ class Kills:
             self.dagster.wait(back, BACK_WITHIN_S)
         except TimeoutError:
             kill.back = False
+            kill.why = self.dagster.describe(kill.run) if kill.run else ""
         kill.back_at = time.time()
 
     def _replica(self, kill: Kill) -> Callable[[], bool]:
@@ -103,7 +108,7 @@ class Kills:
         """The process of a run under way; back once Dagster has the run that goes on with its work in the queue."""
         with suppress(Away, TimeoutError):
             run, process = self.dagster.wait(self._under_way, 60)
-            kill.at = time.time()
+            kill.at, kill.run = time.time(), run
             os.kill(process, signal.SIGKILL)
             return lambda: self._taken_up(run)
         return None

@@ -19,6 +19,8 @@ _RUNS = """query($f: RunsFilter!) { runsOrError(filter: $f, limit: 500) { ... on
     results { id status jobName tags { key value } } } } }"""
 _EVENTS = """query($r: ID!) { runOrError(runId: $r) { ... on Run { eventConnection { events { __typename
     ... on EngineEvent { metadataEntries { label ... on TextMetadataEntry { text } } } } } } } }"""
+_MESSAGES = """query($r: ID!) { runOrError(runId: $r) { ... on Run { eventConnection { events {
+    ... on MessageEvent { message } } } } } }"""
 _HEALTH = """{ instance { daemonHealth { allDaemonStatuses { daemonType required lastHeartbeatTime } } } }"""
 _PLAN = """query($s: PipelineSelector!) { executionPlanOrError(pipeline: $s, mode: "default") { __typename } }"""
 _LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
@@ -124,6 +126,13 @@ class Dagster:
         entries = [entry for event in events for entry in event.get("metadataEntries", ())]
         numbers = [int(entry["text"]) for entry in entries if entry["label"] == "pid"]
         return numbers[-1] if numbers else None
+
+    def describe(self, run: str) -> str:
+        """A run's state, tags and last events, in a line. Raises Away."""
+        known = next((each for each in self.runs() if each["id"] == run), {})
+        events = self.ask(_MESSAGES, r=run)["runOrError"]["eventConnection"]["events"]
+        said = " | ".join(event.get("message", "")[:200] for event in events[-5:])
+        return f"{run} {known.get('jobName')} {known.get('status')} {known.get('tags')}: {said}"
 
     def at_rest(self) -> bool:
         """Whether no run is to come or under way."""

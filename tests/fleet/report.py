@@ -116,6 +116,7 @@ class Report:
             f"under way at a kill and {charges.too_many} otherwise"
         )
         yield f"runs               {', '.join(f'{number} {name}' for name, number in self.runs.items())}"
+        yield from (f"not taken up       {kill.why}" for kill in self.kills if kill.why)
         yield f"backfill           {self.backfill_days} days; {self.asked_again} asked for again"
         for done in beyond[:20]:
             yield f"  {done.kind} {done.status} {done.what}"
