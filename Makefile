@@ -1,7 +1,11 @@
 # Each target sets up what it needs, from a bare python3 alone.
 PYTHON ?= python3
 BIN := .venv/bin
+# What the service runs, and with it what tests and tools need: each with the checksum of what it was made from.
+RUN := .venv/.run-$(shell cat pyproject.toml requirements-image.lock | cksum | cut -d' ' -f1)
 STAMP := .venv/.installed-$(shell cat pyproject.toml requirements.lock | cksum | cut -d' ' -f1)
+PORT ?= 8000
+UI_PORT ?= 3000
 RECORDINGS ?=
 UP_OPTIONS ?=
 TEST_OPTIONS ?=
@@ -10,8 +14,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: up test thorough check lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
 
-up: $(STAMP)
-	$(BIN)/emds up $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
+up: $(or $(wildcard $(STAMP)),$(RUN))
+	$(BIN)/emds up --port $(PORT) --ui-port $(UI_PORT) $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
 
 # On all cores; the tests of one file stay on one core, since many share a server.
 test: setup
@@ -56,14 +60,11 @@ chain: setup
 setup: $(STAMP)
 	sh .ci/system.sh
 
-# What is installed is what is locked, checked by hash.
+$(RUN): pyproject.toml requirements-image.lock
+	PYTHON=$(PYTHON) .ci/install.sh requirements-image.lock $@
+
 $(STAMP): pyproject.toml requirements.lock
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
-	rm -f .venv/.installed-*
-	touch $@
+	PYTHON=$(PYTHON) .ci/install.sh requirements.lock $@
 
 # The newest versions that pyproject.toml allows, for every platform, with their hashes.
 lock:
