@@ -63,7 +63,7 @@ class MailServer:
 class Settings:
     """Everything that `create_app` needs to know; `Settings()` are the defaults of a machine of one's own."""
 
-    home: str = "./data"
+    home: str = "data/simulated"
     """EMDS_HOME: where the warehouse lies, a folder or an object store's address."""
     local: str = ""
     """EMDS_LOCAL: beside an object store, this machine's folder for copies of objects."""
@@ -111,7 +111,8 @@ class Settings:
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Read the settings of an environment. Raises SettingsError that names every wrong variable."""
         reader = _Reader(environ, [])
-        home, local = reader.read("EMDS_HOME", _home), reader.text("EMDS_LOCAL")
+        home = reader.read("EMDS_HOME", _home, settings.home_text(environ))
+        local = reader.text("EMDS_LOCAL")
         read = cls(
             home=home,
             local=local,

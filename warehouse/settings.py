@@ -24,11 +24,14 @@ class Setting:
     """Where the default is not one text."""
 
 
+MODES = ("simulated", "live", "recorded")
+"""What a warehouse's rows are: it keeps one mode (`warehouse.store.modes`)."""
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         "EMDS_HOME",
-        "./data",
+        "",
         "the warehouse: a folder, or a bucket: `s3://BUCKET/PREFIX?endpoint=https://HOST`, `gs://`, `az://`",
+        default_in_words="`data/<mode>`: `data/simulated`, or what `EMDS_FEEDS` says",
     ),
     Setting(
         "EMDS_LOCAL",
@@ -121,6 +124,12 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+def home_text(environ: Mapping[str, str]) -> str:
+    """EMDS_HOME; where it is not set, a folder for each mode, so that a live warehouse never meets simulated rows."""
+    mode = text(environ, "EMDS_FEEDS")
+    return text(environ, "EMDS_HOME") or f"data/{mode if mode in MODES else 'simulated'}"
 
 
 def text(environ: Mapping[str, str], name: str) -> str:

@@ -81,14 +81,15 @@ def emds(context: click.Context) -> None:
 @_listens
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history for an empty warehouse.")
 @click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Dagster's port.")
-@click.option("--home", help="The warehouse: a folder or a bucket's address (default: EMDS_HOME, else ./data).")
+@click.option("--home", help="The warehouse: a folder or a bucket's address (default: EMDS_HOME, else data/MODE).")
 @click.option("--feeds", type=click.Choice(("simulated", "live")), help="The mode of an empty warehouse (EMDS_FEEDS).")
 @click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
 def up(
     port: int, host: str, days: int, ui_port: int, home: str | None, feeds: str | None, recordings: Path | None
 ) -> int:
     """Run the API and Dagster until Ctrl-C; fill an empty warehouse first."""
-    os.environ.update({name: value for name, value in (("EMDS_HOME", home), ("EMDS_FEEDS", feeds)) if value})
+    mode = "recorded" if recordings else feeds
+    os.environ.update({name: value for name, value in (("EMDS_HOME", home), ("EMDS_FEEDS", mode)) if value})
     from orchestration.servers import up
 
     return up.up(port, host, ui_port, days, recordings)
@@ -153,6 +154,7 @@ def replay(folder: Path) -> int:
         raise click.UsageError(f"no MANIFEST.json in {folder}")
     from orchestration.work import commands
 
+    os.environ["EMDS_FEEDS"] = "recorded"
     return commands.replayed(folder)
 
 

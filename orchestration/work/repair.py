@@ -19,6 +19,7 @@ from warehouse.documents import manifest
 from warehouse.errors import StorageError, WrongMode
 from warehouse.series import damaged, monthfile, vintages
 from warehouse.series.vintages import Month
+from warehouse.settings import MODES
 from warehouse.store import layout, modes
 from warehouse.store.storage import Storage
 
@@ -142,7 +143,7 @@ def _modes_of_files(storage: Storage) -> set[str]:
                 found.add(str(monthfile.mode_of(storage, key)))
             except StorageError:
                 continue
-    return found & set(modes.MODES)
+    return found & set(MODES)
 
 
 def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:

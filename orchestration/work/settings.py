@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from assets.sources import sources
 from warehouse import settings
 from warehouse.errors import StorageError
+from warehouse.settings import MODES
 from warehouse.store import home
 from warehouse.store.home import Home
-from warehouse.store.modes import MODES
 
 
 @dataclass(frozen=True, slots=True)

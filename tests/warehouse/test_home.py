@@ -15,11 +15,12 @@ from warehouse.store.storage import Folder
 S3 = {"EMDS_HOME": "s3://emds/a?endpoint=http://127.0.0.1:9"}
 
 
-def test_a_folder_is_the_default_and_its_own_local_folder(tmp_path, monkeypatch):
+def test_a_folder_for_each_mode_is_the_default_and_its_own_local_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    place = home.of({})
-    assert isinstance(place.open(), Folder)
-    assert place.local == place.open().local == tmp_path / "data"
+    for feeds, mode in (("", "simulated"), ("live", "live"), ("recorded", "recorded"), ("../x", "simulated")):
+        place = home.of({"EMDS_FEEDS": feeds})
+        assert isinstance(place.open(), Folder)
+        assert place.local == place.open().local == tmp_path / "data" / mode
     assert home.of({"EMDS_HOME": f"file://{tmp_path}/a%20b"}).local == tmp_path / "a b"
 
 

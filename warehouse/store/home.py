@@ -71,7 +71,7 @@ def of(environ: Mapping[str, str]) -> Home:
     """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
     fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
     cache_bytes = _count(environ, "EMDS_BUCKET_CACHE_MB", 1_000_000) << 20
-    return at(settings.text(environ, "EMDS_HOME"), settings.text(environ, "EMDS_LOCAL"), fresh_s, cache_bytes)
+    return at(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s, cache_bytes)
 
 
 def at(text: str, local: str = "", fresh_s: float = 2.0, cache_bytes: int = 1 << 30) -> Home:

@@ -6,10 +6,9 @@ It stands in the file `mode`, and in every month file and kept body, so that a f
 from __future__ import annotations
 
 from warehouse.errors import WrongMode
+from warehouse.settings import MODES
 from warehouse.store import layout
 from warehouse.store.storage import Storage
-
-MODES = ("simulated", "live", "recorded")
 
 
 def require(storage: Storage) -> str:
