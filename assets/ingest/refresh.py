@@ -25,6 +25,12 @@ def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
     return _documents(pipeline, changed) if changed else []
 
 
+def publish_first(pipeline: PipelineContext, zones: Collection[str]) -> None:
+    """Publish the catalogue and these zones' documents amid a first fill; what fails is logged and published later."""
+    _publish_catalogue(pipeline)
+    _documents(pipeline, zones)
+
+
 def refresh_all(pipeline: PipelineContext) -> list[str]:
     """Publish everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
 

@@ -23,6 +23,8 @@ from orchestration.servers.processes import Servers, end_with_parent
 from orchestration.work.settings import PipelineSettings
 from warehouse.errors import StorageError, as_storage_error
 from warehouse.store import layout
+from warehouse.store.home import Home
+from warehouse.store.storage import Storage
 
 ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0
@@ -44,16 +46,17 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
     home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
     home.make_local()
     with lock(home.local):
-        serve.require_free(port, "--port", host)
-        serve.require_free(ui_port, "--ui-port", LOOPBACK)
+        serve.require_free(port, "--port (make: PORT=)", host)
+        serve.require_free(ui_port, "--ui-port (make: UI_PORT=)", LOOPBACK)
         dagster_home(home.local)
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
         servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None)
         try:
-            _fill(days, recordings)
-            _start(servers, host, port, ui_port)
+            with _filling(days, recordings) as fill:
+                _start_api(servers, fill, home, host, port)
+            _start_dagster(servers, ui_port)
             while True:
                 servers.require_all()
                 time.sleep(0.2)
@@ -82,29 +85,57 @@ def lock(local: Path) -> Iterator[None]:
         raise as_storage_error(error) from None
 
 
-def _fill(days: int, recordings: Path | None) -> None:
-    """Fill the warehouse in a process of its own, whose memory is free before the servers start.
-
-    Raises StorageError where it fails; the process prints why.
-    """
-    folder = [] if recordings is None else [str(recordings.resolve())]
-    argv = [sys.executable, "-m", "orchestration.work.fill", str(days), *folder]
-    process = subprocess.Popen(argv, cwd=ROOT, start_new_session=True, preexec_fn=end_with_parent)
+@contextmanager
+def _filling(days: int, recordings: Path | None) -> Iterator[subprocess.Popen[bytes]]:
+    """Fill the warehouse in a process of its own, whose memory is free once it ends; it ends with this block."""
+    process = subprocess.Popen(
+        fill_command(days, recordings), cwd=ROOT, start_new_session=True, preexec_fn=end_with_parent
+    )
     try:
-        if process.wait():
-            raise StorageError("the warehouse could not be filled")
-    except KeyboardInterrupt:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-        raise
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
 
 
-def _start(servers: Servers, host: str, port: int, ui_port: int) -> None:
-    """Start the API, then Dagster, and print where they are. Raises StorageError where one of them does not start."""
-    base = f"http://{LOOPBACK}:{port}"
+def fill_command(days: int, recordings: Path | None) -> list[str]:
+    """Return the command line of the fill."""
+    folder = [] if recordings is None else [str(recordings.resolve())]
+    return [sys.executable, "-m", "orchestration.work.fill", str(days), *folder]
+
+
+def _require_filled(fill: subprocess.Popen[bytes]) -> None:
+    """Raise StorageError where the fill has failed; the process printed why."""
+    if fill.poll():
+        raise StorageError("the warehouse could not be filled")
+
+
+def _has_published(storage: Storage, begun: float) -> bool:
+    """Tell whether a catalogue was published since an instant: the API can serve the zones that are in."""
+    stat = storage.stat(layout.published(layout.CATALOGUE))
+    return stat is not None and stat.version >= begun * 1e9
+
+
+def _start_api(servers: Servers, fill: subprocess.Popen[bytes], home: Home, host: str, port: int) -> None:
+    """Start the API once the fill has published its first zones, and say so. Raises StorageError where it cannot."""
+    base, storage, begun = f"http://{LOOPBACK}:{port}", home.open(), time.time()
+    while fill.poll() is None and not _has_published(storage, begun):
+        time.sleep(0.5)
+    _require_filled(fill)
     servers.start("api", serve.command(port, host))
     _wait(servers, f"{base}/readyz", lambda: _answers(f"{base}/readyz"))
+    if fill.poll() is None:
+        print(f"API:     {base}   serves the zones that are in; the rest follows", flush=True)
+    while fill.poll() is None:
+        servers.require_all()
+        time.sleep(0.2)
+    _require_filled(fill)
     _greet(base)
+
+
+def _start_dagster(servers: Servers, ui_port: int) -> None:
+    """Start Dagster's servers and print where they are. Raises StorageError where one of them does not start."""
     code_port = int(os.environ.setdefault("DAGSTER_CODE_PORT", str(_free_port())))
     for name, argv in dagster_commands(code_port, ui_port).items():
         servers.start(name, argv)
@@ -119,7 +150,8 @@ def _start(servers: Servers, host: str, port: int, ui_port: int) -> None:
 def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
     """Return the command lines of Dagster's servers, the code server first. workspace.yaml names its port."""
     os.environ["DAGSTER_CODE_HOST"] = LOOPBACK
-    workspace, quiet = ["--workspace", str(ROOT / "workspace.yaml")], ["--log-level", "warning"]
+    workspace = ["--workspace", str(ROOT / "workspace.yaml")]
+    quiet = ["--log-level", "warning", "--log-format", "json"]  # as the API's log: one object a line, no colours
     programs = Path(sys.executable).parent
     code = ["--module-name", "orchestration.definitions", "--host", LOOPBACK, "--port", str(code_port)]
     ui = ["--host", LOOPBACK, "--port", str(ui_port)]

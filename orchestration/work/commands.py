@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from assets.ingest.context import PipelineContext
-from assets.ingest.refresh import measure_publishers, refresh_all
+from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
 from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
+from assets.sources import sources
 from orchestration.jobs import recording, retention
 from orchestration.work import backfill
 from orchestration.work.backfill import Task
@@ -30,19 +31,30 @@ SHOWN_FAILURES = 3
 def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
     """Run every task, whatever fails; return the exit code (1: a day failed).
 
-    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew.
+    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew. In a
+    first fill each source is published as soon as its tasks are done, so that its zones are served early.
     """
     pipeline = open_context()
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     done: list[tuple[Task, RunReport]] = []
     begun = clock.now()
+    left = Counter(task.feed.split(".")[0] for task in tasks)
+    is_first = history and pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
     for task, report in backfill.run(tasks, again):
         recorder.add(feed_of(task.feed), report, begun)
         done.append((task, report))
         failed, rows = len(report.failed), sum(day.rows for day in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
         sys.stderr.write(f"[{len(done)}/{len(tasks)}] {words}\n")
-    failures = [*refresh_all(pipeline), *(measure_publishers(pipeline) if history else ())]
+        source = task.feed.split(".")[0]
+        left[source] -= 1
+        if is_first and not left[source]:
+            publish_first(pipeline, {zone for feed in sources()[source].feeds for zone in feed.zones})
+    sys.stderr.write("publishing the documents of all zones\n")
+    failures = refresh_all(pipeline)
+    if history:
+        sys.stderr.write("measuring the publishers\n")
+        failures += measure_publishers(pipeline)
     recorder.close()
     with logged("retention of answers"):
         retention.prune_answers(pipeline)

@@ -21,7 +21,8 @@ def run(days: int, recordings: Path | None) -> None:
 def _fill(days: int, recordings: Path | None) -> None:
     """Fetch history and publish at the first start; only publish at later ones.
 
-    A first start that was killed has published no catalogue: the next one asks for the days that are not whole.
+    The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
+    the days that are not whole.
     """
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
@@ -29,13 +30,13 @@ def _fill(days: int, recordings: Path | None) -> None:
     from orchestration.work import backfill, commands, gaps
     from orchestration.work.resources import open_context
     from orchestration.work.settings import PipelineSettings
-    from warehouse.documents import catalogue
+    from warehouse.store import layout
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
         commands.replayed(recordings)
-    elif catalogue.load(pipeline.storage) is not None:
+    elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
         refresh_all(pipeline)
     else:
         since = PipelineSettings.from_environ(os.environ).since

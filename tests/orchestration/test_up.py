@@ -94,6 +94,11 @@ def test_an_empty_folder_becomes_a_service_and_stays_one(tmp_path: Path) -> None
     home = tmp_path / "home"
     with up(home, "--days", "2") as (output, base, _):
         assert "emds_" not in output, "a log that is collected holds no key"
+        early, late = (
+            output.index(words) for words in ("serves the zones that are in", "publishing the documents of all")
+        )
+        assert early < late, "the API answers before the fill is over"
+        assert "\x1b" not in output, "no colours in a log"
         assert f"curl '{base}/v1/brief/GB?sample=true'" in output
         key = signed_up(base)
         brief = get(f"{base}/v1/brief/GB", key)

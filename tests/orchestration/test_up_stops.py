@@ -38,7 +38,7 @@ import sys
 from orchestration import cli
 from orchestration.servers import serve, up
 server, api, ui, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-up._fill = lambda days, recordings: None
+up.fill_command = lambda days, recordings: [sys.executable, "-c", ""]
 serve.command = lambda port, host: [sys.executable, "-c", server, str(port), f"{folder}/api"]
 up.dagster_commands = lambda code, port: {
     "webserver": [sys.executable, "-c", server, str(port), f"{folder}/ui"],
