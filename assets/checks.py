@@ -1,21 +1,18 @@
-"""The checks of a feed's asset, evaluated in the asset's own step: four by market day, and one on freshness.
+"""The checks of a feed's asset, evaluated in the asset's own step: three by market day, and one on freshness.
 
 Checks report; they do not block: rows that are not believed were set aside before. What blocks is what publishes (the
 geo layers). See `assets.verdicts` for the rules. No `from __future__ import annotations`: Dagster reads annotations.
 """
 
-from collections.abc import Mapping
-
 import dagster as dg
 
-from assets import verdicts
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, key_of
-from assets.verdicts import AGREES, RULES, Verdict
+from assets.verdicts import RULES, Verdict
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import iso
-from warehouse.market.market import Feed, Source
+from warehouse.market.market import Feed
 
 FRESH = "fresh"
 _FRESH_MEANS = (
@@ -24,20 +21,12 @@ _FRESH_MEANS = (
 )
 
 
-def check_names(sources: Mapping[str, Source], feed: Feed) -> list[str]:
-    """The feed's checks by partition: `agrees` only where a second feed carries one of its series."""
-    alone = verdicts.pairing(sources, feed) is None
-    return [name for name in RULES if not (alone and name == AGREES)]
-
-
-def check_specs(
-    sources: Mapping[str, Source], feed: Feed, partitions: dg.PartitionsDefinition
-) -> list[dg.AssetCheckSpec]:
+def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.AssetCheckSpec]:
     """The checks of one feed."""
     key = asset_key(feed)
     by_day = [
-        dg.AssetCheckSpec(name, asset=key, description=RULES[name].description, partitions_def=partitions)
-        for name in check_names(sources, feed)
+        dg.AssetCheckSpec(name, asset=key, description=rule.description, partitions_def=partitions)
+        for name, rule in RULES.items()
     ]
     return [*by_day, dg.AssetCheckSpec(FRESH, asset=key, description=_FRESH_MEANS)]
 

@@ -63,8 +63,7 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport, begun: in
     changed = _without_fringe(pipeline, feed, rows, asked, changed)
     days = sorted(day for day in {*asked, *changed} if day.day <= last)
     judged: dict[MarketDay, list[dg.AssetCheckEvaluation]] = {day: [] for day in days}
-    counterpart = verdicts.pairing(pipeline.sources, feed)
-    for verdict in verdicts.examine(pipeline.storage, feed, counterpart, days, clock.now(), own=rows):
+    for verdict in verdicts.examine(pipeline.storage, feed, days, clock.now(), own=rows):
         judged[verdict.day].append(checks.evaluation(feed, verdict))
     with logged(f"first day of {feed.id}"):
         first_days.note(pipeline.storage, feed, (day.day for day in days))

@@ -6,7 +6,7 @@ See `assets.ingest.runs` for what happens to a day, `assets.events` for what Dag
 
 import inspect
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import groupby
 from typing import Any
@@ -59,14 +59,12 @@ class IngestConfig(dg.Config):
 
 
 def series_asset(
-    sources: Mapping[str, Source], feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
+    source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
 ) -> dg.AssetsDefinition:
     """One feed as an asset with its checks: a month of days in one run, an event and verdicts for each day.
 
-    `sources`: among which a second feed of the same series is found; `home`: the warehouse's address. No IO manager:
-    a month file is merged with what it holds, never replaced.
+    `home`: the warehouse's address. No IO manager: a month file is merged with what it holds, never replaced.
     """
-    source = sources[feed.source]
 
     @dg.asset(
         key=asset_key(feed),
@@ -79,7 +77,7 @@ def series_asset(
         owners=[OWNER],
         kinds={"parquet"},
         output_required=False,
-        check_specs=checks.check_specs(sources, feed, partitions),
+        check_specs=checks.check_specs(feed, partitions),
         tags=_tags(source, feed),
         description=describe(source, feed),
         metadata=_declared(source, feed, home),

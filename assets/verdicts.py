@@ -1,7 +1,7 @@
-"""The checks of a market day over held rows: `believed`, `complete`, `steady`, `agrees`. No Dagster here.
+"""The checks of a feed's market day over its own rows: `believed`, `complete`, `steady`. No Dagster here.
 
 They judge what stands in the warehouse, whoever brought it and whenever: rows set aside and never replaced, missing
-intervals, series that stand still, and days on which two feeds of one series differ.
+intervals, series that stand still. What needs a second feed is a rule of `assets.sql.rules`.
 """
 
 from __future__ import annotations
@@ -20,22 +20,16 @@ from assets.stored_days import StoredRows
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
-from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay, Window, iso, months
-from warehouse.market.market import Feed, Source
-from warehouse.market.metrics import Agreement, define
+from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso, months
+from warehouse.market.market import Feed
 from warehouse.rows.schema import SeriesKey
 from warehouse.rows.versions import Floats, Ints
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
-BELIEVED, COMPLETE, STEADY, AGREES = "believed", "complete", "steady", "agrees"
+BELIEVED, COMPLETE, STEADY = "believed", "complete", "steady"
 NOTHING_READ = "no row of this day is held, though some are due"
 NOTHING_DUE = "nothing of this day is due yet"
-
-AUCTION, ONE_AUCTION = "day-ahead auction", Agreement(0.0, 0.005)
-"""How the hub of a feed of Europe's auction is called; two such feeds state one price each, equal to the cent."""
-GRAVE = 4.0
-"""So many tolerances apart the two cannot both be right: an error, not a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +43,6 @@ class Verdict:
     count: int = 0
     """Rows or intervals concerned."""
     findings: tuple[str, ...] = ()
-    compared: int | None = None
-    """Of `agrees`: the hours that both feeds hold; it passes with 0, and says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """The feed that a feed is compared with, and the series (zone, metric) that both carry."""
-
-    feed: Feed
-    series: tuple[tuple[str, str], ...]
-
-
-def pairing(sources: Mapping[str, Source], feed: Feed) -> Pairing | None:
-    """The best other feed that carries some of a feed's series; None where it stands alone."""
-    others = [
-        (other.rank, other.id, other, shared)
-        for source in sources.values()
-        for other in source.feeds
-        if other.id != feed.id and (shared := _shared(feed, other))
-    ]
-    if not others:
-        return None
-    _, _, other, shared = min(others, key=lambda item: (-len(item[3]), item[0], item[1]))
-    return Pairing(other, shared)
-
-
-def _shared(feed: Feed, other: Feed) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (zone, metric.value)
-        for metric in feed.metrics
-        if define(metric).agreement is not None and metric in other.metrics
-        for zone in feed.zones
-        if zone in other.zones
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +55,6 @@ class Facts:
     aside: Sequence[tuple[SeriesKey, Ints, Floats]]
     """Rows set aside in quarantine."""
     shifts: Sequence[level_shifts.JudgedShift]
-    other_feed: Feed | None
-    others: StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,31 +68,24 @@ class Rule:
 def examine(
     storage: Storage,
     feed: Feed,
-    counterpart: Pairing | None,
     days: Sequence[MarketDay],
     now: int,
-    checks: Collection[str] = (BELIEVED, COMPLETE, STEADY, AGREES),
+    checks: Collection[str] = (BELIEVED, COMPLETE, STEADY),
     own: StoredRows | None = None,
 ) -> Iterator[Verdict]:
-    """The chosen checks of every day; `agrees` only where the feed has a counterpart.
-
-    `own`: the feed's rows of these days, where they are read already.
-    """
+    """The chosen checks of every day. `own`: the feed's rows of these days, where they are read already."""
     if not days:
         return
     span = {month for day in days for month in months(window_of(feed, day))}
     own = stored_days.read(storage, feed, span) if own is None else own
-    other = counterpart if AGREES in checks else None
     facts = Facts(
         feed,
         now,
         own,
         _set_aside(storage, feed, days) if BELIEVED in checks else [],
         _shifts(storage, feed, days, own) if STEADY in checks else [],
-        other.feed if other else None,
-        stored_days.read(storage, other.feed, span, other.series) if other else StoredRows(),
     )
-    chosen = [rule for name, rule in RULES.items() if name in checks and (name != AGREES or other)]
+    chosen = [rule for name, rule in RULES.items() if name in checks]
     yield from (rule.judge(facts, day) for day in days for rule in chosen)
 
 
@@ -215,43 +166,11 @@ def steady(
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
 
 
-def agrees(feed: Feed, day: MarketDay, own: StoredRows, others: StoredRows, other_feed: Feed) -> Verdict:
-    """Hourly means of both feeds, over the hours that both cover whole."""
-    window, findings, hours, grave = window_of(feed, day), [], 0, False
-    ours = _hourly(own, window)
-    for series, theirs in _hourly(others, window).items():
-        common = sorted(theirs.keys() & ours.get(series, {}).keys())
-        one_auction = feed.hub.startswith(AUCTION) and other_feed.hub.startswith(AUCTION)
-        tolerance = ONE_AUCTION if one_auction else define(series[1]).agreement
-        if not common or tolerance is None:
-            continue
-        mine = np.array([ours[series][hour] for hour in common])
-        other = np.array([theirs[hour] for hour in common])
-        apart = float(np.abs(mine - other).mean())
-        allowed = max(tolerance.share * float(np.abs(other).mean()), tolerance.amount)
-        hours += len(common)
-        if apart > allowed:
-            grave |= apart > GRAVE * allowed
-            findings.append(
-                f"{series[0]} {series[1]}: {apart:.4g} {series[2]} apart from {other_feed.id} on average"
-                f" over {len(common)} hours, {allowed:.4g} allowed"
-            )
-    if not hours:
-        nothing = f"nothing to compare: {other_feed.id} holds no hour of this day that {feed.id} holds"
-        return Verdict(AGREES, day, True, findings=(nothing,), compared=0)
-    return Verdict(AGREES, day, not findings, grave, len(findings), tuple(findings[:20]), hours)
-
-
 def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     """What stands of a value that was set aside; one of an unknown member is no number."""
     if np.isnan(value):
         return f"{_name(key)}: {UNKNOWN_MEMBER}its rows, and the totals that need them, are left out"
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
-
-
-def _agrees(facts: Facts, day: MarketDay) -> Verdict:
-    assert facts.other_feed is not None  # `examine` leaves the rule out without one
-    return agrees(facts.feed, day, facts.own, facts.others, facts.other_feed)
 
 
 RULES: Mapping[str, Rule] = {
@@ -270,32 +189,12 @@ RULES: Mapping[str, Rule] = {
             facts.feed, day, facts.own, facts.now, [s for s in facts.shifts if s.shift.day == day.window]
         ),
     ),
-    AGREES: Rule(
-        "Hourly means agree with a second feed of the same series; passes where the two share no hour. Warning; error"
-        " at four times the tolerance.",
-        _agrees,
-    ),
 }
 """The checks by market day, in their order. To add one, add a rule."""
 
 
 def _name(key: SeriesKey) -> str:
     return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, key.link)))
-
-
-def _hourly(rows: StoredRows, window: Window) -> dict[tuple[str, str, str], dict[int, float]]:
-    """Means by (zone, metric, unit) and hour, of net series, for hours that the readings cover whole."""
-    hourly: dict[tuple[str, str, str], dict[int, float]] = {}
-    for key, ts, values in rows.within(window):
-        step = RESOLUTIONS[key.resolution]
-        if define(key.metric).agreement is None or key.counterparty or key.link or step > HOUR:
-            continue
-        hours, position, counts = np.unique(ts // HOUR, return_inverse=True, return_counts=True)
-        means = np.bincount(position, weights=values) / counts
-        whole = counts * step == HOUR
-        means_by_hour = dict(zip(hours[whole].tolist(), means[whole].tolist(), strict=True))
-        hourly.setdefault((key.zone, key.metric, key.unit), {}).update(means_by_hour)
-    return hourly
 
 
 def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[tuple[SeriesKey, Ints, Floats]]:

@@ -53,7 +53,7 @@ def build() -> dg.Definitions:
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         assets += [
-            series_asset(known, feed, partitions_of(feed, firsts[feed.id]), str(settings.home))
+            series_asset(source, feed, partitions_of(feed, firsts[feed.id]), str(settings.home))
             for source in known.values()
             for feed in source.feeds
         ]

@@ -114,6 +114,6 @@ def test_series_that_cannot_be_read_are_not_compared(
 def test_dagsters_check_of_the_day_tells_of_a_shift(pipeline: PipelineContext) -> None:
     run(pipeline, scaled(feed(BEST), 2), 0, 0)
     days = [MarketDay(TODAY - timedelta(days=i), feed(BEST).tz) for i in (1, 0)]
-    judged = list(verdicts.examine(pipeline.storage, feed(BEST), None, days, NOW, (verdicts.STEADY,)))
+    judged = list(verdicts.examine(pipeline.storage, feed(BEST), days, NOW, (verdicts.STEADY,)))
     assert [verdict.passed for verdict in judged] == [True, False]
     assert "level: US-NYISO demand: another level than in the two weeks before" in judged[1].findings[0]

@@ -32,7 +32,7 @@ def parse(body: bytes, request: Request) -> Rows:
 
 
 def believed(storage: Storage, feed: Feed) -> Verdict:
-    (verdict,) = verdicts.examine(storage, feed, None, [TODAY], NOON, {BELIEVED})
+    (verdict,) = verdicts.examine(storage, feed, [TODAY], NOON, {BELIEVED})
     return verdict
 
 

@@ -108,7 +108,7 @@ def materialise(
 ) -> dg.ExecuteInProcessResult:
     """One run over days that follow each other, as a schedule or a backfill starts it."""
     span = {"dagster/asset_partition_range_start": str(days[0]), "dagster/asset_partition_range_end": str(days[-1])}
-    asset = series_asset({"neso": SOURCE}, FEED, partitions_of(FEED, FIRST))
+    asset = series_asset(SOURCE, FEED, partitions_of(FEED, FIRST))
     config = dg.RunConfig({"neso__test": {"config": {"read_from": read_from.value}}})
     return dg.materialize(
         [asset],

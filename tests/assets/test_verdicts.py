@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from assets import verdicts
-from assets.sources import feeds, sources
-from assets.verdicts import AGREES, BELIEVED, COMPLETE, STEADY, Verdict
+from assets.sources import feeds
+from assets.verdicts import BELIEVED, COMPLETE, STEADY, Verdict
 from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
@@ -19,11 +18,10 @@ from warehouse.series import series
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
-LOAD, EIA = feeds()["nyiso.load"], feeds()["eia.demand"]
+LOAD = feeds()["nyiso.load"]
 DAY = MarketDay(date(2026, 11, 10), LOAD.tz)
 NOW = clock.instant("2026-11-20T12:00:00Z")
 KEY = SeriesKey("US-NYISO", "demand", "MW", "5m")
-PAIR = replace(EIA, zones=("US-NYISO",))
 
 
 @pytest.fixture
@@ -40,18 +38,15 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
 
 
 def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
-    counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
-    (judged,) = verdicts.examine(storage, LOAD, counterpart, [day], now, {check})
+    (judged,) = verdicts.examine(storage, LOAD, [day], now, {check})
     return judged
 
 
 def test_a_whole_day_passes_every_check(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
-    fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, 18200.0)
-    counterpart = verdicts.Pairing(PAIR, (("US-NYISO", "demand"),))
-    judged = list(verdicts.examine(storage, LOAD, counterpart, [DAY], NOW))
+    judged = list(verdicts.examine(storage, LOAD, [DAY], NOW))
     assert [(v.check, v.passed, v.findings) for v in judged] == [
-        (name, True, ()) for name in (BELIEVED, COMPLETE, STEADY, AGREES)
+        (name, True, ()) for name in (BELIEVED, COMPLETE, STEADY)
     ]
 
 
@@ -59,9 +54,6 @@ def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> N
     for check in (BELIEVED, COMPLETE, STEADY):
         judged = verdict(storage, check)
         assert (judged.passed, judged.grave, judged.findings) == (False, True, (verdicts.NOTHING_READ,)), check
-    nothing = verdict(storage, AGREES)
-    assert (nothing.passed, nothing.compared) == (True, 0)
-    assert nothing.findings[0].startswith("nothing to compare")
 
 
 @pytest.mark.parametrize("check", [BELIEVED, COMPLETE, STEADY])
@@ -109,43 +101,3 @@ def test_a_series_that_stands_still_warns(storage: Folder) -> None:
     judged = verdict(storage, STEADY)
     assert (judged.passed, judged.grave) == (False, False)
     assert judged.findings[0].startswith("frozen: US-NYISO demand")
-
-
-@pytest.mark.parametrize(
-    ("other", "passed", "grave"), [(18900.0, True, False), (20500.0, False, False), (30000.0, False, True)]
-)
-def test_two_feeds_of_one_series_agree_within_a_tolerance(
-    storage: Folder, other: float, passed: bool, grave: bool
-) -> None:
-    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
-    fold(storage, EIA.id, KEY._replace(resolution="1h"), DAY, 3600, other)
-    judged = verdict(storage, AGREES)
-    assert (judged.passed, judged.grave, judged.compared) == (passed, grave, 24)
-
-
-def test_every_series_with_a_second_feed_is_compared_and_no_other() -> None:
-    paired = {feed.id: verdicts.pairing(sources(), feed) for feed in feeds().values()}
-    counterpart = paired["nyiso.load"]
-    assert counterpart is not None
-    assert counterpart.feed.id == "eia.demand"
-    assert paired["neso.generation"] is None
-    for feed, pairing in paired.items():
-        for pair in pairing.series if pairing else ():
-            assert pair in {(z, m.value) for z in feeds()[feed].zones for m in feeds()[feed].metrics}
-
-
-def test_two_sources_of_one_auction_agree_to_the_cent(storage: Folder) -> None:
-    """One quarter hour of a day that is 1 EUR off is found; a price that another auction clears is no matter of it."""
-    price, other = feeds()["omie.price"], feeds()["entsoe.price"]
-    day, key = MarketDay(date(2026, 11, 10), price.tz), SeriesKey("ES", "price", "EUR/MWh", "15m")
-    counterpart = verdicts.Pairing(other, (("ES", "price"),))
-    fold(storage, price.id, key, day, 900, 60.0)
-    fold(storage, other.id, key, day, 900, 60.0)
-    (same,) = verdicts.examine(storage, price, counterpart, [day], NOW, {AGREES})
-    assert (same.passed, same.compared) == (True, 24)
-    rows = Rows()
-    rows.extend(key, [day.start + 9000], [61.0 + (day.start + 9000) // 900 % 2])
-    series.fold(storage, other.id, rows, {}, {other.id: 1}, 2000, "simulated")
-    (apart,) = verdicts.examine(storage, price, counterpart, [day], NOW, {AGREES})
-    assert not apart.passed
-    assert "ES price: 0.01042 EUR/MWh apart from entsoe.price" in apart.findings[0]

@@ -16,8 +16,10 @@ import dagster as dg
 import pytest
 import yaml
 
+from assets import analyst
 from assets.partitions import asset_key, first_partition, last_day, partitions_of
 from assets.sources import feeds, sources
+from assets.sql.rules import RULES
 from orchestration import definitions
 from orchestration.jobs import live, recording
 from orchestration.jobs.schedules import PRIORITY, cron, look_back_keys, schedule_groups, schedules_and_jobs
@@ -141,12 +143,11 @@ def test_a_look_back_asks_for_no_day_before_the_first_partition() -> None:
     assert look_back_keys([feeds()["entsoe.capacity"]], date(2026, 11, 1), date(2026, 1, 1)) == ("2026", "2026")
 
 
-def test_every_feed_has_its_checks_and_agrees_only_beside_a_second_feed(loaded: dg.Definitions) -> None:
+def test_every_feed_has_its_checks_and_the_rules_across_feeds_are_checks_too(loaded: dg.Definitions) -> None:
     keys = {(k.asset_key, k.name) for k in loaded.resolve_asset_graph().asset_check_keys}
     for feed in feeds().values():
         assert {(asset_key(feed), name) for name in ("believed", "complete", "steady", "fresh")} <= keys
-    assert (asset_key(feeds()["nyiso.load"]), "agrees") in keys
-    assert (asset_key(feeds()["neso.generation"]), "agrees") not in keys
+    assert {(analyst.KEY, rule.name) for rule in RULES} <= keys
 
 
 def test_feeds_are_found_by_zone_and_metric(loaded: dg.Definitions) -> None:

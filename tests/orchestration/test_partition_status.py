@@ -67,7 +67,7 @@ def test_a_second_run_records_its_verdicts_anew(home: Path) -> None:
             }
             for r in runs
         ]
-    assert of_runs == [{"believed", "complete", "steady", "agrees", "fresh"}] * 2
+    assert of_runs == [{"believed", "complete", "steady", "fresh"}] * 2
 
 
 def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home: Path) -> None:

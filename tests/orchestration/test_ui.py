@@ -97,7 +97,7 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
         Folder(ui.home), "US-CAISO", "demand", MarketDay(date.fromisoformat(day), "America/Los_Angeles").window
     )
     assert rows.num_rows in (276, 288, 300)
-    assert lights(ui, ASSET, day) == dict.fromkeys(("agrees", "believed", "complete", "steady"), "SUCCEEDED")
+    assert lights(ui, ASSET, day) == dict.fromkeys(("believed", "complete", "steady"), "SUCCEEDED")
 
 
 def lights(ui: Ui, asset: list[str], day: str) -> dict[str, str]:
@@ -146,7 +146,7 @@ def test_the_pages_of_an_asset_say_what_it_is_holds_and_is_checked_for(ui: Ui, p
     page.goto(f"{ui.url}/assets/nyiso/load?view=partitions")
     page.get_by_text(re.compile(r"Missing \(7[012]\)")).wait_for()  # a day more after a midnight there
     page.goto(f"{ui.url}/assets/nyiso/load?view=checks")
-    for check in ("agrees", "believed", "complete", "fresh", "steady"):
+    for check in ("believed", "complete", "fresh", "steady"):
         page.get_by_text(check, exact=True).first.wait_for()
     page.get_by_text("Hourly means agree with a second feed of the same series").wait_for()
 
