@@ -21,7 +21,7 @@ from werkzeug.routing import Rule
 
 from api.access import key_views, webhook_views
 from api.access.gate import Gate
-from api.documents import bulk, catalogue, changes, published, status
+from api.documents import bulk, catalogue, changes, exposition, published, status
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
@@ -60,6 +60,7 @@ VIEWS: Mapping[str, View] = {
     **webhook_views.VIEWS,
     **discovery.VIEWS,
     **health.VIEWS,
+    **exposition.VIEWS,
 }
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}

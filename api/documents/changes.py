@@ -8,9 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
+from urllib.parse import urlencode
 
 from api.http import parameters, responses
-from api.http.messages import Request, Response, View
+from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, to_unix
 from api.service import Service
@@ -61,7 +62,14 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
         except UnknownCursor as gone:
             raise _cursor_gone(gone.oldest) from None
         # Not cached: the same address has more entries a moment later.
-        return entry.json(body, service.catalogue.simulated, caching=responses.uncached())
+        headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
+        return entry.json(body, service.catalogue.simulated, caching=headers)
+
+
+def _link(service: Service, request: Request, cursor: str) -> Headers:
+    """The `Link` to the entries that follow."""
+    query = urlencode({**request.args.to_dict(flat=False), "since": [cursor]}, doseq=True, safe=",")
+    return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
 
 
 def _cursor_gone(oldest: str) -> Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from api.documents.cache import Document, DocumentCache
@@ -91,6 +91,23 @@ def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Healt
 
 def _healths(document: Document) -> dict[tuple[str, str], Health]:
     return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
+
+
+def feed_freshness(documents: DocumentCache, catalogue: Catalogue) -> Iterator[tuple[str, str, int, int, int]]:
+    """Yield by feed and zone the end of the newest interval, when the next is due, and the last success (Unix seconds).
+
+    0 for what never was. A source whose record is damaged is left out, as it is unknown.
+    """
+    for source in catalogue.sources:
+        try:
+            known = _known(documents, source)
+        except DamagedFile as fault:
+            _LOG.error("metrics: %s", fault)
+            continue
+        for (feed, zone), own in known.items():
+            if feed in catalogue.feeds:
+                due = health.due([health.carrier(catalogue.feeds[feed], configured=True)], own.whole_until)
+                yield feed, zone, own.data_until, due.at if due and own.whole_until else 0, own.last_ok
 
 
 def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:

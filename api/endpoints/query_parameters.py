@@ -13,6 +13,7 @@ from api.http.parameters import (
     hours,
     moment,
     number,
+    or_unset,
     text,
     utc_month,
     whole,
@@ -56,15 +57,15 @@ TIME = choice(
 # Any text is taken here: one that names no format is a 406, not a 400.
 FORMAT = Parameter(
     "format", "The answer's format; goes before Accept.", str.lower, {"type": "string", "enum": list(formats.MEDIA)},
-    example="csv")
+    example="json")
 MARKET = choice(
     "market", "`day_ahead`: the day-ahead auction instead of the zone's headline price; 404 for GB and AU.",
     ("day_ahead",), unset="headline")
 BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",),
     unset="net")
-CURSOR = text(
+CURSOR = or_unset(text(
     "cursor", 'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque; `first`: the first page.',
-    "^[A-Za-z0-9_-]{1,400}$", lambda word: None if word == "first" else Cursor.from_text(word), "first")
+    "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text, "first"), "first")
 ZONES_CURSOR = replace(CURSOR, schema={"type": "string", "pattern": "^[A-Za-z0-9_-]{1,600}$"})
 SNAPSHOT_METRIC = words(
     "metric", "Only these metrics, with commas. Default: all. A sample keeps the price alone.",
@@ -78,15 +79,19 @@ BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default
 # Without a value of its own it is told from one that is sent; the default holds where neither slots nor kwh is.
 HOURS = replace(hours(
     "hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR), default=None)
-SLOTS = whole(
-    "slots", "In place of `hours`: so many of the best intervals, next to each other or not.", 1, MOST_SLOTS)
-KWH = number("kwh", "In place of `hours`, with `kw`: the energy in kWh. The answer has its `cost`.", positive=True)
-KW = number("kw", "The power in kW that draws `kwh`.", positive=True)
+SLOTS = or_unset(whole(
+    "slots", "In place of `hours`: so many of the best intervals, next to each other or not; `none`: a block.",
+    1, MOST_SLOTS), "none")
+KWH = or_unset(number(
+    "kwh", "In place of `hours`, with `kw`: the energy in kWh, or `none`. The answer has its `cost`.", positive=True),
+    "none")
+KW = or_unset(number("kw", "The power in kW that draws `kwh`, or `none`.", positive=True), "none")
 FROM = moment(
     "from", "Where to begin to look; a time as `start` of the series. Default: the running interval.")
-TO = moment("to", "Where to end, exclusive; as `from`. Not with `within`. Default: as far as is known.")
-WITHIN = hours(
-    "within", "How far ahead to look, in hours from the running interval: `24h`. Default: as far as is known.", 96)
+TO = or_unset(moment(
+    "to", "Where to end, exclusive; as `from`. Not with `within`. `any`: as far as is known."), "any")
+WITHIN = or_unset(hours(
+    "within", "How far ahead to look, in hours from the running interval: `24h`. `any`: all that is known.", 96), "any")
 BETWEEN = civil_times(
     "between", "Only between these times of the zone's civil day, in quarter hours, across midnight too: "
     "`22:00-07:00`.")
@@ -97,14 +102,16 @@ WINDOW_METRIC = choice(
 FORECAST = choice(
     "kind", "`forecast`: what the zone's own publisher expects, in place of readings; by default of 24 hours from the "
     "running one on. Never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"), "actual")
-PUBLISHED_BEFORE = moment(
-    "published_before", "With `kind=forecast`: of each interval the newest forecast that was published by then.")
-LEAD = hours(
+PUBLISHED_BEFORE = or_unset(moment(
+    "published_before", "With `kind=forecast`: of each interval the newest forecast that was published by then. "
+    "Default: now."), "now")
+LEAD = or_unset(hours(
     "lead", "With `kind=forecast`: of each interval the newest forecast that was published at least so long before it "
-    f"begins, `24h`. Up to {LONGEST_AHEAD_DAYS * 24}.", LONGEST_AHEAD_DAYS * 24, zero=True, example="24h")
+    f"begins, `24h`. Up to {LONGEST_AHEAD_DAYS * 24}. `any`: however long before.", LONGEST_AHEAD_DAYS * 24, zero=True),
+    "any")
 VINTAGES = choice(
     "vintages", "With `kind=forecast`: `all` forecasts of each interval, by `ts`, then `published_at`; windows of at "
-    "most three days.", ("all",))
+    "most three days. `newest`: one of each interval.", ("all",), unset="newest")
 STATS = yes_no("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.")
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")

@@ -13,7 +13,8 @@ from warehouse.market.zones import zones_with
 
 _ROWS = (
     " Rows ascend by `ts` (start of the interval), then `fuel`; the window is half-open. Where rows were left out, "
-    '`truncated` is true, `end` is the `ts` of the first row left out, and `Link: rel="next"` goes on exactly there. A '
+    '`truncated` is true, `end` is the `ts` of the first row left out, and `Link: rel="next"` goes on exactly there; '
+    "where `limit` is below the rows of one instant, `cursor_only` says that no window does. A "
     "missing interval has no row; `gaps` lists the holes of the answer's window against the feeds' own calendars."
 )
 _OWN_PARAMETERS = {Metric.PRICE: (query.MARKET,), Metric.INTERCHANGE: (query.BY,)}

@@ -138,7 +138,8 @@ _OPERATION = (
              "Whether the process runs; nothing else is looked at."),
     Endpoint("readyz", "/readyz", "Service", "Ready", "Readiness", "Whether the catalogue can be read, however old."),
     Endpoint("metrics", "/metrics", "Service", "Text", "Metrics",
-             "Counts for Prometheus, by the bearer token of EMDS_METRICS_TOKEN.", media=_TEXT, token=True),
+             "For Prometheus, by the bearer token of EMDS_METRICS_TOKEN: counts of answers, build and version, and by "
+             "feed and zone the newest row, when the next is due, and the last success.", media=_TEXT, token=True),
 )
 _LAYERS = {
     "zones": ("Zone boundaries",

@@ -44,6 +44,8 @@ def _point(text: str) -> tuple[float, float]:
     if len(parts) != 2:
         raise ValueError("takes two numbers: latitude,longitude in degrees")
     lat, lon = (number(part) for part in parts)
+    if abs(lon) <= 90 < abs(lat) <= 180:
+        raise ValueError(f"looks like longitude,latitude: latitude comes first, {lon:g},{lat:g}")
     if not (abs(lat) <= 90 and abs(lon) <= 180):
         raise ValueError("takes a latitude from -90 to 90, then a longitude from -180 to 180")
     return lon, lat

@@ -171,9 +171,17 @@ def text(name: str, description: str, pattern: str, read: Callable[[str], Any], 
     return Parameter(name, description, read, {"type": "string", "pattern": pattern}, None, example)
 
 
-def hours(
-    name: str, description: str, most: int, default: int | None = None, zero: bool = False, example: str = "3"
-) -> Parameter:
+def or_unset(parameter: Parameter, word: str) -> Parameter:
+    """The same, with a word for leaving it out: its default as a client may send it, and its example."""
+
+    def read(text: str) -> Any:
+        return None if text.strip().lower() == word else parameter.read(text)
+
+    schema = {"anyOf": [parameter.schema, {"const": word}], "default": word}
+    return replace(parameter, read=read, schema=schema, example=word)
+
+
+def hours(name: str, description: str, most: int, default: int | None = None, zero: bool = False) -> Parameter:
     """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds. `zero`: 0 is one too."""
     least = 0 if zero else 1
 
@@ -186,7 +194,7 @@ def hours(
     schema: dict[str, Any] = {"type": "string", "pattern": r"^[0-9]{1,3}(\.[0-9]{1,2})?h?$"}
     if default is not None:
         schema["default"] = f"{default / 3600:g}"
-    return Parameter(name, description, read, schema, default, example)
+    return Parameter(name, description, read, schema, default, "3")
 
 
 def number(name: str, description: str, positive: bool = False) -> Parameter:

@@ -118,7 +118,7 @@ MARKET_DATA: dict[str, Schema] = {
         "zone", "metric", "start", "end", "count", "attribution", "license",
         ("data", listed(ref("Row")),
          "The rows, ascending by `ts`, then `fuel` (descending with `order=desc`). A missing interval has no row."),
-        "truncated", "sources",
+        "truncated", "cursor_only?", "sources",
         ("gaps", listed(ref("Gap"), maxItems=MOST_GAPS),
          "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20."),
         "gaps_truncated?", "market?",
@@ -130,7 +130,8 @@ MARKET_DATA: dict[str, Schema] = {
     "SeriesOfZones": record(
         ("zones", listed(ZONE, minItems=1),
          "The zones of the answer, those without rows included."),
-        "metric", "start", "end", "count", "truncated", "sources", "gaps_truncated?", "market?",
+        "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
+        "market?",
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zones' nets."),
         "interval?", "as_of?", "sample?", *_BY_ZONE,

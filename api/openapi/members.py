@@ -89,7 +89,8 @@ SHARED: dict[str, tuple[Schema, str]] = {
     "unit": (TEXT, "`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`."),
     "ts": (INSTANT, "Start of the interval, Unix seconds UTC."),
     "time": (text(format="date-time"),
-        "`ts` as RFC 3339: in UTC, or in the zone's civil time with its offset; only with `time=`."),
+        "`ts` as RFC 3339: in UTC, or in the zone's civil time with its offset; only with `time=`. A timestamp in "
+        "Parquet and Arrow."),
     "resolution": (RESOLUTION, "Length of the interval."),
     "fuel": (FUEL, "Fuel or energy source."),
     "counterparty": (or_null(TEXT),
@@ -110,6 +111,8 @@ SHARED: dict[str, tuple[Schema, str]] = {
         "and no gap is listed then."),
     "count": ({"type": "integer", "minimum": 0, "maximum": 5000}, "Rows in this answer."),
     "truncated": (FLAG, "Whether rows of the window were left out; `Link: rel=next` goes on exactly there."),
+    "cursor_only": (FLAG, "Always true where `limit` is below the rows of one instant: only the cursor in `Link` goes "
+        "on, or a higher `limit`; else absent."),
     "gaps_truncated": (FLAG, "Always true, where there are more holes than are listed; else absent."),
     "metrics": (keyed(ref("MetricValue"), METRIC), "Newest values by metric; a metric without any row is absent."),
     "generation_mix": (ref("GenerationMix"), "Newest generation by fuel; absent where the zone publishes none."),

@@ -22,7 +22,7 @@ _WORDS: Mapping[str, str] = {
         "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
     "Vary": "The request headers that the answer depends on.",
     "Link":
-        '`rel="next"`: where the next page is, if rows were left out; `rel="describedby"`: what a layer as CSV holds.',
+        '`rel="next"`: next page, if rows or entries are left out; `rel="describedby"`: what a layer as CSV holds.',
     "X-Sample": "`true` where the answer is a sample.",
     "X-EMDS-Data": "`simulated` where the figures are simulated.",
     "X-EMDS-Stale": "`true` past the instant at which newer figures were due.",
@@ -105,7 +105,7 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
         yield "Content-Security-Policy"
     elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES):
         yield "Content-Disposition"
-    if endpoint.id.startswith("geo-") and "text/csv" in endpoint.media:
+    if (endpoint.id.startswith("geo-") and "text/csv" in endpoint.media) or endpoint.id == "changes":
         yield "Link"
     if 416 in endpoint.statuses:
         yield "Accept-Ranges"

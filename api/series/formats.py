@@ -35,7 +35,7 @@ PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """Characters that a header field holds as they are, beside letters and digits."""
 _MEMBERS = (
     *("zone", "zones", "metric", "kind", "market", "by", "interval", "as_of", "published_before", "lead", "vintages"),
-    *("known_since", "start", "end", "count", "truncated", "attribution", "license", "sources", "gaps"),
+    *("known_since", "start", "end", "count", "truncated", "cursor_only", "attribution", "license", "sources", "gaps"),
     *("gaps_truncated", "sample"),
 )
 ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
@@ -86,6 +86,8 @@ def envelope(page: Page) -> dict[str, Any]:
     if page.known_since:
         members["known_since"] = page.known_since if request.several else page.known_since[request.zones[0]]
     members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
+    if page.cursor_only:
+        members["cursor_only"] = True
     by_zone = page.terms
     attribution = {zone: terms.attribution for zone, terms in by_zone.items()}
     licences = {zone: terms.license for zone, terms in by_zone.items()}
@@ -124,12 +126,13 @@ _COMPRESSED_FROM = 500
 
 
 @lru_cache(maxsize=256)
-def _schema(names: tuple[str, ...]) -> pa.Schema:
-    return pa.schema([pa.field(name, _TYPES.get(name, pa.string())) for name in names])
+def _schema(names: tuple[str, ...], time: pa.DataType | None) -> pa.Schema:
+    return pa.schema([pa.field(name, time if name == "time" else _TYPES.get(name, pa.string())) for name in names])
 
 
 def _table(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.Table.from_arrays([*columns.values()], schema=_schema(tuple(columns)))
+    time = columns["time"].type if "time" in columns else None
+    return pa.Table.from_arrays([*columns.values()], schema=_schema(tuple(columns), time))
 
 
 def _metadata(page: Page) -> dict[str, str]:
@@ -175,7 +178,7 @@ def _parquet(page: Page) -> Encoded:
         compression="zstd" if table.num_rows >= _COMPRESSED_FROM else "none",
         use_dictionary=[name for name in columns if name not in _TYPES and name != "time"],
         column_encoding={"ts": "DELTA_BINARY_PACKED"},
-        store_schema=False,  # Parquet's own types say all that these columns are
+        store_schema=page.request.time == "local",  # Parquet's own types say all but a time zone
     )
     with writer:
         writer.write_table(table)

@@ -52,6 +52,11 @@ class Page:
         return len(self.rows)
 
     @property
+    def cursor_only(self) -> bool:
+        """Whether the limit is below the rows of one instant: going on with `end` would give the same page again."""
+        return self.following is not None and self.following.ts == self.rows.ts[-1]
+
+    @property
     def terms(self) -> dict[str, LicenceTerms]:
         """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
         codes = frozenset() if self.request.several else frozenset(self.sources)

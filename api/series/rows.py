@@ -82,7 +82,7 @@ def plain_columns(page: Page) -> dict[str, list[Any]]:
         each = [getattr(label, name) for label in page.rows.labels]
         return [each[code] for code in codes]
 
-    return _columns(page, words, np.ndarray.tolist)
+    return _columns(page, words, np.ndarray.tolist, lambda: _times(page))
 
 
 def arrow_columns(page: Page) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def arrow_columns(page: Page) -> dict[str, Any]:
             return _repeated(each[0], page.count)
         return pa.array(each, pa.string()).take(pa.array(page.rows.label))
 
-    return _columns(page, words, pa.array)
+    return _columns(page, words, pa.array, lambda: _timestamps(page))
 
 
 @lru_cache(maxsize=32)
@@ -105,12 +105,14 @@ def _repeated(word: str | None, count: int) -> Any:
     return pa.repeat(pa.scalar(word, pa.string()), count)
 
 
-def _columns(page: Page, words: Callable[[str], Any], numbers: Callable[[Any], Any]) -> dict[str, Any]:
+def _columns(
+    page: Page, words: Callable[[str], Any], numbers: Callable[[Any], Any], times: Callable[[], Any]
+) -> dict[str, Any]:
     rows, named = page.rows, dict[str, Any]()
     counted = {"ts": rows.ts, "value": rows.value, **_numbers_of_rows(rows)}
     for name in Shape.of_page(page).members:
         if name == "time":
-            named[name] = _times(page)
+            named[name] = times()
         elif name in counted:
             column = counted[name]
             named[name] = numbers(np.empty(0) if column is None else column)
@@ -141,6 +143,13 @@ def _times(page: Page) -> list[str]:
         page.request.time or "utc",
         zones * page.count if page.place is None else [zones[place] for place in page.place.tolist()],
     )
+
+
+def _timestamps(page: Page) -> Any:
+    """Each row's `time` as an Arrow timestamp: in UTC, or for `local` in the civil time that all its zones share."""
+    clocks = {ZONES[zone].tz for zone in page.request.zones} if page.request.time == "local" else set()
+    tz = clocks.pop() if len(clocks) == 1 else "UTC"
+    return pa.array(page.rows.ts * 1000, pa.int64()).cast(pa.timestamp("ms", tz))
 
 
 def rfc3339(ts: Ints, style: TimeStyle, tz: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ from warehouse.series.reader import FileReplaced, Reader
 
 _WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "published_before", "cursor")
 """Parameters that the `Link` to the next page spells out."""
-VERSION = "6"
+VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
 
 

@@ -84,8 +84,10 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: 
     if metric is Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
         stored_metric(catalogue, zone_id, metric, day_ahead=True)
     start, end = (to_unix(name, query[name], (zone_id,), now) for name in ("from", "to"))
+    hours = None if query["hours"] == _USUAL_HOURS * HOUR else query["hours"]  # the default, sent, fits everything
+    sent = {**query, "hours": hours}
     for one, other in (("hours", "slots"), ("hours", "kwh"), ("slots", "kwh"), ("to", "within")):
-        if query[one] is not None and query[other] is not None:
+        if sent[one] is not None and sent[other] is not None:
             raise conflict(other, f"not with {one}")
     if end is not None and end <= max(now, start or 0):
         raise parameters.invalid([ParameterFault("to", "out-of-range", "lies in the past, or not after from")])

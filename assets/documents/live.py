@@ -82,8 +82,8 @@ def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[B
         "type": "FeatureCollection",
         "name": "live",
         **head,
-        "license": LICENCE["zones"],
-        "attribution": ATTRIBUTION["zones"],
+        "license": f"Boundaries: {LICENCE['zones']} Figures: the `license` of each feature.",
+        "attribution": f"{ATTRIBUTION['zones']} Figures: the `attribution` of each feature.",
         "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in enumerate((min, min, max, max))],
     }
     return orjson.dumps({**top, "flows": flows, "features": features})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,8 @@ from hypothesis import strategies as st
 from api.http import middleware
 from api.http.compression import choose, pack, pack_well
 from orchestration.servers import serve
+from warehouse.documents import health
+from warehouse.documents.health import Health
 
 FREE = ["/v1/zones", "/v1/status", "/catalog", "/openapi.json", "/llms.txt", "/docs", "/.well-known/x402.json"]
 CODINGS = {
@@ -317,6 +320,26 @@ def test_counts_need_the_token(market: Any) -> None:
     assert answer.status_code == 200
     assert 'emds_answers_total{route="price",status="200"}' in answer.text
     assert "emds_answer_seconds_bucket" in answer.text
+    assert re.search(r'emds_build_info{build="[0-9a-f]{12}",version="0[0-9.]+"} 1.0', answer.text)
+
+
+def test_metrics_tell_how_fresh_each_feed_is(market: Any) -> None:
+    """As `/v1/status` does, by feed; a feed that never gave a row has no line."""
+    client = market.client(metrics_token="open-sesame")
+    health.note(market.storage, "north", [Health("north.grid", "GB", market.now - 60, data_until=market.now - 300)])
+    lines = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).text.splitlines()
+    told = dict(line.rsplit(" ", 1) for line in lines if line.startswith("emds_feed_"))
+    [status] = [
+        s for s in client.get("/v1/status").get_json()["sources"] if (s["source"], s["zone"]) == ("north", "GB")
+    ]
+    at = '_timestamp_seconds{feed="north.grid",zone="GB"}'
+    assert {name: float(value) for name, value in told.items()} == {
+        f"emds_feed_newest_row_end{at}": market.now - 300,
+        f"emds_feed_expected_by{at}": status["expected_by"],
+        f"emds_feed_last_success{at}": market.now - 60,
+    }
+    os.remove(market.home / "published" / "catalogue.json")
+    assert client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from api.series.gaps import DueSpan, holes
 from api.settings import Settings
 from warehouse.market.clock import DAY, HOUR, Window, instant, iso
+from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 
@@ -46,7 +47,8 @@ def test_times_are_those_of_ts_in_every_format(ask: Any, zone: str) -> None:
         table = read(ask(f"/v1/price/{zone}?time=local&limit=5&format={format_}").data)
         stamps = table.column("time").to_pylist()
         if format_ != "csv":
-            assert stamps == [row["time"] for row in local]
+            assert table.schema.field("time").type == pa.timestamp("ms", ZONES[zone].tz)
+            assert [stamp.isoformat() for stamp in stamps] == [row["time"] for row in local]
         else:
             assert [int(stamp.timestamp()) for stamp in stamps] == [row["ts"] for row in local]
 

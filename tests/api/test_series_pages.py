@@ -197,6 +197,15 @@ def test_the_last_day_of_all_can_be_asked_for(market: Any, zone: str, interval: 
         assert answer["count"] == (0 if "start=1970" not in window else min(5, answer["count"]))
 
 
+def test_a_limit_below_an_instant_says_that_no_window_goes_on(ask: Any, market: Any) -> None:
+    """`end` is then the instant itself: who went on with it would get the same page for ever."""
+    for path in ("/v1/capacity/DE-LU?limit=1", "/v1/generation/GB?limit=2", "/v1/generation/GB?limit=2&order=desc"):
+        body = ask(path)
+        assert (body["truncated"], body["cursor_only"]) == (True, True), path
+    for path in ("/v1/capacity/DE-LU?limit=2", "/v1/generation/GB?limit=3", "/v1/price/GB?limit=1"):
+        assert "cursor_only" not in ask(path), path
+
+
 def test_pages_end_between_instants(ask: Any, market: Any) -> None:
     """Three fuels an instant: a page of seven rows holds two whole instants, and its end goes on without repeating."""
     window = f"start={market.now - 5 * HOUR}&end={market.now}"
