@@ -152,12 +152,14 @@ _LAYERS = {
              "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
              "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication."),
 }
+_ANSWERS = {layer: f"{layer.title().removesuffix('s')}Layer" for layer in _LAYERS}
+"""The schema of each layer."""
 _OGC = (
-    Endpoint("ogc-landing", ROOT, "Free", "OgcDocument", "OGC API Features",
+    Endpoint("ogc-landing", ROOT, "Free", "OgcLanding", "OGC API Features",
              "Landing page, which QGIS and ArcGIS add as a service."),
     Endpoint("ogc-conformance", f"{ROOT}/conformance", "Free", "OgcConformance", "Conformance classes",
              "Part 1: Core, and GeoJSON."),
-    Endpoint("ogc-collections", f"{ROOT}/collections", "Free", "OgcDocument", "The geo layers as collections",
+    Endpoint("ogc-collections", f"{ROOT}/collections", "Free", "OgcCollections", "The geo layers as collections",
              "Each with extent and links."),
 )
 # fmt: on
@@ -169,9 +171,16 @@ def _layer(layer: str) -> tuple[Endpoint, ...]:
     own, suffixes = geo.PARAMETERS[layer], geo.FORMATS[layer]
     media = tuple(geo.MEDIA[suffix] for suffix in suffixes)
     statuses = (404, 416) if "at" in own else (416,)
-    answer = "Live" if layer == "live" else "Features"
     whole = Endpoint(
-        f"geo-{layer}", f"/v1/geo/{layer}", "Free", answer, title, words, own, media=media, more_statuses=statuses
+        f"geo-{layer}",
+        f"/v1/geo/{layer}",
+        "Free",
+        _ANSWERS[layer],
+        title,
+        words,
+        own,
+        media=media,
+        more_statuses=statuses,
     )
     return (whole, *(_layer_file(whole, layer, suffix) for suffix in suffixes))
 
@@ -197,11 +206,12 @@ def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
     by_page = "Features by `limit` and `offset`, with `numberMatched` and a link to the next page (OGC API Features)."
     # fmt: off
     return (
-        Endpoint(f"ogc-{name}", path, "Free", "OgcDocument", f"{title}, described",
+        Endpoint(f"ogc-{name}", path, "Free", "OgcCollection", f"{title}, described",
                  "Extent and links (OGC API Features)."),
-        Endpoint(f"ogc-{name}-items", f"{path}/items", "Free", "Features", f"{title} by page", by_page,
+        Endpoint(f"ogc-{name}-items", f"{path}/items", "Free", _ANSWERS[name], f"{title} by page", by_page,
                  collection.parameters, media=_GEOJSON),
-        Endpoint(f"ogc-{name}-item", f"{path}/items/{{feature}}", "Free", "Feature", f"{title}: one feature",
+        Endpoint(f"ogc-{name}-item", f"{path}/items/{{feature}}", "Free", _ANSWERS[name].replace("Layer", "Feature"),
+                 f"{title}: one feature",
                  "A feature by its id.", media=_GEOJSON),
     )
     # fmt: on

@@ -34,10 +34,24 @@ def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, A
 
 def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments."""
-    properties = {argument.name: {**argument.schema, "description": argument.description} for argument in arguments}
+    properties = {
+        argument.name: {**_without_unset(argument), "description": argument.description} for argument in arguments
+    }
     required = [argument.name for argument in arguments if argument.required]
     schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
     return {**schema, "additionalProperties": False}
+
+
+def _without_unset(argument: Parameter) -> Mapping[str, Any]:
+    """Return the schema of an argument without the word for leaving it out: tools leave it out."""
+    schema = argument.schema
+    if argument.default is not None or "default" not in schema:
+        return schema
+    if "anyOf" in schema:
+        return dict(schema["anyOf"][0])
+    if "enum" in schema:
+        return {"type": schema["type"], "enum": [word for word in schema["enum"] if word != schema["default"]]}
+    return schema
 
 
 def _text(value: Any) -> str:

@@ -6,14 +6,17 @@ Market data is in `api.openapi.market_data`; here are files, changes, geography,
 from __future__ import annotations
 
 from api.access.webhooks import EVENTS
+from api.openapi.geography import GEOGRAPHY
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import (
     FLAG,
     FRACTION,
     INSTANT,
     INTEGER,
+    METRIC,
     NUMBER,
     OBJECT,
+    RESOLUTION,
     TEXT,
     WHOLE,
     WORDS,
@@ -29,7 +32,6 @@ from api.openapi.members import (
     ref,
     text,
 )
-from warehouse.market.zones import ZONES
 
 # fmt: off
 _URL: Member = ("url", text(format="uri", maxLength=500), "Where to send messages: https, a public host.")
@@ -61,17 +63,11 @@ _QUOTA: tuple[Member, ...] = (
     ("window", constant("day"), "The period that the quota counts."),
     ("resets_at", INSTANT, "Unix seconds at which the next day begins (UTC midnight)."),
 )
-_SERIES_START: Member = ("start", INSTANT, "Start of the first value, Unix seconds.")
-_STEPS = listed(or_null(INTEGER))
-_MEANS = record(
-    _SERIES_START, "step",
-    ("values", _STEPS, "Rounded means, one a step; null where there are too few rows."))
-_PARTS = or_null(record(
-    "unit", _SERIES_START, "step",
-    ("parts", keyed(_STEPS), "Values by fuel or border, one a step; null where there are too few rows.")))
+_RIGHTS = choice("yes", "no", "unclear")
 SCHEMAS: dict[str, Schema] = {
     **WORDS,
     **MARKET_DATA,
+    **GEOGRAPHY,
     "BulkFile": record(
         "zone",
         ("metric", ref("FileMetric"),
@@ -162,48 +158,6 @@ SCHEMAS: dict[str, Schema] = {
         ("count", WHOLE, "Entries in this answer."),
         ("publishers", listed(ref("Publisher")), "One entry a feed and month."),
         "sample?"),
-    "Feature": record(
-        ("type", {"const": "Feature"}, "GeoJSON type (RFC 7946)."),
-        ("id", TEXT, "The feature's id."),
-        "properties"),
-    "OgcDocument": record(("links", listed(OBJECT), "Links with `rel`, as OGC API Features defines them.")),
-    "OgcConformance": record(("conformsTo", listed(TEXT), "Conformance classes, as URIs of the standard.")),
-    "Live": {"allOf": [ref("Features"), record(
-        "generated", "valid_until", "rounded", "simulated",
-        ("flows", listed(record(
-            "zone",
-            ("counterparty", TEXT,
-             "The other side of the border: a zone id where it is one of ours, else the area's name."),
-            "link",
-            ("mw", INTEGER, "Net import over the border, whole 100 MW."),
-            "ts")),
-         "Newest flows over borders and ties."))]},
-    "LiveHours": record(
-        "generated", "valid_until", "rounded", "simulated", "step",
-        ("zones", keyed(OBJECT, {"enum": list(ZONES)}), "Rounded hourly values by zone.")),
-    "LiveZone": record(
-        "zone", "generated", "valid_until", "rounded", "simulated",
-        ("metrics", keyed(record(
-            "unit", ("hours", _MEANS, "Means of the last hours."), ("days", _MEANS, "Means of the last days."),
-            ("forecast", or_null(_MEANS), "What the zone's operator expects; null where it says nothing."))),
-         "Rounded history by metric."),
-        ("mix", _PARTS, "Generation by fuel over the last hours; null where the zone publishes none."),
-        ("borders", _PARTS, "Net import by border over the last hours; null where there is none."),
-        "attribution", "license"),
-    "Features": record(
-        ("type", constant("FeatureCollection"), "GeoJSON type (RFC 7946)."),
-        ("features", listed(record(
-            ("type", constant("Feature"), "GeoJSON type (RFC 7946)."),
-            ("id?", TEXT, "Identifier."),
-            ("bbox?", listed(NUMBER, minItems=4, maxItems=4),
-             "West, south, east, north in degrees."),
-            ("geometry", record(
-                ("type", TEXT, "GeoJSON type (RFC 7946)."),
-                ("coordinates", listed({}), "Positions as [longitude, latitude], nested by the geometry's type.")),
-             "The shape; WGS 84, longitude first."),
-            "properties")),
-         "The features, each with flat properties."),
-        "sample?"),
     "Subscription": record(*_SUBSCRIPTION, closed=True),
     "Webhook": record(*_WEBHOOK),
     "NewWebhook": record(*_WEBHOOK, ("secret", TEXT, "Signs every message (Standard Webhooks). Shown once.")),
@@ -231,22 +185,82 @@ SCHEMAS: dict[str, Schema] = {
     "Ready": record(
         ("status", constant("ready"), "Outcome."),
         ("catalogue", INSTANT, "Unix seconds when the catalogue was built.")),
+    "CatalogueSeries": record(
+        "unit",
+        ("resolution", or_null(RESOLUTION), "Length of the intervals of its first feed."),
+        ("market", TEXT, "Hub or region and market of a price; empty for other metrics."),
+        ("hub", TEXT, "Node, hub or region of a price; empty for other metrics."),
+        ("feeds", listed(record(
+            ("id", TEXT, "The feed's id."), "source",
+            ("origin", TEXT, "Whose figures they are in the first place: feeds of one origin fail together."),
+            ("rank", WHOLE, "1 is served first."),
+            ("resolution", RESOLUTION, "Length of its intervals."),
+            ("withheld", FLAG, "Whether its rows stay out of every answer."))),
+         "The feeds that carry it, the best first."),
+        ("independent_origins", WHOLE, "Origins that may be passed on."),
+        ("source", TEXT, "Names of the publishers whose rows may be served."),
+        "attribution", "license",
+        ("redistributable", _RIGHTS, "Whether the terms allow passing the figures on."),
+        ("first", or_null(INSTANT), "`ts` of the first row; null without rows."),
+        ("last", or_null(INSTANT), "`ts` of the last row; null without rows."),
+        ("rows", WHOLE, "Rows held."),
+        ("silent_borders?", listed(TEXT), "Interchange: neighbours that are silent while other borders report.")),
     "Catalogue": record(
         ("generated", INSTANT, "Unix seconds when the catalogue was built."),
         ("mode", choice("simulated", "live", "recorded"),
          "Whether the figures are simulated, live or from recordings."),
         ("zones", keyed(record(
-            ("id", ZONE, "Zone id, or the operationId of a path."),
-            ("metrics", keyed(OBJECT),
-             "By metric: unit, resolution, market, hub, feeds in rank order, each with its `origin`, how many "
-             "`independent_origins` may be passed on, licence, first and last `ts`, rows."),
-            ("forecasts", keyed(OBJECT), "The same of the publishers' forecasts (`kind=forecast`), by metric.")),
-            ZONE),
+            ("id", ZONE, "Zone id."),
+            ("name", TEXT, "Name for people."),
+            ("source", TEXT, "Names of the publishers that carry the zone."),
+            ("tz", TEXT, "Civil time where the zone's people live (IANA)."),
+            ("market_tz", TEXT, "The market's own clock (IANA), by which its days run."),
+            ("currency", text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
+            "attribution", "license",
+            ("headline", TEXT, "What `price` is here: hub or region, and market."),
+            ("day_ahead", TEXT, "What `price?market=day_ahead` is here; empty where there is none."),
+            ("day_ahead_metric", or_null(TEXT), "The stored metric behind it; null where there is none."),
+            ("metrics", keyed(ref("CatalogueSeries"), ref("FileMetric")), "The series, by metric."),
+            ("forecasts", keyed(ref("CatalogueSeries"), METRIC),
+             "The same of the publishers' forecasts (`kind=forecast`), by metric.")), ZONE),
          "What is held, by zone."),
-        ("sources", keyed(OBJECT), "The publishers, by code: names, licences, whether their data may be passed on."),
-        ("feeds", keyed(OBJECT), "The feeds, by id: zones, metrics, rank, schedule, reach."),
+        ("sources", keyed(record(
+            ("code", TEXT, "The source's code."),
+            ("name", TEXT, "Name for people."),
+            ("homepage", TEXT, "Address of the publisher."),
+            ("license", TEXT, "Licence, or what the terms say."),
+            ("license_url", TEXT, "Where the terms stand."),
+            "attribution",
+            ("redistributable", _RIGHTS, "Whether the terms allow passing the figures on."),
+            ("withheld", FLAG, "Whether they stay out of every answer."),
+            ("configured", FLAG, "Whether the credentials that it needs are set."),
+            ("required_env", listed(TEXT), "Environment variables that hold those."),
+            ("notes", listed(TEXT), "What a reader of its figures must know."))),
+         "The publishers, by code."),
+        ("feeds", keyed(record(
+            ("id", TEXT, "The feed's id."), "source",
+            ("title", TEXT, "What it is, in a sentence."),
+            ("zones", listed(ZONE), "The zones that it carries."),
+            ("metrics", listed(TEXT), "The stored metrics that it carries, forecasts too."),
+            ("rank", WHOLE, "1 is served first."),
+            ("resolution", RESOLUTION, "Length of its intervals."),
+            ("tz", TEXT, "The clock of its market day (IANA)."),
+            ("every_minutes", WHOLE, "Minutes between two scheduled runs."),
+            ("since", text(format="date"), "First market day that it ever published."),
+            ("ahead_days", WHOLE, "1 where tomorrow is published today."),
+            ("reach_days", or_null(WHOLE), "Days back that it answers for; null for all."),
+            ("hub", TEXT, "Node, hub or region of its price; empty for other metrics."),
+            ("withheld", FLAG, "Whether its rows stay out of every answer."),
+            ("yearly", FLAG, "Whether its rows are years."),
+            ("publication", record(
+                ("lag_minutes", INTEGER, "Minutes from the end of an interval until it is out."),
+                ("daily_at", or_null(TEXT), "Time of day, by `tz`, at which a whole day is out; null: rolling."),
+                ("day_offset", INTEGER, "On which day that is: -1 the day before."),
+                ("grace_minutes", WHOLE, "Minutes after which it counts as late.")),
+             "When its rows are out."))),
+         "The feeds, by id."),
         ("endpoints", listed(record(
-            ("id", TEXT, "Zone id, or the operationId of a path."),
+            ("id", TEXT, "operationId of the path."),
             ("method", TEXT, "HTTP method."),
             ("path", TEXT, "Path with its variable parts in braces."),
             ("url", TEXT, "Address."),
@@ -254,6 +268,7 @@ SCHEMAS: dict[str, Schema] = {
             ("access", choice("free", "paid", "key", "token"),
              "Access: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."),
             ("price_usd?", TEXT, "Price of a call in USD, for paid paths."),
+            ("zones", listed(ZONE), "What `{zone}` may be."),
             ("parameters", listed(TEXT), "Names of its query parameters."))),
          "Every path with its price."),
         "sample?"),

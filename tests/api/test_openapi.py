@@ -20,6 +20,7 @@ from api.access.prices import PRICES
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
 from api.http.problems import KINDS
+from api.openapi.document import FEATURES
 from api.openapi.members import SHARED
 from api.openapi.schemas import SCHEMAS
 from assets.documents.publish import publish
@@ -161,6 +162,42 @@ def test_every_operation_can_be_sent_as_its_examples_stand(everywhere: Any) -> N
                 wrong.append(f"{method} {address}?{query}: {answer.status_code} {answer.text[:300]}")
     assert not wrong, "\n".join(wrong)
     assert sent > 300
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no other members than those it describes."""
+    if isinstance(schema, dict):
+        inner = {name: closed(part) for name, part in schema.items()}
+        return {"additionalProperties": False, **inner} if "properties" in inner and "type" in inner else inner
+    return [closed(part) for part in schema] if isinstance(schema, list) else schema
+
+
+GEO_AND_CATALOGUE = [
+    endpoint
+    for endpoint in ENDPOINTS.values()
+    if endpoint.method == "GET" and endpoint.media[0].endswith("json") and endpoint.answer != "Document"
+    if endpoint.path.startswith("/v1/geo") or endpoint.path == "/catalog"
+]
+
+
+def test_schemas_of_geography_and_catalogue_are_whole(everywhere: Any) -> None:
+    """Real answers, whole and as samples, have the members that are described and no others, at any depth."""
+    client = everywhere.client()
+    described = closed(client.get("/openapi.json").get_json())
+    wrong = []
+    for endpoint in GEO_AND_CATALOGUE:
+        collection = endpoint.path.split("/")[4] if endpoint.path.startswith("/v1/geo/collections/") else ""
+        path = endpoint.path.replace("{zone}", "GB").replace("{feature}", FEATURES.get(collection, ""))
+        schema = resolved(described, {"$ref": f"#/components/schemas/{endpoint.answer}"})
+        for query in ("", "?sample=true"):
+            answer = client.get(path + query)
+            assert answer.status_code == 200, path
+            faults = jsonschema_rs.validator_for(schema).iter_errors(answer.get_json(force=True))
+            wrong += [
+                f"{path}{query} {'.'.join(map(str, fault.instance_path))}: {fault.message[:200]}" for fault in faults
+            ]
+    assert not wrong, "\n".join(wrong[:20])
+    assert len(GEO_AND_CATALOGUE) > 20
 
 
 def test_refusals_fit_theirs(client: Any, described: Any) -> None:

@@ -1,0 +1,206 @@
+"""Schemas of geography: features of each layer with their properties, the newest figures, OGC's documents."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from api.openapi.members import (
+    FUEL,
+    INSTANT,
+    INTEGER,
+    NUMBER,
+    PERCENTILE,
+    TEXT,
+    WHOLE,
+    ZONE,
+    Member,
+    Schema,
+    choice,
+    constant,
+    keyed,
+    listed,
+    or_null,
+    record,
+    ref,
+    text,
+)
+from warehouse.figures.context import Band
+from warehouse.market.metrics import SCALAR
+from warehouse.market.zones import ZONES
+
+_TEXT, _NUMBER, _ZONE = or_null(TEXT), or_null(NUMBER), or_null(ZONE)
+_YEAR = or_null({"type": "number", "minimum": 1800, "maximum": 2100})
+_BOX: Member = ("bbox?", listed(NUMBER, minItems=4, maxItems=4), "West, south, east, north in degrees.")
+_LINKS: Member = ("links?", listed(ref("OgcLink")), "Links (OGC API Features).")
+
+# fmt: off
+_PLACE: tuple[Member, ...] = (
+    ("id", ZONE, "Zone id."),
+    ("name", TEXT, "Name for people."),
+    ("country", TEXT, "ISO 3166 code of the country, the first of several."),
+    ("tz", TEXT, "Civil time where the zone's people live (IANA)."),
+    ("currency", text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
+    ("label_lon", NUMBER, "Longitude of a point for the label."),
+    ("label_lat", NUMBER, "Latitude of a point for the label."),
+    ("note", _TEXT, "What the shape leaves out or joins."),
+)
+_ZONE_PROPERTIES = record(
+    *_PLACE,
+    ("operator", TEXT, "The grid operator."),
+    ("source_code", TEXT, "The zone's code at ENTSO-E (EIC), EIA or AEMO."),
+    ("area_km2", NUMBER, "Area in square kilometres."),
+    ("source", TEXT, "Where the boundary is from."),
+    ("valid_from", _TEXT, "First day of this boundary; null where it is not known."),
+    ("valid_to", _TEXT, "Last day of this boundary; null while it holds."))
+_LINE_PROPERTIES = record(
+    ("id", TEXT, "Tie id: `link` of the rows of a border."),
+    ("name", TEXT, "Name for people."),
+    ("from", ZONE, "Zone at one end."),
+    ("to", _ZONE, "Zone at the other end; null where that is none of ours."),
+    ("pair", _TEXT, "Both zones, `<from>_<to>`; null where the other end is none of ours."),
+    ("from_zone", ZONE, "As `from`, for programs in which that is a reserved word."),
+    ("to_zone", _ZONE, "As `to`."),
+    ("neighbour", _TEXT, "The area at the other end that is no zone of ours."),
+    ("type", TEXT, "`HVDC`, `HVDC-B2B`, `AC` and the like."),
+    ("capacity_mw", _NUMBER, "Capacity in MW; null where it is not known."),
+    ("capacity_from_to_mw", _NUMBER, "Capacity from `from` to `to`, MW."),
+    ("capacity_to_from_mw", _NUMBER, "Capacity from `to` to `from`, MW."),
+    ("commissioning_year", _YEAR, "Year of commissioning."),
+    ("status", TEXT, "`operating`, `retired` and the like."),
+    ("geometry_quality", TEXT, "`schematic`: a straight line between its ends; else as surveyed."),
+    *((f"{code}_id", _TEXT, f"Its id at {name}.") for code, name in (
+        ("elexon", "Elexon"), ("aemo", "AEMO"), ("nyiso", "NYISO"), ("isone", "ISO-NE"), ("ercot", "ERCOT"))),
+    ("elexon_name", _TEXT, "Its name at Elexon."),
+    ("note", _TEXT, "What else is to be known."),
+    ("checked", TEXT, "Day on which these facts were last checked."))
+_PLANT_PROPERTIES = record(
+    ("id", TEXT, "Plant id."),
+    ("name", TEXT, "Name for people."),
+    ("zone", ZONE, "The zone that it stands in."),
+    ("country", TEXT, "ISO 3166 code of the country."),
+    ("fuel", FUEL, "Main fuel."),
+    ("fuel_1_mw", NUMBER, "Capacity of the main fuel, MW."),
+    *((f"fuel_{place}", or_null(FUEL), "A further fuel.") for place in (2, 3)),
+    *((f"fuel_{place}_mw", _NUMBER, "Capacity of that fuel, MW.") for place in (2, 3)),
+    ("capacity_mw", NUMBER, "Capacity of all fuels, MW."),
+    ("capacity_basis", TEXT, "`net`, `nameplate`, `ac` and the like: what the capacity counts."),
+    ("commissioning_year", _YEAR, "Year of the first unit."),
+    ("status", _TEXT, "`operating` and the like."),
+    ("owner", _TEXT, "Owner."),
+    ("source", TEXT, "Where the plant is from."),
+    ("source_id", _TEXT, "Its id there."),
+    ("eic", _TEXT, "Energy Identification Code."),
+    ("as_of", TEXT, "Day of the source."))
+_LIVE_PROPERTIES = record(
+    *_PLACE,
+    *(member for metric in SCALAR for member in (
+        (f"{metric}", _NUMBER, "The newest value, rounded; null without one."),
+        (f"{metric}_unit", _TEXT, "Its unit."),
+        (f"{metric}_ts", or_null(INSTANT), "Start of its interval, Unix seconds."),
+        (f"{metric}_expected_by", or_null(INSTANT), "Unix seconds by which a newer one is due."),
+        (f"{metric}_percentile", or_null(PERCENTILE), "Its rank among the zone's last 30 days."),
+        (f"{metric}_band", or_null(choice(*get_args(Band))), "That rank in a word."))),
+    "updated", "attribution", "license")
+
+
+def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
+    """A feature; alone it carries the layer's terms and links too."""
+    return record(
+        ("type", constant("Feature"), "GeoJSON type (RFC 7946)."),
+        ("id", TEXT, "As `properties.id`."),
+        _BOX,
+        ("geometry", record(
+            ("type", choice(*geometry), "GeoJSON type (RFC 7946)."),
+            ("coordinates", listed({}), "Positions as [longitude, latitude], nested by the geometry's type.")),
+         "The shape; WGS 84, longitude first."),
+        ("properties", properties, "Flat properties."),
+        ("attribution?", TEXT, "The layer's attribution, of a feature asked for alone."),
+        ("license?", TEXT, "The layer's licence, of a feature asked for alone."),
+        _LINKS)
+
+
+def _layer(feature: str, *more: Member) -> Schema:
+    """A layer as a collection; by page with what OGC API Features adds."""
+    return record(
+        ("type", constant("FeatureCollection"), "GeoJSON type (RFC 7946)."),
+        ("name", TEXT, "The layer."),
+        "license", "attribution", _BOX, *more,
+        ("features", listed(ref(feature)), "The features."),
+        "sample?",
+        ("numberMatched?", WHOLE, "Features that match, on all pages."),
+        ("numberReturned?", WHOLE, "Features on this page."),
+        ("timeStamp?", text(format="date-time"), "When the layer was published."),
+        _LINKS)
+
+
+_HOURS = listed(or_null(INTEGER))
+_MEANS = record(
+    ("start", INSTANT, "Start of the first value, Unix seconds."), "step",
+    ("values", _HOURS, "Rounded means, one a step; null where there are too few rows."))
+_PARTS = or_null(record(
+    "unit", ("start", INSTANT, "Start of the first value, Unix seconds."), "step",
+    ("parts", keyed(_HOURS), "Values by fuel or border, one a step; null where there are too few rows.")))
+_POLYGONS = ("Polygon", "MultiPolygon")
+GEOGRAPHY: dict[str, Schema] = {
+    "ZoneFeature": _feature(_ZONE_PROPERTIES, _POLYGONS),
+    "InterconnectorFeature": _feature(_LINE_PROPERTIES, ("LineString", "MultiLineString")),
+    "PlantFeature": _feature(_PLANT_PROPERTIES, ("Point",)),
+    "LiveFeature": _feature(_LIVE_PROPERTIES, _POLYGONS),
+    "ZoneLayer": _layer("ZoneFeature"),
+    "InterconnectorLayer": _layer("InterconnectorFeature"),
+    "PlantLayer": _layer("PlantFeature"),
+    "LiveLayer": _layer(
+        "LiveFeature", "generated", "valid_until", "rounded", "simulated",
+        ("flows", listed(record(
+            "zone",
+            ("counterparty", TEXT,
+             "The other side of the border: a zone id where it is one of ours, else the area's name."),
+            "link",
+            ("mw", INTEGER, "Net import over the border, whole 100 MW."),
+            "ts")),
+         "Newest flows over borders and ties.")),
+    "LiveHours": record(
+        "generated", "valid_until", "rounded", "simulated", "step",
+        ("zones", keyed(record(
+            ("start", INSTANT, "Start of the first value, Unix seconds."),
+            *((f"{metric}?", _HOURS, "Rounded means, one a step; null where there are too few rows.")
+              for metric in SCALAR),
+            *((f"{metric}_percentile?", listed(or_null(PERCENTILE)), "Ranks of these hours; null as the means.")
+              for metric in SCALAR)), {"enum": list(ZONES)}),
+         "Rounded hourly values by zone.")),
+    "LiveZone": record(
+        "zone", "generated", "valid_until", "rounded", "simulated",
+        ("metrics", keyed(record(
+            "unit", ("hours", _MEANS, "Means of the last hours."), ("days", _MEANS, "Means of the last days."),
+            ("forecast", or_null(_MEANS), "What the zone's operator expects; null where it says nothing."))),
+         "Rounded history by metric."),
+        ("mix", _PARTS, "Generation by fuel over the last hours; null where the zone publishes none."),
+        ("borders", _PARTS, "Net import by border over the last hours; null where there is none."),
+        "attribution", "license"),
+    "OgcLink": record(
+        ("href", text(format="uri-reference"), "Address."),
+        ("rel", TEXT, "Relation."),
+        ("type", TEXT, "Media type."),
+        ("title", TEXT, "Title.")),
+    "OgcLanding": record(
+        ("title", TEXT, "Title."), ("description", TEXT, "What the layers are."),
+        ("links", listed(ref("OgcLink")), "Where description, conformance and layers are.")),
+    "OgcConformance": record(("conformsTo", listed(TEXT), "Conformance classes, as URIs of the standard.")),
+    "OgcCollection": record(
+        ("id", TEXT, "The layer."),
+        ("title", TEXT, "Title."),
+        ("description", TEXT, "Attribution. Show it wherever you show the layer."),
+        ("itemType", constant("feature"), "What the items are."),
+        ("crs", listed(TEXT), "Coordinate reference systems, as URIs."),
+        ("extent", record(
+            ("spatial", record(
+                ("bbox", listed(listed(NUMBER, minItems=4, maxItems=4)), "The box round all features."),
+                ("crs", TEXT, "Its coordinate reference system, as a URI.")), "In space.")),
+         "How far it reaches."),
+        ("links", listed(ref("OgcLink")), "Items and licence.")),
+    "OgcCollections": record(
+        ("links", listed(ref("OgcLink")), "This document."),
+        ("collections", listed(ref("OgcCollection")), "The layers.")),
+}
+# fmt: on
+"""By the name that OpenAPI's components give them. `Document` stays for files that hold a whole layer."""
