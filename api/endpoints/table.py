@@ -49,10 +49,10 @@ _PRESENT = (
              "Of each metric the newest row whose interval has begun.", {}, _ALL,
              "0.001", "One zone's latest electricity market values"),
     Endpoint("windows", "/v1/windows/{zone}", "Now", "Windows", "Cheapest or dearest hours",
-             "The best contiguous block of hours among prices that are already published (nothing is forecast): its "
-             "mean, rank, the next best blocks, and whether it is now; with `slots` the best intervals, with `kwh` and "
-             "`kw` also the cost. Method: /docs/windows. Where no prices are known ahead, `available` is false and "
-             "nothing is charged.",
+             "The best contiguous block of hours among published day-ahead prices, else by the operator's own "
+             "forecast (`basis`): its mean, rank, the next best blocks, and whether it is now; with `slots` the best "
+             "intervals, with `kwh` and `kw` also the cost. Method: /docs/windows. Where nothing is known ahead, "
+             "`available` is false and nothing is charged.",
              takes(query.HOURS, query.SLOTS, query.KWH, query.KW, query.FROM, query.TO, query.WITHIN, query.BETWEEN,
                    query.KIND, query.WINDOW_METRIC), _ALL,
              "0.005", "The cheapest or dearest hours of one zone's known prices ahead"),

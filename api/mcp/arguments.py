@@ -143,13 +143,13 @@ API_KEY = Parameter(
 HOURS = replace(
     query.HOURS, description="Length of the block, in quarters of an hour.",
     schema={"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
-SLOTS = replace(query.SLOTS, description="In place of hours: so many single intervals.")
-KWH = replace(query.KWH, description="In place of hours, with kw: energy.")
-KW = replace(query.KW, description="Power.")
-FROM = replace(query.FROM, description="As start of get_history. Default: now.", schema={"type": "string"})
+SLOTS = replace(query.SLOTS, description="In place of hours.", schema={"type": "integer"})
+KWH = replace(query.KWH, description="In place of hours, with kw.", schema={"type": "number"})
+KW = replace(query.KW, description="Power.", schema={"type": "number"})
+FROM = replace(query.FROM, description="As start of get_history.", schema={"type": "string"})
 TO = replace(query.TO, description="Exclusive; not with within.", schema={"type": "string"})
 WITHIN = replace(
-    query.WITHIN, description="Hours to look ahead. Default: as far as is known.",
+    query.WITHIN, description="Hours to look ahead.",
     schema={"type": "number", "minimum": 0.25, "maximum": 96})
 BETWEEN = replace(query.BETWEEN, description="Civil times: 22:00-07:00.", schema={"type": "string"})
 KIND = replace(query.KIND, description="Cheapest or dearest.")

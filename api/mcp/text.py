@@ -18,7 +18,9 @@ from warehouse.market.zones import ZONES
 
 SIMULATED = "SIMULATED figures, not market data."
 _MOST_NAMED = 12
-_INSTANTS = frozenset({"start", "end", "from", "until", "valid_until", "next_auction_by", "min_ts", "max_ts"})
+_INSTANTS = frozenset(
+    {"start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
+)
 """Members of windows and statistics that are Unix seconds, besides `ts`."""
 _ORDER = {metric.value: place for place, metric in enumerate(Metric)}
 
@@ -187,7 +189,12 @@ def window(body: Mapping[str, Any], zone: str) -> str:
     if not body["available"]:
         lines = [f"{what}: not available. {body['detail']}"]
     else:
-        lines = _best(body, zone, f"{what} among day-ahead prices")
+        basis = "among day-ahead prices"
+        if "published_at" in body:
+            basis = (
+                f"by the operator's forecast of {iso(body['published_at'])}, {number(body['lead_s'] / 3600)} h ahead"
+            )
+        lines = _best(body, zone, f"{what} {basis}")
     if horizon.get("next_auction_by") is not None:
         lines.append(f"Further prices are due by {iso(horizon['next_auction_by'])}.")
     return "\n".join([*lines, terms([body])])
@@ -214,8 +221,9 @@ def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:
             f"Now is {place} the best {unit_of_rank}"
             + (f"; a {unit_of_rank} that starts now ranks {rank}." if rank else ".")
         )
+    values = "Forecasts" if "published_at" in body else "Prices"
     lines.append(
-        f"Prices are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
+        f"{values} are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
         f"{number(horizon['mean'])} {unit}. This answer holds until {iso(body['valid_until'])}."
     )
     return lines

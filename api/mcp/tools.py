@@ -204,10 +204,9 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY), _SNAPSHOT, answers.get_map_snapshot),
     Tool(
         "find_window", "Find the cheapest or dearest hours ahead",
-        "Finds the contiguous block of hours with the lowest or highest mean price among published day-ahead prices, "
-        "also across midnight: start, end, mean, the next best blocks, and whether it is now; with slots the best "
-        "single intervals, with kwh and kw also the cost. Where no price is known ahead (Great Britain, Australia, "
-        "carbon intensity, before the auction) available is false with the reason.",
+        "Finds the contiguous block of hours with the lowest or highest mean among day-ahead prices, else by the "
+        "operator's own forecast (price in Australia, carbon intensity in Great Britain), and whether it is now; with "
+        "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
         _answer("Windows", 1, start_time=_TIME), answers.find_window),

@@ -22,21 +22,26 @@ from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
 from warehouse.figures import horizon
-from warehouse.figures.horizon import Found, Wanted
+from warehouse.figures.horizon import Found, KnownAhead, Wanted
 from warehouse.figures.windows import METHOD, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.market import Metric
+from warehouse.market.metrics import forecast_of
 from warehouse.market.zones import zone
+from warehouse.rows.forecasts import Pick
 from warehouse.series.reader import Reader
 
 LONGEST_HOURS = 24
 MOST_SLOTS = 96
 _USUAL_HOURS = 3
+_MOST_STEPS = 2
+"""A forecast is used until its publisher has had so many chances to renew it."""
 _DOCS = "/docs/windows"
 _REASONS = {
     "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
     "not_known_yet": "Nothing is published yet for the time that was asked for.",
+    "forecast_too_old": "The operator's newest forecast is older than two of the steps in which it is published.",
     "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
 }
 REASONS = tuple(_REASONS)
@@ -122,36 +127,58 @@ def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: 
     }
     if wanted.between is not None:
         head["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
-    stored = zone(question.zone).day_ahead_metric
-    if question.metric is not Metric.PRICE or stored is None:
-        return _unavailable(head, "nothing_ahead", catalogue.terms(question.zone, question.metric.value, frozenset()))
-    head |= {"market": "day_ahead", "basis": "auction"}
+    stored, is_auction = _stored_ahead(catalogue, question.zone, question.metric)
+    if stored is None:
+        terms = catalogue.terms(question.zone, question.metric.value, frozenset())
+        return _unavailable(head, "nothing_ahead", terms)
+    head |= {"market": "day_ahead", "basis": "auction"} if is_auction else {"basis": "operator_forecast"}
     window = horizon.window(now)
-    rows, _ = whole_window(
-        reader,
-        catalogue,
-        SeriesRequest(Metric.PRICE, (question.zone,), (stored.value,), window.start, window.end, day_ahead=True),
-    )
+    request = SeriesRequest(question.metric, (question.zone,), (stored,), window.start, window.end)
+    rows, _ = whole_window(reader, catalogue, request if is_auction else request._replace(pick=Pick()))
     ahead = horizon.known_ahead(rows, now)
-    if ahead is None:
+    if ahead is None or _is_too_old(catalogue, question.zone, stored, ahead, now):
         known = horizon.intervals(rows)
-        span = {"next_auction_by": _next_auction(catalogue, question.zone, known[-1].end if known else now)}
-        terms = catalogue.terms(question.zone, stored.value, frozenset())
-        return _unavailable(head | {"horizon": span}, "not_known_yet", terms)
+        head["horizon"] = {"next_auction_by": _next_auction(catalogue, question.zone, known[-1].end if known else now)}
+        terms = catalogue.terms(question.zone, stored, frozenset())
+        return _unavailable(head, "not_known_yet" if is_auction or not known else "forecast_too_old", terms)
     found = horizon.find(ahead, wanted, zone(question.zone).tz)
-    terms = _terms_of(catalogue, question.zone, stored.value, ahead.sources)
+    terms = _terms_of(catalogue, question.zone, stored, ahead.sources)
     head["horizon"] = {
         "from": found.start,
         "until": found.until,
         "complete": found.complete,
-        "next_auction_by": _next_auction(catalogue, question.zone, found.last),
+        "next_auction_by": _next_auction(catalogue, question.zone, found.last) if is_auction else None,
     }
+    if ahead.published_at is not None:
+        head["published_at"] = ahead.published_at
     if found.members is None:
         return _unavailable(head, "not_known_yet" if found.nothing_yet else "horizon_too_short", terms)
     body = {**head, "available": True, "unit": ahead.unit, **_members(head["horizon"], found.members)}
+    if ahead.published_at is not None:
+        last = body["slots"][-1] if "slots" in body else body
+        body["lead_s"] = last["start"] - ahead.published_at
     if question.energy is not None:
         body["cost"] = _cost(question.energy, found, question.metric, ahead.unit)
     return WindowAnswer({**body, "valid_until": ahead.valid_until, **_end(terms)}, True)
+
+
+def _stored_ahead(catalogue: Catalogue, zone_id: str, metric: Metric) -> tuple[str | None, bool]:
+    """The stored series of what is known ahead, None where nothing is, and whether it is an auction's result."""
+    auction = zone(zone_id).day_ahead_metric
+    if metric is Metric.PRICE and auction is not None:
+        return auction.value, True
+    forecast = forecast_of(metric)
+    feeds = catalogue.entry(zone_id, forecast).get("feeds", [])
+    return (None if all(feed["withheld"] for feed in feeds) else forecast.value), False
+
+
+def _is_too_old(catalogue: Catalogue, zone_id: str, stored: str, ahead: KnownAhead, now: int) -> bool:
+    """Whether two steps of its publisher have gone by since a forecast was published; it is asked once a step."""
+    if ahead.published_at is None:
+        return False
+    feeds = [feed["id"] for feed in catalogue.entry(zone_id, stored)["feeds"] if not feed["withheld"]]
+    step: int = max(60 * catalogue.feeds[feed]["every_minutes"] for feed in feeds)
+    return now - ahead.published_at > _MOST_STEPS * step
 
 
 def sample(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.declared_sources import SOURCES
 from warehouse.market.clock import HOUR, instant
 
 NOW = instant("2026-03-30T12:10:00Z")
@@ -110,12 +111,52 @@ def test_american_zones_answer_from_the_day_ahead_auction(ask: Any) -> None:
     assert (body["start"], body["now"]) == (RUNNING, {"in_best": True, "rank": 1})
 
 
+def vintage(rig: Any, published: int, values: list[float], zone: str = "AU-NSW") -> None:
+    """A forecast of half hours from the one that runs when it is published."""
+    feed, metric, unit = {
+        "AU-NSW": ("east.price", "price_forecast", "AUD/MWh"),
+        "GB": ("east.carbon", "carbon_intensity_forecast", "gCO2/kWh"),
+    }[zone]
+    rows = rig.every(published - published % HALF, HALF, len(values), values.__getitem__)
+    rig.put(feed, zone, metric, rows, unit, "30m", published, published_at=published, basis="name")
+
+
+@pytest.mark.parametrize("zone", ["AU-NSW", "GB"])
+def test_where_no_auction_is_held_the_newest_forecast_of_the_operator_answers(ask: Any, ahead: Any, zone: str) -> None:
+    vintage(ahead, NOW - 2400, [10.0] * 6 + [2, 50, 50, 1], zone)
+    vintage(ahead, NOW - 600, [40, 30, 9, 30, 30, 30], zone)
+    metric = "price" if zone == "AU-NSW" else "carbon_intensity"
+    _, body = ask(zone, hours=1, metric=metric)
+    # The older vintage still speaks for the half hours that the newer one does not reach.
+    assert [body[name] for name in ("available", "basis", "published_at")] == [True, "operator_forecast", NOW - 600]
+    assert body["horizon"]["until"] == RUNNING - HALF + 10 * HALF
+    assert body["horizon"]["next_auction_by"] is None
+    assert (body["start"], body["mean"]) == (RUNNING + HALF, 19.5)
+    assert body["lead_s"] == body["start"] - (NOW - 600)
+    assert "market" not in body
+    _, body = ask(zone, slots=2, metric=metric)
+    assert [slot["value"] for slot in body["slots"]] == [1, 9] or [slot["value"] for slot in body["slots"]] == [9, 1]
+    assert body["lead_s"] == body["slots"][-1]["start"] - (NOW - 600)
+    _, body = ask(zone, kwh=10, kw=10, metric=metric)
+    assert body["cost"]["value"] == (0.195 if zone == "AU-NSW" else 195)
+    assert body["cost"]["unit"] == ("AUD" if zone == "AU-NSW" else "gCO2")
+
+
+def test_a_forecast_is_used_until_its_publisher_had_two_chances_to_renew_it(ask: Any, ahead: Any) -> None:
+    """The declared feed is asked, and published, each `every_minutes`."""
+    step = 60 * next(feed for feed in SOURCES["east"].feeds if feed.id == "east.price").every_minutes
+    for age, reason in ((2 * step + 1, "forecast_too_old"), (2 * step, None)):
+        vintage(ahead, NOW - age, [10.0] * 40)
+        _, body = ask("AU-NSW", hours=1)
+        assert (body["available"], body.get("reason")) == (reason is None, reason)
+
+
 @pytest.mark.parametrize(
     ("zone", "query", "reason"),
     [
         ("GB", {}, "nothing_ahead"),
-        ("GB", {"metric": "carbon_intensity"}, "nothing_ahead"),
-        ("AU-NSW", {}, "nothing_ahead"),
+        ("GB", {"metric": "carbon_intensity"}, "not_known_yet"),
+        ("AU-NSW", {}, "not_known_yet"),
         ("FR", {}, "not_known_yet"),
         ("US-NYISO", {"hours": 20}, "horizon_too_short"),
     ],

@@ -3,7 +3,7 @@
     python tests/independent/windows.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
 Uses the standard library alone and nothing of this project: docs/windows.md is written down here again, in exact
-fractions and by brute force. Takes some 18 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
+fractions and by brute force. Takes some 28 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from datetime import datetime
 from fractions import Fraction
+from math import ceil
 from typing import Any
+from zoneinfo import ZoneInfo
 
 HOUR = 3600
 PATIENCE = 10
@@ -25,6 +28,10 @@ QUESTIONS: list[dict[str, object]] = [
     *({"hours": hours} for hours in (1, 2, 3, 4, 6, 8)),
     *({"hours": hours, "kind": "highest"} for hours in (1, 3)),
     {"hours": 2, "within": "7h"},
+    {"hours": 2, "between": "22:15-07:00"},
+    {"kwh": 22, "kw": "7.4"},
+    *({"slots": count} for count in (1, 5)),
+    {"slots": 3, "kind": "highest", "between": "07:00-22:00"},
 ]
 AHEAD = 4 * 24 * HOUR
 
@@ -55,15 +62,36 @@ def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[in
     return known
 
 
+def cut(known: list[tuple[int, int, Fraction]], between: str, tz: ZoneInfo) -> list[tuple[int, int, Fraction]]:
+    """The quarter hours of known intervals at which a clock shows a time between two, joined within an interval."""
+    first, second = (60 * int(text[:2]) + int(text[3:]) for text in between.split("-"))
+    parts: list[tuple[int, int, Fraction]] = []
+    for begin, end, value in known:
+        for quarter in range(begin, end, 300):
+            clock = datetime.fromtimestamp(quarter, tz)
+            minute = clock.hour * 60 + clock.minute
+            if (minute - first) % 1440 < (second - first) % 1440:
+                if parts and parts[-1][1] == quarter > begin:
+                    parts[-1] = (parts[-1][0], quarter + 300, value)
+                else:
+                    parts.append((quarter, quarter + 300, value))
+    return parts
+
+
 def mean(known: list[tuple[int, int, Fraction]], start: int, end: int) -> Fraction:
-    """Weighted by time over `[start, end)`, which is covered."""
+    """Weighted by time over what is known of `[start, end)`."""
     parts = (value * max(0, min(stop, end) - max(begin, start)) for begin, stop, value in known)
-    return sum(parts, Fraction(0)) / (end - start)
+    return sum(parts, Fraction(0)) / sum(max(0, min(stop, end) - max(begin, start)) for begin, stop, _ in known)
 
 
 def blocks(known: list[tuple[int, int, Fraction]], seconds: int) -> dict[int, Fraction]:
     """Start -> mean of every block that the horizon covers."""
-    return {begin: mean(known, begin, begin + seconds) for begin, _, _ in known if begin + seconds <= known[-1][1]}
+    covered = {part for begin, end, _ in known for part in range(begin, end, 60)}
+    return {
+        begin: mean(known, begin, begin + seconds)
+        for begin, _, _ in known
+        if covered.issuperset(range(begin, begin + seconds, 60))
+    }
 
 
 def rounded(value: Fraction, digits: int) -> Fraction:
@@ -71,7 +99,7 @@ def rounded(value: Fraction, digits: int) -> Fraction:
     return Fraction(round(value * 10**digits), 10**digits)
 
 
-def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo, asked: dict[str, Any]) -> list[str]:
     """What an available answer says otherwise than its rows."""
     wrong: list[str] = []
 
@@ -79,17 +107,36 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]
         if published != computed:
             wrong.append(f"{name}: published {published}, computed {computed}")
 
-    seconds = answer["hours"] * HOUR
+    seconds = round(answer["hours"] * HOUR)
     span = answer["horizon"]
     within = answer["within_hours"]
     last = rows[-1]["ts"] + SECONDS[rows[-1]["resolution"]]
-    asked = last if within is None else span["from"] + within * HOUR
-    known = horizon(rows, span["from"], asked)
+    end = last if within is None else span["from"] + within * HOUR
+    known = horizon(rows, span["from"], end)
+    running = known[0][0]
     equal("horizon.until", span["until"], known[-1][1] if known else None)
-    equal("horizon.complete", span["complete"], span["until"] == asked)
+    equal("horizon.complete", span["complete"], span["until"] == end)
     equal("valid_until", answer["valid_until"], rows[0]["ts"] + SECONDS[rows[0]["resolution"]])
-    means = blocks(known, seconds)
+    if answer["basis"] == "operator_forecast":
+        last_start = answer["slots"][-1]["start"] if "slots" in asked else answer["start"]
+        equal("published_at", answer["published_at"], max(row["published_at"] for row in rows))
+        equal("lead_s", answer["lead_s"], last_start - answer["published_at"])
+    if "kwh" in asked:
+        kwh = Fraction(asked["kwh"])
+        equal("hours", seconds, ceil(HOUR * kwh / Fraction(asked["kw"])))
     sign = 1 if answer["kind"] == "lowest" else -1
+    if "between" in asked:
+        whole_ones = known
+        known = cut(known, asked["between"], tz)
+        known = [part for part in known if part in whole_ones] if "slots" in asked else known
+    if "slots" in asked:
+        order = sorted(known, key=lambda part: (sign * part[2], part[0]))[: asked["slots"]]
+        equal("slots", [(s["start"], s["end"], s["value"]) for s in answer["slots"]], sorted(order))
+        best = sum((value * (end - begin) for begin, end, value in order), Fraction(0))
+        equal("mean", answer["mean"], rounded(best / sum(end - begin for begin, end, _ in order), 4))
+        equal("horizon.mean", span["mean"], rounded(mean(known, known[0][0], known[-1][1]), 4))
+        return wrong
+    means = blocks(known, seconds)
     order = sorted(means, key=lambda start: (sign * means[start], start))
     whole = mean(known, known[0][0], known[-1][1])
     equal("blocks", answer["blocks"], len(means))
@@ -109,7 +156,12 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]
         equal("rank", block["rank"], 1 + sum(sign * other < sign * means[start] for other in means.values()))
         percent = rounded(100 * (means[start] - whole) / whole, 1) if whole > 0 else None
         equal("vs_horizon_mean_pct", block["vs_horizon_mean_pct"], percent)
-    running = known[0][0]
+    if "kwh" in asked:
+        equal(
+            "cost",
+            answer["cost"]["value"],
+            rounded(kwh * means[order[0]] / (1000 if answer["metric"] == "price" else 1), 4),
+        )
     rank = 1 + sum(sign * other < sign * means[running] for other in means.values()) if running in means else None
     equal("now.rank", answer["now"]["rank"], rank)
     equal("now.in_best", answer["now"]["in_best"], answer["start"] <= running < answer["end"])
@@ -119,17 +171,21 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]
 def main() -> int:
     """Compares zone by zone; the exit code."""
     base, key, *zones = sys.argv[1:]
-    zones = zones or [zone["id"] for zone in get(base, key, "/v1/zones")["zones"]]
+    clocks = {zone["id"]: ZoneInfo(zone["tz"]) for zone in get(base, key, "/v1/zones")["zones"]}
     failed = available = 0
-    for zone in zones:
+    for zone in zones or clocks:
         for question in QUESTIONS:
-            answer = get(base, key, f"/v1/windows/{zone}", **question)
+            asked = question | ({"metric": "carbon_intensity"} if zone == "GB" else {})
+            answer = get(base, key, f"/v1/windows/{zone}", **asked)
             if answer is None or not answer["available"]:
                 continue
             available += 1
-            span = answer["horizon"]
-            query = {"start": span["from"], "end": span["from"] + AHEAD, "market": "day_ahead", "limit": 5000}
-            wrong = differences(answer, get(base, key, f"/v1/price/{zone}", **query)["data"])
+            start = answer["valid_until"] - HOUR
+            kind = {"market": "day_ahead"} if answer["basis"] == "auction" else {"kind": "forecast"}
+            path = f"/v1/{answer['metric'].replace('_', '-')}/{zone}"
+            rows = get(base, key, path, start=start, end=start + AHEAD, limit=5000, **kind)["data"]
+            rows = [row for row in rows if row["ts"] >= answer["horizon"]["from"]]
+            wrong = differences(answer, rows, clocks[zone], asked)
             failed += bool(wrong)
             for line in wrong:
                 sys.stdout.write(f"{zone} {question}: {line}\n")

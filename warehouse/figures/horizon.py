@@ -34,6 +34,8 @@ class KnownAhead:
     unit: str
     sources: tuple[str, ...]
     """Codes of the sources of these rows, sorted."""
+    published_at: int | None = None
+    """When the newest vintage among them was published, Unix seconds; only of forecasts."""
 
     @property
     def valid_until(self) -> int:
@@ -102,6 +104,7 @@ def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
         tuple(known[first:last]),
         rows.labels[rows.label[first]].unit,
         tuple(sorted({code for label in labels for code in label.source.split(", ")})),
+        None if rows.published_at is None else int(rows.published_at[first:last].max()),
     )
 
 
