@@ -89,6 +89,8 @@ plants: $(STAMP)
 hooks: $(STAMP)
 	$(BIN)/pre-commit install
 
+# Leaves data/, the warehouses with keys and quotas: remove it by hand.
 clean:
 	rm -rf .venv .venv-bench .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info tests/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@[ ! -d data ] || echo "data/ stays: the warehouses, with keys and quotas"

@@ -11,7 +11,8 @@ from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
 from orchestration.cli import machine
 from orchestration.work.resources import open_unclaimed
-from warehouse.documents import health
+from warehouse.documents import catalogue, health
+from warehouse.errors import WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.market import Source
@@ -22,7 +23,7 @@ from warehouse.store.bucket import Bucket
 
 def doctor() -> int:
     """Print the report; return 1 when a source that should work is late or down, or something else surely is wrong."""
-    pipeline = open_unclaimed()
+    pipeline, bad = _open()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
     own_home = home.of(os.environ)
@@ -33,30 +34,49 @@ def doctor() -> int:
     for setting in SETTINGS:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
-    bad = _access(pipeline.mode)
+    bad |= _access(pipeline.mode)
     for warning in machine.warnings(own_home):
         print(f"WARNING: {warning}")
     if fault := machine.publish_fault():
         print(f"WARNING: {fault}")
         bad = True
+    is_empty = catalogue.load(pipeline.storage) is None
+    if is_empty:
+        print("nothing is ingested yet: `emds up` fills 35 days, `emds backfill --days 35 --dry-run` says how long")
     for source in pipeline.sources.values():
+        print(f"{source.code:15} {_credentials(pipeline, source)}")
         if source.code not in pipeline.configured:
-            missing = [name for name in source.required_env if not os.environ.get(name)]
-            print(f"{source.code:15} not configured: set {', '.join(missing)}")
             for gain in _gains(pipeline, source):
                 print(f"  {gain}")
-            continue
-        kept_out = (
-            " (withheld: not named in EMDS_RIGHTS)" if source.withheld and source.code not in pipeline.rights else ""
-        )
-        print(f"{source.code:15} configured{kept_out if pipeline.mode == 'live' else ''}")
-        for report, grave in _feeds(pipeline, source.code):
-            bad |= grave
-            print(f"  {report}")
+        elif not is_empty:
+            for report, grave in _feeds(pipeline, source.code):
+                bad |= grave
+                print(f"  {report}")
     unequal = list(_partitions(pipeline))
     for line in unequal:
         print(line)
     return 1 if bad or unequal else 0
+
+
+def _open() -> tuple[PipelineContext, bool]:
+    """Open the warehouse; one of another mode than EMDS_FEEDS is a fault, and looked at all the same."""
+    try:
+        return open_unclaimed(), False
+    except WrongMode as error:
+        print(f"WARNING: {error}")
+        return open_unclaimed({**os.environ, "EMDS_FEEDS": ""}), True
+
+
+def _credentials(pipeline: PipelineContext, source: Source) -> str:
+    """Return whether a source can be asked, and what its real publisher asks for, whatever the warehouse's mode."""
+    missing = ", ".join(name for name in source.required_env if not os.environ.get(name))
+    if source.code not in pipeline.configured:
+        return f"not configured: set {missing}"
+    if pipeline.mode != "live":
+        need = f"needs {missing}" if missing else "has its credentials" if source.required_env else "needs no key"
+        return f"{pipeline.mode}; live it {need}"
+    kept_out = source.withheld and source.code not in pipeline.rights
+    return "configured (withheld: not named in EMDS_RIGHTS)" if kept_out else "configured"
 
 
 def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:

@@ -35,3 +35,30 @@ def test_what_credentials_buy_depends_on_what_is_configured(
     with_token = lines_of("entsoe_files", capsys)
     assert with_token
     assert all(line.startswith("would be a second way") for line in with_token)
+
+
+@pytest.mark.parametrize("feeds", ["simulated", "live"])
+def test_an_empty_home_is_told_once_and_credentials_in_every_mode(
+    feeds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_FEEDS", feeds)
+    monkeypatch.delenv("EIA_API_KEY", raising=False)
+    doctor.doctor()
+    printed = capsys.readouterr().out
+    assert printed.count("nothing is ingested yet") == 1
+    assert "never" not in printed
+    [eia] = [line for line in printed.splitlines() if line.startswith("eia ")]
+    assert "EIA_API_KEY" in eia
+
+
+def test_a_home_of_another_mode_is_a_fault_that_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mode").write_text("simulated")
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    assert doctor.doctor() == 1
+    printed = capsys.readouterr().out
+    assert "this warehouse is simulated, not live" in printed
+    assert "live it needs no key" in printed
