@@ -329,9 +329,11 @@ def test_the_page_stands_still_while_it_loads(visit: Callable[..., Any], path: s
 @pytest.mark.parametrize(("width", "height"), [(1366, 650), (1280, 600), (1000, 420)])
 def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width: int, height: int) -> None:
     page = visit(viewport={"width": width, "height": height})
+    if height < 600:
+        page.hover(".layers")
+        page.mouse.wheel(0, 1000)
+        page.wait_for_function("document.querySelector('.stage').scrollTop > 0")
     for name in ("#hour", "#colours", "#legend-text"):
-        if height < 600:
-            page.locator(name).scroll_into_view_if_needed()
         box = page.locator(name).bounding_box()
         assert box["y"] >= 0, name
         assert box["y"] + box["height"] <= height, name
@@ -347,6 +349,8 @@ def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[...
     brand, links = (page.locator(f".top {part}").bounding_box() for part in (".brand", "nav"))
     assert max(brand["y"] + brand["height"], links["y"] + links["height"]) < 56, "one line"
     assert page.locator(".brand span").bounding_box()["width"] > 50, "it says its name"
+    below = page.locator("#zones").bounding_box()["y"]
+    assert page.locator("#australia").bounding_box()["y"] + 200 < below, "the list stands below all maps"
     for name in ("#hour", "#ramp"):
         box = page.locator(name).bounding_box()
         assert 0 < box["y"] < 844, f"{name} is within reach while the maps scroll"

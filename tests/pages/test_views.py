@@ -109,6 +109,13 @@ def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., An
         assert "emds.example" not in code.inner_text()
 
 
+def test_a_part_of_the_page_that_cannot_be_loaded_says_so(visit: Callable[..., Any]) -> None:
+    page = visit(before=lambda page: page.route("**/download.js", lambda route: route.abort()))
+    page.click("#zones-csv")
+    page.wait_for_selector("#trouble >> text=The service cannot be reached.")
+    visit.faults.clear()  # the browser itself logs what it could not fetch
+
+
 def test_a_slow_net_is_told_that_figures_are_loading(visit: Callable[..., Any]) -> None:
     held: list[Any] = []
     page = visit(ready=False, before=lambda page: page.route("**/v1/geo/live", lambda route: held.append(route)))

@@ -60,6 +60,9 @@ export async function text(path) {
   return answer.text();
 }
 
+/** A module that few visitors need, loaded when it is wanted. */
+export const part = (name) => import(`./${name}.js`).catch(() => { throw new Refused(0, 'The service cannot be reached.', null); });
+
 export const seriesAddress = (metric, zone) => address(`v1/${PATHS[metric]}/${zone}`);
 
 export const address = (path) => new URL(path, ROOT).href;

@@ -15,8 +15,7 @@ const DAY = 24 * HOUR;
 const FREE_HOURLY_DAYS = 7;
 const FREE_DAYS = 30;
 const PICTURE_WIDTH = 1200;
-// Loaded with the first file that a visitor wants.
-const download = () => import('./download.js');
+const download = () => api.part('download');
 
 const isAhead = (means, now) => Boolean(means) && points(means).filter(([ts, value]) => ts > now && value !== null).length > 3;
 const knowsAhead = (own, now) => isAhead(own.hours, now) || isAhead(own.forecast, now);

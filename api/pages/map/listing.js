@@ -24,8 +24,8 @@ export function list(zones, metric, colours, figures, { now, missing }, onSelect
     const open = (event) => { if (!event.target.closest('button')) onSelect(zone.id, true, `list-${zone.id}`); };
     return [head, el('tr', { on: { click: open }, class: figure ? null : 'none' },
       el('th', { scope: 'row' }, el('button', { type: 'button', 'data-keep': `list-${zone.id}`, on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),
-      el('td', { class: 'num' }, figure ? number(quantity(metric, figure)) : missing),
-      el('td', {}, figure ? rankCell(figure, now) : null))].flat();
+      el('td', { class: 'num', colspan: figure ? null : 2 }, figure ? number(quantity(metric, figure)) : missing),
+      figure ? el('td', {}, rankCell(figure, now)) : null)].flat();
   }));
 }
 

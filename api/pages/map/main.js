@@ -342,7 +342,7 @@ function wire() {
     showPlants(event.target.checked);
   });
   byId('zones-csv').addEventListener('click', async () => {
-    const { zonesCsv } = await import('./download.js');
+    const { zonesCsv } = await api.part('download');
     zonesCsv(`emds-${view.metric}-all-zones${view.at ? `-${view.at}` : ''}`, view.metric, data.zones, data.figures);
   });
   slider.wire(slide);
@@ -352,6 +352,11 @@ function wire() {
   // A tab in the background is not refreshed by browsers; it catches up when it comes to the front.
   document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
   window.addEventListener('online', refresh);
+  window.addEventListener('unhandledrejection', (event) => {
+    if (!(event.reason instanceof api.Refused)) return;
+    event.preventDefault();
+    trouble(event.reason);
+  });
   window.addEventListener('popstate', goTo);
   window.addEventListener('emds-key', () => { if (view.zone) fill(); });
 }

@@ -42,7 +42,7 @@ export function frame(view, zones, figure, actions) {
 /** How to use the figures elsewhere: filled when it is opened. */
 function useBox(zone, metric) {
   const box = el('details', { class: 'use' }, el('summary', {}, 'Use it in …'));
-  box.addEventListener('toggle', async () => (await import('./use.js')).fill(box, zone, metric), { once: true });
+  box.addEventListener('toggle', async () => (await api.part('use')).fill(box, zone, metric), { once: true });
   return box;
 }
 
