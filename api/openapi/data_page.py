@@ -33,6 +33,10 @@ that is not known is an error, never `other`.
 _ZONES = """
 ## Zones
 
+Zones are found in any case, by name and by market code (`France`, `DE`, `UK`, `ERCOT`, `NSW1`, `DK1`); in paths such a
+word is redirected to the id. A country names a zone only where the zone is the whole country: Italy, Norway, Sweden,
+Denmark, Australia and the United States are refused with their zones.
+
 A time without an offset (`2026-11-20T06:00`, `2026-11-20`, `today`) is the zone's civil time, and `interval=1d` means
 its civil days. Where clocks go back, a time that comes twice is its first; where they go forward, a skipped one is the
 instant of the change: windows that meet in civil time meet in Unix seconds. The market's own day, by which feeds are

@@ -175,7 +175,7 @@ def _why_empty(start: int, end: int, written: Moment | None) -> str:
         return f"{clock.iso(start)} lies after end, {clock.iso(end)}: the earlier one is start"
     way_out = "give a later end"
     if isinstance(written, datetime) and written.time() == time():
-        way_out = f"for all of {written.date()} give end={written.date() + timedelta(days=1)}"
+        way_out = f"for one day give end={written.date() + timedelta(days=1)}"
     return f"is the same instant as end, {clock.iso(end)}, and end is exclusive: {way_out}"
 
 

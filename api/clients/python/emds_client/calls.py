@@ -13,7 +13,7 @@ import httpx
 from .errors import EmdsError, error_of
 
 Moment = int | str | date
-"""Unix seconds, RFC 3339, a date of one zone's civil time, or a `datetime` with its offset."""
+"""A time as the service takes it (Unix seconds, ISO 8601, `2026-11-20`, `-24h`), or a `datetime` with its offset."""
 _AGAIN = frozenset({429, 502, 503, 504})
 _KEPT = 64
 
