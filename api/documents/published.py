@@ -94,7 +94,14 @@ def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
     members = document.json
     wanted = {name: query[name] for name in ("source", "feed", "month") if query[name]}
     entries = [e for e in members["publishers"] if all(e[name] == value for name, value in wanted.items())]
-    return {**{name: members[name] for name in _HEAD}, "count": len(entries), "publishers": entries}
+    wanted.pop("month", None)
+    scores = [e for e in members.get("scores", ()) if all(e[name] == value for name, value in wanted.items())]
+    return {
+        **{name: members[name] for name in _HEAD},
+        "count": len(entries),
+        "publishers": entries,
+        "scores": scores,
+    }
 
 
 def document(documents: DocumentCache, name: str) -> Document:

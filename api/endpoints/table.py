@@ -29,8 +29,8 @@ _PRESENT = (
              "schedule."),
     Endpoint("publishers", "/v1/publishers", "Free", "Publishers", "Measured publishers",
              "By feed and UTC month, of the last 13 months: how late rows came (median, 95th percentile, worst), how "
-             "many were revised, when and by how much, intervals due and missing, and failures by kind. Measured once "
-             "a day. Definitions: /docs/publishers.",
+             "many were revised, when and by how much, intervals due and missing, and failures by kind; and how well "
+             "publishers' own forecasts foresaw the last 30 days. Measured once a day. Definitions: /docs/publishers.",
              takes(query.SOURCE, query.FEED, query.MONTH)),
     Endpoint("changes", "/v1/changes", "Free", "Changes", "What changed",
              "Every change of the rows served, in order: which zone and metric, from which to which `ts`, how many "

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from assets.documents import scores
 from warehouse.documents import attempts, catalogue
 from warehouse.documents.attempts import Attempts, Span
 from warehouse.errors import DamagedFile, StorageError
@@ -71,6 +72,7 @@ def measure(
         "docs": "/docs/publishers",
         "months": months,
         "publishers": entries,
+        "scores": scores.measure(storage, sources, catalogue.withheld(sources, rights, mode), now),
         "built_from": built_from,
     }
 

@@ -21,7 +21,7 @@ def test_every_feed_that_has_rows_is_told_free_and_without_a_key(rig: Rig) -> No
     answer = rig.client().get("/v1/publishers")
     assert answer.status_code == 200
     body = answer.get_json()
-    assert {"as_of", "method", "docs", "months", "count", "publishers"} == set(body)
+    assert {"as_of", "method", "docs", "months", "count", "publishers", "scores"} == set(body)
     assert body["count"] == len(body["publishers"]) > 5
     assert body["docs"] == "/docs/publishers"
     assert answer.headers["ETag"]

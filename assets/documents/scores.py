@@ -1,0 +1,81 @@
+"""Scores of the publishers' forecasts over the last 30 days, feed by feed and zone by zone: docs/publishers.md."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from warehouse.errors import StorageError
+from warehouse.judge.forecast_scores import LEADS, Actual, score
+from warehouse.market.clock import DAY, HOUR, Window, months
+from warehouse.market.market import Feed, Forecast, Source
+from warehouse.market.metrics import Metric, actual_of
+from warehouse.market.zones import ZONES
+from warehouse.rows.versions import Versions, concat
+from warehouse.series import monthfile, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Storage
+
+DAYS = 30
+_BEFORE = 8 * DAY
+"""The day before the publication of the longest forecast lies so far back."""
+
+
+def measure(
+    storage: Storage, sources: Mapping[str, Source], kept_out: Collection[str], now: int
+) -> list[dict[str, Any]]:
+    """An entry a zone, metric and feed that forecasts it and may be passed on."""
+    end = now - now % HOUR
+    window = Window(end - DAYS * DAY, end)
+    feeds = [feed for source in sources.values() for feed in source.feeds if feed.id not in kept_out]
+    scored = (
+        _entry(storage, feed, zone, metric, window)
+        for feed in feeds
+        for metric in Forecast
+        if feed.carries(metric)
+        for zone in feed.zones
+    )
+    return [entry for entry in scored if entry is not None]
+
+
+def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> dict[str, Any] | None:
+    try:
+        versions = _forecasts(storage, feed, zone, metric, window)
+        actual = _actual(storage, zone, actual_of(metric), window)
+    except StorageError:
+        return None  # `emds verify` names the file; nothing is measured there
+    if not len(versions):
+        return None
+    newest = versions.labels[versions.label[versions.ts.argmax()]]
+    tz, relative = ZONES[zone].tz, metric is Forecast.DEMAND
+    return {
+        "zone": zone,
+        "metric": actual_of(metric).value,
+        "feed": feed.id,
+        "source": feed.source,
+        "unit": newest.unit,
+        "resolution": newest.resolution,
+        "basis": newest.basis,
+        "start": window.start,
+        "end": window.end,
+        "leads": [score(versions, actual, lead_s, window, tz, relative) for lead_s in LEADS],
+    }
+
+
+def _forecasts(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Versions:
+    """Every vintage of a feed."""
+    parts = [vintages.read(storage, Month(metric, zone, month)) for month in months(window)]
+    every = concat(parts)
+    return every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
+
+
+def _actual(storage: Storage, zone: str, metric: Metric, window: Window) -> Actual:
+    """The readings that are served, from before the window on."""
+    keys = [layout.series(metric, zone, month) for month in months(Window(window.start - _BEFORE, window.end))]
+    rows = concat([monthfile.versions(storage, key) for key in keys])
+    rows = rows.take(rows.where(lambda labels: not labels.border))
+    order = np.argsort(rows.ts, kind="stable")
+    return Actual(rows.ts[order], rows.seconds()[order], rows.value[order])

@@ -1,0 +1,144 @@
+"""Recomputes the scores of forecasts from the Parquet files of a warehouse, and says where a figure differs.
+
+    python tests/independent/scores.py EMDS_HOME
+
+Uses pandas and nothing of this project: docs/publishers.md is written down here again, in exact fractions. Exit 0:
+every figure is equal to the last digit; 1: not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600}
+CLOCKS = {
+    **dict.fromkeys(
+        ("DE-LU", "FR", "ES", "IT-NO", "NL", "BE", "PL", "SE-3", "NO-2", "DK-1", "AT", "CH"), "Europe/Paris"
+    ),
+    "GB": "Europe/London",
+    "AU-NSW": "Australia/Sydney",
+    "AU-QLD": "Australia/Brisbane",
+    "AU-VIC": "Australia/Melbourne",
+    "AU-SA": "Australia/Adelaide",
+    "AU-TAS": "Australia/Hobart",
+    "US-CAISO": "America/Los_Angeles",
+    "US-ERCOT": "America/Chicago",
+    "US-SPP": "America/Chicago",
+    **dict.fromkeys(("US-NYISO", "US-ISONE", "US-PJM"), "America/New_York"),
+}
+
+
+def rows(home: Path, metric: str, zone: str, *roots: str) -> pd.DataFrame:
+    """The rows of a zone's metric in the files below some folders."""
+    names = [path for root in roots for path in (home / root / f"metric={metric}" / f"zone={zone}").glob("*.parquet")]
+    return pd.concat([pd.read_parquet(name, partitioning=None) for name in names], ignore_index=True)
+
+
+def readings(table: pd.DataFrame) -> dict[int, tuple[int, Fraction]]:
+    """Start -> seconds and value of the net rows."""
+    net = table[table["counterparty"].isna() & table["link"].isna()]
+    return {
+        int(ts): (SECONDS[str(resolution)], Fraction(repr(value)))
+        for ts, resolution, value in zip(net["ts"], net["resolution"], net["value"].tolist(), strict=True)
+    }
+
+
+def mean(known: dict[int, tuple[int, Fraction]], start: int, step: int) -> Fraction | None:
+    """Over an interval that readings fill whole, by walking from one to the next."""
+    at, area = start, Fraction(0)
+    while at < start + step:
+        if at not in known or at + known[at][0] > start + step:
+            return None
+        seconds, value = known[at]
+        area += seconds * value
+        at += seconds
+    return area / step
+
+
+def naive_start(ts: int, published: int, tz: ZoneInfo) -> int | None:
+    """The same time of the day before that of publication; None where the clocks skip it."""
+    clock, day = datetime.fromtimestamp(ts, tz), datetime.fromtimestamp(published, tz).date() - timedelta(days=1)
+    naive = datetime(day.year, day.month, day.day, clock.hour, clock.minute, tzinfo=tz)
+    at = int(naive.timestamp())
+    shown = datetime.fromtimestamp(at, tz)
+    return at if (shown.hour, shown.minute) == (clock.hour, clock.minute) else None
+
+
+def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
+    """The figures of each lead of an entry."""
+    metric, zone, tz = entry["metric"], entry["zone"], ZoneInfo(CLOCKS[entry["zone"]])
+    table = rows(home, f"{metric}_forecast", zone, "series", "history")
+    table = table[
+        (table["feed"].astype(str) == entry["feed"]) & (table["resolution"].astype(str) == entry["resolution"])
+    ]
+    known, step = readings(rows(home, metric, zone, "series")), SECONDS[entry["resolution"]]
+    grid = range(-(-entry["start"] // step) * step, entry["end"], step)
+    for lead in entry["leads"]:
+        early = table[table["published_at"] <= table["ts"] - lead["lead_s"]]
+        early = early[(early["ts"] >= entry["start"]) & (early["ts"] < entry["end"])]
+        newest = early.sort_values(["ts", "published_at", "known_at"]).drop_duplicates("ts", keep="last")
+        errors, both, total = [], [], Fraction(0)
+        columns = (newest[name].tolist() for name in ("ts", "value", "published_at"))
+        for ts, value, published in zip(*columns, strict=True):
+            came = mean(known, ts, step)
+            if came is None:
+                continue
+            errors.append(Fraction(repr(value)) - came)
+            total += abs(came)
+            before = naive_start(ts, int(published), tz)
+            naive = None if before is None else mean(known, before, step)
+            if naive is not None:
+                both.append((abs(errors[-1]), abs(naive - came)))
+        found: dict[str, Any] = {"lead_s": lead["lead_s"], "n": len(errors)}
+        found |= dict.fromkeys(("coverage", "bias", "mae", "rmse", "wape", "skill"))
+        if len(errors) >= 100:
+            count, absolute = len(errors), sum(map(abs, errors))
+            naive_error = sum(other for _, other in both)
+            found |= {
+                "coverage": Fraction(count, sum(mean(known, ts, step) is not None for ts in grid)),
+                "bias": sum(errors) / Fraction(count),
+                "mae": absolute / Fraction(count),
+                "rmse": sqrt(sum(error * error for error in errors) / Fraction(count)),
+                "wape": 100 * absolute / total if metric == "demand" and total else None,
+                "skill": 1 - sum(own for own, _ in both) / naive_error if naive_error else None,
+            }
+        yield {name: rounded(figure) for name, figure in found.items()}
+
+
+def rounded(figure: Any) -> Any:
+    """To four decimals; whole numbers and None as they are."""
+    return float(round(figure, 4)) if isinstance(figure, Fraction | float) else figure
+
+
+def differences(home: Path) -> tuple[list[str], int]:
+    """What the published document says otherwise, and how many figures it states."""
+    entries = json.loads((home / "published" / "publishers.json").read_text())["scores"]
+    wrong, figures = [], 0
+    for entry in entries:
+        for published, computed in zip(entry["leads"], scores(entry, home), strict=True):
+            figures += sum(of is not None for of in published.values())
+            if published != computed:
+                wrong.append(f"{entry['zone']} {entry['metric']} {entry['feed']}: {published}, computed {computed}")
+    return wrong, figures
+
+
+def main() -> int:
+    """Compares every figure; the exit code."""
+    wrong, figures = differences(Path(sys.argv[1]))
+    sys.stdout.writelines(f"{line}\n" for line in wrong)
+    sys.stdout.write(f"{figures} figures, {len(wrong)} leads differ\n")
+    return 1 if wrong or not figures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

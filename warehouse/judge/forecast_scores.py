@@ -1,0 +1,104 @@
+"""How well a publisher's forecasts foresaw what came, by how long ahead: arithmetic over versions. No files, no clock.
+
+docs/publishers.md gives the definitions, `assets.documents.scores` reads what is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from warehouse.errors import BadWindow
+from warehouse.market.clock import HOUR, Window, local_date, local_instant, zone_of
+from warehouse.rows import forecasts
+from warehouse.rows.versions import Floats, Ints, Versions
+
+LEADS = tuple(hours * HOUR for hours in (1, 6, 12, 24, 48))
+"""Seconds ahead at which forecasts are scored."""
+LEAST = 100
+"""No figure is stated of fewer intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """The readings of a zone's metric as served: net rows, ascending, none over another."""
+
+    start: Ints
+    seconds: Ints
+    value: Floats
+
+    def means(self, ts: Ints, step: int) -> Floats:
+        """The time-weighted mean over each interval of `step` seconds; NaN where readings do not fill it whole."""
+        starts, place_of = np.unique(ts, return_inverse=True)
+        if not len(starts):
+            return np.empty(0, np.float64)
+        place = np.searchsorted(starts, self.start, side="right") - 1
+        inside = (place >= 0) & (self.start + self.seconds <= starts[place] + step)
+        place, seconds, value = place[inside], self.seconds[inside], self.value[inside]
+        filled = np.bincount(place, seconds, len(starts)) == step
+        means = np.where(filled, np.bincount(place, value * seconds, len(starts)) / step, np.nan)
+        return np.asarray(means[place_of], np.float64)
+
+
+def score(
+    versions: Versions, actual: Actual, lead_s: int, window: Window, tz: str, relative: bool
+) -> dict[str, int | float | None]:
+    """The scores of one feed's forecasts, of each interval the newest vintage at least `lead_s` seconds old.
+
+    Of the intervals of a window in the resolution of the newest row. `relative`: whether errors are also stated as a
+    share of the actual values. Figures are None below LEAST intervals.
+    """
+    picked = forecasts.newest(versions, {label.feed: 1 for label in versions.labels}, lead_s=lead_s)
+    step = int(versions.seconds()[versions.ts.argmax()])
+    picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
+    came = actual.means(picked.ts, step)
+    known = ~np.isnan(came)
+    picked, came = picked.take(known), came[known]
+    grid = np.arange(-(-window.start // step) * step, window.end, step, dtype=np.int64)
+    naive = actual.means(naive_starts(picked, tz), step)
+    enough = len(picked) >= LEAST
+    intervals = int((~np.isnan(actual.means(grid, step))).sum())
+    figures = figures_of(picked.value, came, naive, relative) if enough else dict.fromkeys(_FIGURES)
+    coverage = round(len(picked) / intervals, 4) if enough else None
+    return {"lead_s": lead_s, "n": len(picked), "coverage": coverage, **figures}
+
+
+_FIGURES = ("bias", "mae", "rmse", "wape", "skill")
+
+
+def figures_of(forecast: Floats, came: Floats, naive: Floats, relative: bool) -> dict[str, Any]:
+    """Bias, errors and skill of forecasts of the same intervals; `naive` may be NaN, the others are values."""
+    error = forecast - came
+    both = ~np.isnan(naive)
+    naive_mae = float(np.abs(naive - came)[both].mean()) if both.any() else 0.0
+    total = float(np.abs(came).sum())
+    return {
+        "bias": _rounded(error.mean()),
+        "mae": _rounded(np.abs(error).mean()),
+        "rmse": _rounded(np.sqrt((error**2).mean())),
+        "wape": _rounded(100 * np.abs(error).sum() / total) if relative and total else None,
+        "skill": _rounded(1 - np.abs(error)[both].mean() / naive_mae) if naive_mae else None,
+    }
+
+
+def naive_starts(picked: Versions, tz: str) -> Ints:
+    """Where the same hour of civil time begins on the last day that was over when each forecast was published.
+
+    0, of which there is no reading, where the clocks skip that hour.
+    """
+    starts = []
+    for ts, published in zip(picked.ts.tolist(), picked.published_at.tolist(), strict=True):
+        clock = datetime.fromtimestamp(ts, zone_of(tz)).time()
+        day = local_date(published, tz) - timedelta(days=1)
+        try:
+            starts.append(local_instant(datetime.combine(day, clock.replace(fold=0)), tz))
+        except BadWindow:
+            starts.append(0)
+    return np.array(starts, np.int64)
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 4) + 0.0
