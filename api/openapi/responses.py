@@ -103,7 +103,7 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
     yield from _OF_TAG.get(endpoint.tag, ())
     if endpoint.media == ("text/html",):
         yield "Content-Security-Policy"
-    elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES):
+    elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES) or endpoint.id == "example":
         yield "Content-Disposition"
     if (endpoint.id.startswith("geo-") and "text/csv" in endpoint.media) or endpoint.id == "changes":
         yield "Link"

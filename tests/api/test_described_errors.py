@@ -20,7 +20,8 @@ PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
     402: lambda ask, e: ask(),
     405: lambda ask, e: ask(method="PATCH"),
     406: lambda ask, e: ask(headers={"Accept": "image/png"}),
-    413: lambda ask, e: ask(data=b"x" * 3_000_000),
+    # Every path refuses a body that is too long; it is described where one is taken.
+    413: lambda ask, e: ask(data=b"x" * 3_000_000) if e.body else 0,
     414: lambda ask, e: ask(query="?x=" + "a" * 20_000),
     415: lambda ask, e: ask(data=b"x", headers={"Content-Type": "text/plain"}, signed=bool(e.body)),
     429: lambda ask, e: [ask(limited=True, **_body(e)) for _ in range(3)][-1],
