@@ -26,6 +26,7 @@ from api.series import formats
 from api.series.paging import Cursor
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from api.series.windows import LONGEST_HOURS, MOST_SLOTS
+from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
 from warehouse.market.zones import zones_with
@@ -48,9 +49,9 @@ AS_OF = moment(
     "seconds ago, and the answer states the instant used, so that the same question always gets the same answer; a "
     "later one is refused. Default: the newest knowledge.")
 INTERVAL = choice(
-    "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), each row with `samples` "
-    "and `coverage`. An interval of which less than half is covered is left out. `stored`: the rows themselves.",
-    ("1h", "1d"), unset="stored")
+    "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), ISO weeks (`1w`), months "
+    "(`1mo`) or years (`1y`), each row with `samples` and `coverage`, from days on with its civil `date`. An interval "
+    "of which less than half is covered is left out. `stored`: the rows themselves.", list(LONGEST), unset="stored")
 TIME = choice(
     "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset. "
     "`unix`: `ts` alone.", ("utc", "local"), unset="unix")

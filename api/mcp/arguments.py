@@ -130,7 +130,7 @@ ORDER = replace(
     query.ORDER, description="The rows that come first, and stay where limit cuts: asc the oldest, desc the newest. "
     "Default: the newest stay.", schema={"type": "string", "enum": ["asc", "desc"]}, default=None)
 INTERVAL = replace(
-    query.INTERVAL, description="Time-weighted means of UTC hours or civil days; not for capacity.")
+    query.INTERVAL, description="Time-weighted means of UTC hours, civil days, weeks, months, years; not for capacity.")
 MARKET = replace(
     query.MARKET, description="Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.")
 BY = replace(query.BY, description="Interchange only: each border or tie, not the net.")

@@ -33,8 +33,6 @@ from warehouse.market.zones import ZONES
 
 _KEYS = ("zone", "fuel", "counterparty", "link")
 """Members that tell rows of one instant apart."""
-_BY_DATE = frozenset({"1d", "1w", "1mo", "1y"})
-"""Resolutions whose rows are of civil days."""
 _LINE = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
 """Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
 _EXACT = 2**53
@@ -120,11 +118,8 @@ def _clock(request: SeriesRequest, ts: Sequence[int]) -> ZoneInfo | None:
 
 
 def _dates(request: SeriesRequest, rows: Mapping[str, list[Any]]) -> dict[str, list[str]]:
-    """Return the civil `date` on which each row begins; nothing for rows below a day.
-
-    The days of two zones may begin at different instants: their date alone is the same.
-    """
-    if request.interval not in _BY_DATE and request.metric not in YEARLY:
+    """Return the civil `date` on which each yearly row begins; means have theirs already."""
+    if request.metric not in YEARLY:
         return {}
     zones = rows.get("zone", request.zones * len(rows["ts"]))
     return {"date": [local_date(at, ZONES[zone].tz).isoformat() for at, zone in zip(rows["ts"], zones, strict=True)]}
@@ -329,7 +324,10 @@ def _truncated(going_on: Mapping[str, int], request: SeriesRequest) -> str:
         return f"TRUNCATED: one instant has more than limit={request.limit} rows: raise limit."
     side, others = ("newest", "Older") if request.order == "desc" else ("oldest", "Newer")
     named = " and ".join(f"{name}={instant}" for name, instant in going_on.items())
-    return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}, or ask for interval=1h or 1d."
+    return (
+        f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}, or ask for means: interval=1h, "
+        "1d, 1w, 1mo or 1y."
+    )
 
 
 def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:

@@ -19,9 +19,9 @@ _HEAD = """# The data
 Written by `python -m api.openapi.data_page` from the code; do not edit. Which feed carries a metric of a zone, by
 rank, with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
 
-A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1y`). Windows
-are half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks have an
-interval, the best rank is served; replaced values stay, and `as_of=` answers what was known at an instant.
+A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1w 1mo 1y`).
+Windows are half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks
+have an interval, the best rank is served; replaced values stay, and `as_of=` answers what was known at an instant.
 
 """
 _FUELS = """## Fuels
@@ -37,10 +37,10 @@ Zones are found in any case, by name and by market code (`France`, `DE`, `UK`, `
 word is redirected to the id. A country names a zone only where the zone is the whole country: Italy, Norway, Sweden,
 Denmark, Australia and the United States are refused with their zones.
 
-A time without an offset (`2026-11-20T06:00`, `2026-11-20`, `today`) is the zone's civil time, and `interval=1d` means
-its civil days. Where clocks go back, a time that comes twice is its first; where they go forward, a skipped one is the
-instant of the change: windows that meet in civil time meet in Unix seconds. The market's own day, by which feeds are
-fetched and published, follows the market clock.
+A time without an offset (`2026-11-20T06:00`, `2026-11-20`, `today`) is the zone's civil time, and `interval=1d`, `1w`,
+`1mo` and `1y` mean its civil days, ISO weeks, months and years. Where clocks go back, a time that comes twice is its
+first; where they go forward, a skipped one is the instant of the change: windows that meet in civil time meet in Unix
+seconds. The market's own day, by which feeds are fetched and published, follows the market clock.
 
 | Zone | Name | Civil time | Market clock | Currency | `price` | `price?market=day_ahead` |
 |---|---|---|---|---|---|---|

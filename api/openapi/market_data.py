@@ -35,7 +35,7 @@ from warehouse.rows.schema import Basis
 
 # fmt: off
 _ROW: tuple[Member, ...] = (
-    "fuel?", "ts", "time?", "value", "unit", "resolution", "counterparty?", "link?",
+    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?",
     ("source?", TEXT, "Code of the row's source; only where the window mixes several."),
     "samples?", "coverage?",
 )

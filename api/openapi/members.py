@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.access.keys import KEY_PATTERN
+from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.market import Fuel
 from warehouse.market.metrics import METRICS, PUBLIC
@@ -69,7 +70,7 @@ MONTH = text(pattern="^[0-9]{4}-[0-9]{2}$")
 FUEL = choice(*Fuel)
 FUELS: Schema = {"enum": list(Fuel)}
 ZONE, METRIC = ref("ZoneId"), ref("MetricName")
-RESOLUTION = choice(*RESOLUTIONS)
+RESOLUTION = choice(*dict.fromkeys([*RESOLUTIONS, *LONGEST]))
 STATE = choice("ok", "late", "down", "unknown")
 WORDS: dict[str, Schema] = {
     "ZoneId": choice(*ZONES),
@@ -88,6 +89,7 @@ SHARED: dict[str, tuple[Schema, str]] = {
     "value": (NUMBER, "The value in `unit`. Interchange: + is net import into the zone. Prices may be negative."),
     "unit": (TEXT, "`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`."),
     "ts": (INSTANT, "Start of the interval, Unix seconds UTC."),
+    "date": (text(format="date"), "The civil day on which a mean's day, week, month or year begins; only there."),
     "time": (text(format="date-time"),
         "`ts` as RFC 3339: in UTC, or in the zone's civil time with its offset; only with `time=`. A timestamp in "
         "Parquet and Arrow."),
@@ -104,8 +106,9 @@ SHARED: dict[str, tuple[Schema, str]] = {
     "start": (INSTANT, "Start of the window, inclusive, Unix seconds."),
     "end": (INSTANT,
         "End of the window, exclusive, Unix seconds. Where rows were left out: the `ts` of the first of them."),
-    "interval": (choice("1h", "1d"),
-        "Averaging interval: UTC hours (`1h`) or civil days (`1d`); absent for stored rows."),
+    "interval": (choice(*LONGEST),
+        "Averaging interval: UTC hours (`1h`), civil days (`1d`), ISO weeks (`1w`), months (`1mo`) or years (`1y`); "
+        "absent for stored rows."),
     "as_of": (INSTANT, "Unix seconds: the rows as this service knew them then; at least ten seconds ago."),
     "known_since": (INSTANT, "Unix seconds from which on rows of the window were known; only where `as_of` is earlier, "
         "and no gap is listed then."),

@@ -15,9 +15,9 @@ import numpy as np
 
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
-from warehouse.figures.resample import Interval
+from warehouse.figures.resample import Interval, first_start, interval_at
 from warehouse.judge import coverage
-from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end, local_midnight
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, interval_end, local_midnight
 from warehouse.rows.versions import Ints
 from warehouse.series.reader import RowColumns
 
@@ -61,21 +61,25 @@ def calendar(member: Mapping[str, Any], configured: bool) -> Calendar:
     )
 
 
+class _Civil(NamedTuple):
+    """The days, weeks, months or years of a civil time."""
+
+    interval: Interval
+    tz: str
+
+
 class _Grid(NamedTuple):
-    """Where intervals may start: every `step` seconds from `phase` on, or at the midnights of a civil time."""
+    """Where intervals may start: every `step` seconds from `phase` on, or where civil ones do."""
 
     step: int
     phase: int = 0
-    days_of: str = ""
+    civil: _Civil | None = None
 
     def at_or_after(self, at: int) -> int:
-        if not self.days_of:
-            return at + (self.phase - at) % self.step
-        day = MarketDay.at(at, self.days_of)
-        return at if day.start == at else day.end
+        return at + (self.phase - at) % self.step if self.civil is None else first_start(at, *self.civil)
 
     def at_or_before(self, at: int) -> int:
-        return MarketDay.at(at, self.days_of).start if self.days_of else at - (at - self.phase) % self.step
+        return at - (at - self.phase) % self.step if self.civil is None else interval_at(at, *self.civil).start
 
 
 def holes(
@@ -97,31 +101,32 @@ def holes(
         return []
     if not len(rows):
         return _around(Window(since, window.end), due, _grid(due, interval, tz), begun)
-    days_of = _days_of(rows, tz)
-    covered = _covered(rows, days_of)
+    civil = _civil(rows, tz)
+    covered = _covered(rows, civil)
     first, final = int(rows.ts[0]), int(rows.ts[-1])
     head = Window(min(since, first), first)
     tail = Window(min(covered.until, window.end), window.end)
-    begins = _Grid(covered.first_end - first, first, days_of)
-    finishes = _Grid(covered.until - final, covered.until, days_of)
+    begins = _Grid(covered.first_end - first, first, civil)
+    finishes = _Grid(covered.until - final, covered.until, civil)
     return [*_around(head, due, begins, begun), *covered.holes, *_around(tail, due, finishes, begun)]
 
 
 def last_end(rows: RowColumns, tz: str) -> int:
     """Where the interval of the last of some rows ends."""
-    return int(_ends(rows, _days_of(rows, tz))[-1])
+    return int(_ends(rows, _civil(rows, tz))[-1])
 
 
 def _grid(due: DueSpan, interval: Interval | None, tz: str) -> _Grid:
     """Where rows may start of which none is at hand."""
     if interval is None:
         return _Grid(due.step)
-    return _Grid(HOUR) if interval == "1h" else _Grid(DAY, days_of=tz)
+    return _Grid(HOUR) if interval == "1h" else _Grid(DAY, civil=_Civil(interval, tz))
 
 
-def _days_of(rows: RowColumns, tz: str) -> str:
-    """The civil time whose days the rows are means of; empty for other rows."""
-    return tz if rows.samples is not None and rows.labels[rows.label[0]].resolution == "1d" else ""
+def _civil(rows: RowColumns, tz: str) -> _Civil | None:
+    """What the rows are means of; None for hours, and for rows that are no means."""
+    resolution = rows.labels[rows.label[0]].resolution
+    return None if rows.samples is None or resolution == "1h" else _Civil(resolution, tz)
 
 
 def _fill(rows: RowColumns, since: int, begun: int, end: int) -> bool:
@@ -142,8 +147,8 @@ class _Covered(NamedTuple):
     until: int
 
 
-def _covered(rows: RowColumns, days_of: str) -> _Covered:
-    ends = _ends(rows, days_of)
+def _covered(rows: RowColumns, civil: _Civil | None) -> _Covered:
+    ends = _ends(rows, civil)
     until = int(ends.max())
     begins, finishes, _ = coverage.uncovered(rows.ts, ends, Window(int(rows.ts[0]), until))
     within = [Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)]
@@ -152,7 +157,7 @@ def _covered(rows: RowColumns, days_of: str) -> _Covered:
 
 def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]:
     """The part of a span whose intervals have begun at `begun` or later and are due as a whole."""
-    if span.start >= due.until:  # also where the calendar of civil days ends
+    if span.start >= due.until:  # also where the civil calendar ends
         return []
     is_running = grid.at_or_before(span.start) >= begun
     start = span.start if is_running else grid.at_or_after(span.start)
@@ -160,10 +165,10 @@ def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]
     return [Window(start, until)] if start < until else []
 
 
-def _ends(rows: RowColumns, days_of: str) -> Ints:
+def _ends(rows: RowColumns, civil: _Civil | None) -> Ints:
     """Where each row's interval ends: years have 365 or 366 days, civil days 23 to 25 hours."""
-    if days_of:
-        return np.array([MarketDay.at(ts, days_of).end for ts in rows.ts.tolist()], np.int64)
+    if civil is not None:
+        return np.array([interval_at(ts, *civil).end for ts in rows.ts.tolist()], np.int64)
     if any(label.resolution == "1y" for label in rows.labels):
         pairs = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
         return np.array([interval_end(ts, rows.labels[code].resolution) for ts, code in pairs], np.int64)

@@ -17,13 +17,11 @@ from api.series.gaps import holes, last_end
 from api.series.paging import Cursor, Order, PageSlice, cut, first_rows, has_passed, resume
 from api.series.query import SAMPLE_ROWS, Plan, SeriesRequest, ZonePlan
 from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
-from warehouse.market.clock import DAY, HOUR, Window
+from warehouse.figures.resample import LONGEST
+from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.series.reader import FileReplaced, Reader, RowColumns, joined
-
-_LONGEST = DAY + HOUR
-"""Seconds of the longest interval, a civil day; years have no calendar of their feeds, and no holes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +187,8 @@ def _holes_of_zone(
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
-    """Return the end of the last row that begins before an instant; 0 where the last day has none."""
-    window = Window(max(0, at - _LONGEST), at)
+    """Return the end of the last row that begins before an instant; 0 where there is none."""
+    window = Window(max(0, at - LONGEST[plan.request.interval or "1d"]), at)
     request = plan.request._replace(
         zones=(plan.zone,), stored=(plan.stored,), start=window.start, end=window.end, cursor=None, sample=False
     )

@@ -14,7 +14,7 @@ from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, to_unix
 from api.series.gaps import Calendar, DueSpan, calendar, due_span
 from api.series.paging import Cursor, Order
-from warehouse.figures.resample import Interval
+from warehouse.figures.resample import LONGEST, Interval
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import BY_FUEL, YEARLY, Metric, is_forecast
@@ -89,7 +89,7 @@ class ZonePlan:
 
         The hole at the window's end is there once the whole interval that begins in it is due.
         """
-        longest = 25 * HOUR if self.request.interval == "1d" else HOUR
+        longest = LONGEST[self.request.interval or "1h"]
         return max(self.request.start, min(self.due.until, self.request.end + longest))
 
 
@@ -232,6 +232,6 @@ def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, 
 
 def _reach(request: SeriesRequest) -> Window:
     """Return every `ts` that may matter: a year's row begins long before the window, a mean spans its interval."""
-    before = _YEAR if request.metric in YEARLY else DAY if request.interval else 0
-    after = DAY if request.interval else 0
+    after = LONGEST[request.interval] if request.interval else 0
+    before = _YEAR if request.metric in YEARLY else after
     return Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from api.series.page import Page
 from api.series.query import TimeStyle
+from warehouse.figures.resample import CIVIL
 from warehouse.market.clock import zone_of
 from warehouse.market.metrics import BY_FUEL
 from warehouse.market.zones import ZONES
@@ -34,6 +35,7 @@ class Shape(NamedTuple):
     fuel: bool
     border: bool
     source: bool
+    date: bool
     time: bool
     means: bool
     vintage: bool
@@ -46,6 +48,7 @@ class Shape(NamedTuple):
             request.metric in BY_FUEL,
             request.borders,
             len(page.sources) > 1,
+            request.interval in CIVIL,
             request.time is not None,
             request.interval is not None,
             request.pick is not None,
@@ -58,6 +61,7 @@ class Shape(NamedTuple):
             *(("zone",) if self.zone else ()),
             *(("fuel",) if self.fuel else ()),
             "ts",
+            *(("date",) if self.date else ()),
             *(("time",) if self.time else ()),
             *("value", "unit", "resolution"),
             *(("counterparty", "link") if self.border else ()),
@@ -96,7 +100,8 @@ def arrow_columns(page: Page) -> dict[str, Any]:
             return _repeated(each[0], page.count)
         return pa.array(each, pa.string()).take(pa.array(page.rows.label))
 
-    return _columns(page, words, pa.array, lambda: _timestamps(page))
+    columns = _columns(page, words, pa.array, lambda: _timestamps(page))
+    return columns | ({"date": pa.array(columns["date"], pa.string()).cast(pa.date32())} if "date" in columns else {})
 
 
 @lru_cache(maxsize=32)
@@ -113,6 +118,8 @@ def _columns(
     for name in Shape.of_page(page).members:
         if name == "time":
             named[name] = times()
+        elif name == "date":
+            named[name] = _dates(page)
         elif name in counted:
             column = counted[name]
             named[name] = numbers(np.empty(0) if column is None else column)
@@ -137,12 +144,18 @@ def _numbers_of_rows(rows: RowColumns) -> dict[str, Any]:
 
 def _times(page: Page) -> list[str]:
     """Each row's `time`, in UTC or in the civil time of its zone."""
+    return rfc3339(page.rows.ts, page.request.time or "utc", _civil_times(page))
+
+
+def _dates(page: Page) -> list[str]:
+    """The civil day on which each row's interval begins."""
+    return [time[:10] for time in rfc3339(page.rows.ts, "local", _civil_times(page))]
+
+
+def _civil_times(page: Page) -> list[str]:
+    """The tz database name of each row's zone."""
     zones = [ZONES[zone].tz for zone in page.request.zones]
-    return rfc3339(
-        page.rows.ts,
-        page.request.time or "utc",
-        zones * page.count if page.place is None else [zones[place] for place in page.place.tolist()],
-    )
+    return zones * page.count if page.place is None else [zones[place] for place in page.place.tolist()]
 
 
 def _timestamps(page: Page) -> Any:
@@ -215,8 +228,9 @@ def _fields(page: Page, notation: Notation) -> list[Sequence[bytes]]:
     rows = page.rows
     numbers = [rows.ts, rows.value, *(column for column in _numbers_of_rows(rows).values() if column is not None)]
     fields: list[Sequence[bytes]] = [_values(column, notation).split(b",") for column in numbers]
-    if page.request.time is not None:
-        fields.insert(1, [stamp.encode() for stamp in _times(page)])
+    shape = Shape.of_page(page)
+    for words in (*([_dates(page)] if shape.date else []), *([_times(page)] if shape.time else []))[::-1]:
+        fields.insert(1, [word.encode() for word in words])
     return fields
 
 
@@ -250,7 +264,7 @@ def _frame(notation: Notation, label: RowLabels, shape: Shape, zone: str | None)
 
 
 def _json_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
-    stamp = b',"time":"%b"' if shape.time else b""
+    stamp = (b',"date":"%b"' if shape.date else b"") + (b',"time":"%b"' if shape.time else b"")
     numbers = b"".join(b',"%b":%%b' % name.encode() for name in shape.numbers)
     head = b"{" + _escaped(orjson.dumps(first)[1:-1]) + b"," if first else b"{"
     return _Frame(head + b'"ts":', stamp + b',"value":%b,' + _escaped(orjson.dumps(rest)[1:-1]) + numbers + b"}")
@@ -259,7 +273,7 @@ def _json_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None],
 def _csv_frame(first: Mapping[str, str | None], rest: Mapping[str, str | None], shape: Shape) -> _Frame:
     before = b"".join(_escaped(_csv_word(word)) + b"," for word in first.values())
     behind = b"".join(b"," + _escaped(_csv_word(word)) for word in rest.values())
-    return _Frame(before, (b',"%b"' if shape.time else b"") + b",%b" + behind + b",%b" * len(shape.numbers))
+    return _Frame(before, b',"%b"' * (shape.date + shape.time) + b",%b" + behind + b",%b" * len(shape.numbers))
 
 
 def csv_header(page: Page) -> bytes:

@@ -10,11 +10,13 @@ import numpy as np
 from api.documents.catalogue import Catalogue
 from api.series.paging import Order
 from api.series.query import SeriesRequest, ZonePlan
-from warehouse.figures.resample import Interval, chunks, means
+from warehouse.figures.resample import LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
+from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
-from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, Window
+from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
+from warehouse.rows.versions import Ints
 from warehouse.series.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 
 Part = TypeVar("Part")
@@ -86,20 +88,35 @@ def _of_years(rows: RowColumns, start: int) -> RowColumns:
 
 
 def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:
+    """The means of the request's window, a month's or a year's at a time."""
     request, tz = plan.request, ZONES[plan.zone].tz
-    windows = [clock.month_window(file.month) for file in plan.files]
-    if not windows:
+    if not plan.files:
         return
-    spans = {span for month in windows for span in chunks(month, interval, tz)}
-    for span in _directed(tuple(sorted(spans)), order):
-        if span.end <= request.start or span.start >= request.end:
-            continue
-        parts = [
-            file
-            for file, month in zip(plan.files, windows, strict=True)
-            if month.start < span.end and span.start < month.end
-        ]
-        yield means(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in parts), span, interval, tz)
+    first, last = (clock.month_window(plan.files[place].month) for place in (0, -1))
+    start, end = max(request.start, first.start - LONGEST[interval]), min(request.end, last.end)
+    if start >= end:
+        return
+    for span in _directed(tuple(chunks(Window(start, end), interval, tz)), order):
+        within = bounds(span, interval, tz)
+        parts = [_sums(reader, plan, span, within)] if interval in ("1h", "1d") else _daily(reader, plan, span, tz)
+        yield means(joined_sums(parts), within, interval)
+
+
+def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Sums]:
+    """The sums of the civil days of a span, month by month."""
+    for month in chunks(span, "1d", tz):
+        days = Window(max(month.start, span.start), min(month.end, span.end))
+        yield _sums(reader, plan, days, bounds(days, "1d", tz))
+
+
+def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints) -> Sums:
+    """The sums of the rows that begin in a span, over the intervals between the bounds `within`."""
+    files = [file for file in plan.files if _overlap(clock.month_window(file.month), span)]
+    return sums(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in files), within)
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[str, ...]:
@@ -129,11 +146,7 @@ def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[s
 
 def _with_last_mean(window: Window, interval: Interval, tz: str) -> Window:
     """A window up to the end of the last interval that begins in it."""
-    if interval == "1d":
-        # The last two days of all have no civil end that Python can tell; no row lies there.
-        last: Window | MarketDay = MarketDay.at(min(window.end - 1, LAST_INSTANT - 2 * DAY), tz)
-    else:
-        last = Window((begin := (window.end - 1) // HOUR * HOUR), begin + HOUR)
+    last = interval_at(window.end - 1, interval, tz)
     return Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
 
 

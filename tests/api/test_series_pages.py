@@ -8,6 +8,7 @@ import pytest
 
 from api.series.paging import Cursor
 from tests.api.conftest import asking
+from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import DAY, HOUR, instant
 
 
@@ -190,7 +191,7 @@ def test_days_of_two_civil_times_are_no_holes_of_each_others_pages(rig: Any) -> 
 
 
 @pytest.mark.parametrize("zone", ["GB", "DE-LU", "US-CAISO"])
-@pytest.mark.parametrize("interval", ["&interval=1d", "&interval=1h", ""])
+@pytest.mark.parametrize("interval", ["", *(f"&interval={word}" for word in LONGEST)])
 def test_the_last_day_of_all_can_be_asked_for(market: Any, zone: str, interval: str) -> None:
     for window in ("end=253402300799", "start=253402300000&end=253402300799", "start=1970&end=253402300799"):
         answer = asking(market)(f"/v1/price/{zone}?{window}&limit=5{interval}")

@@ -1,20 +1,36 @@
-"""Means over hours and civil days: weights, coverage, clock changes, units, sources; against a plain computation."""
+"""Means over hours, civil days, weeks, months and years: weights, coverage, clock changes, units, sources."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import datetime, timedelta
+from fractions import Fraction
+from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.figures.resample import chunks, means
-from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, instant
+from warehouse.figures.resample import (
+    LEAST_COVERAGE,
+    LONGEST,
+    Interval,
+    bounds,
+    chunks,
+    interval_at,
+    joined,
+    means,
+    rounded,
+    sums,
+)
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, instant
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 
 AT = instant("2026-05-04T00:00:00Z")
+ZONES = ("UTC", "Australia/Adelaide", "America/New_York", "Europe/London", "Europe/Berlin")
 
 
 def columns(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = "a") -> RowColumns:
@@ -29,9 +45,15 @@ def columns(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = 
     )
 
 
+def resampled(rows: RowColumns, span: Window, interval: Interval, tz: str = "UTC") -> RowColumns:
+    """The means of a span of whole intervals."""
+    within = bounds(span, interval, tz)
+    return means(sums(rows, within), within, interval)
+
+
 def test_a_mean_weighs_each_row_by_its_length() -> None:
     rows = columns([(AT, 10.0, "30m"), (AT + 1800, 40.0, "15m"), (AT + 2700, 20.0, "15m")])
-    hourly = means(rows, Window(AT, AT + HOUR), "1h", "UTC")
+    hourly = resampled(rows, Window(AT, AT + HOUR), "1h")
     assert (hourly.value[0], hourly.samples[0], hourly.coverage[0]) == (20.0, 3, 1.0)  # type: ignore[index]
 
 
@@ -39,7 +61,7 @@ def test_an_hour_half_covered_has_a_mean_and_one_less_covered_none() -> None:
     rows = columns(
         [*((AT + i * 300, 5.0, "5m") for i in range(6)), *((AT + HOUR + i * 300, 5.0, "5m") for i in range(5))]
     )
-    hourly = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
+    hourly = resampled(rows, Window(AT, AT + 2 * HOUR), "1h")
     assert hourly.ts.tolist() == [AT]
     assert hourly.coverage.tolist() == [0.5]  # type: ignore[union-attr]
 
@@ -48,7 +70,7 @@ def test_an_hour_half_covered_has_a_mean_and_one_less_covered_none() -> None:
 def test_a_civil_day_has_the_hours_that_it_has(day: str, hours: int) -> None:
     start = MarketDay.at(instant(f"{day}T12:00:00Z"), "Europe/Berlin")
     rows = columns([(start.start + i * HOUR, float(i), "1h") for i in range(hours)])
-    daily = means(rows, Window(start.start, start.end), "1d", "Europe/Berlin")
+    daily = resampled(rows, Window(start.start, start.end), "1d", "Europe/Berlin")
     assert daily.ts.tolist() == [start.start]
     assert daily.samples.tolist() == [hours]  # type: ignore[union-attr]
     assert daily.value[0] == round(sum(range(hours)) / hours, 6)
@@ -62,7 +84,7 @@ def test_where_the_unit_changes_within_an_interval_there_is_no_mean() -> None:
         AT + np.arange(4, dtype=np.int64) * 1800,
         np.array([1.0, 2.0, 3.0, 5.0]),
     )
-    hourly = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
+    hourly = resampled(rows, Window(AT, AT + 2 * HOUR), "1h")
     assert [
         (hourly.labels[code].unit, float(value)) for code, value in zip(hourly.label, hourly.value, strict=True)
     ] == [("EUR/MWh", 4.0)]
@@ -71,7 +93,7 @@ def test_where_the_unit_changes_within_an_interval_there_is_no_mean() -> None:
 def test_a_mean_of_several_sources_names_them_all() -> None:
     labels = tuple(RowLabels(None, None, None, "MW", "30m", source, f"{source}.x") for source in ("b", "a"))
     rows = RowColumns(labels, np.array([0, 1, 0, 0], np.int32), AT + np.arange(4, dtype=np.int64) * 1800, np.ones(4))
-    hourly = means(rows, Window(AT, AT + 2 * HOUR), "1h", "UTC")
+    hourly = resampled(rows, Window(AT, AT + 2 * HOUR), "1h")
     assert [hourly.labels[code].source for code in hourly.label] == ["a, b", "b"]
 
 
@@ -79,7 +101,7 @@ def test_fuels_keep_their_order_and_stay_apart() -> None:
     labels = tuple(RowLabels(fuel, None, None, "MW", "30m", "a", "a.x") for fuel in ("wind", "gas"))
     starts = np.repeat(AT + np.arange(2, dtype=np.int64) * 1800, 2)
     rows = RowColumns(labels, np.array([1, 0, 1, 0], np.int32), starts, np.array([1.0, 5, 3, 9]))
-    hourly = means(rows, Window(AT, AT + HOUR), "1h", "UTC")
+    hourly = resampled(rows, Window(AT, AT + HOUR), "1h")
     assert [(hourly.labels[code].fuel, float(v)) for code, v in zip(hourly.label, hourly.value, strict=True)] == [
         ("gas", 2.0),
         ("wind", 7.0),
@@ -87,38 +109,85 @@ def test_fuels_keep_their_order_and_stay_apart() -> None:
 
 
 def test_nothing_has_no_means() -> None:
-    assert len(means(columns([]), Window(AT, AT + DAY), "1d", "UTC")) == 0
+    assert len(resampled(columns([]), Window(AT, AT + DAY), "1d")) == 0
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    present=st.lists(st.integers(0, 3 * 96 - 1), unique=True, min_size=1).map(sorted),
-    values=st.lists(st.floats(-1e4, 1e4), min_size=300, max_size=300),
-    zone=st.sampled_from(["UTC", "Australia/Adelaide", "America/New_York", "Europe/London"]),
-    interval=st.sampled_from(["1h", "1d"]),
-)
-def test_means_equal_a_plain_computation(present: list[int], values: list[float], zone: str, interval: str) -> None:
-    base = instant("2026-03-28T12:00:00Z")
-    rows = [(base + i * 900, values[i], "15m") for i in present]
-    groups: dict[int, list[float]] = defaultdict(list)
-    for ts, value, _ in rows:
-        groups[ts // HOUR * HOUR if interval == "1h" else MarketDay.at(ts, zone).start].append(value)
-    lengths = {start: HOUR if interval == "1h" else MarketDay.at(start, zone).end - start for start in groups}
-    expected = {
-        start: sum(group) / len(group) for start, group in groups.items() if len(group) * 900 * 2 >= lengths[start]
-    }
-    computed = {}
-    for span in chunks(Window(base, base + 3 * DAY), interval, zone):  # type: ignore[arg-type]
-        part = means(columns(rows), span, interval, zone)  # type: ignore[arg-type]
-        computed |= dict(zip(part.ts.tolist(), part.value.tolist(), strict=True))
-    assert computed.keys() == expected.keys()
-    assert all(abs(computed[start] - expected[start]) < 1e-5 for start in expected)
+def civil_start(ts: int, interval: Interval, tz: str) -> int:
+    """Where the interval of an instant begins, by the calendar of `datetime`."""
+    local = datetime.fromtimestamp(ts, ZoneInfo("UTC" if interval == "1h" else tz))
+    if interval == "1h":
+        return int(local.replace(minute=0, second=0).timestamp())
+    day = local.replace(hour=0, minute=0, second=0, fold=0)
+    if interval == "1w":
+        day -= timedelta(days=day.isoweekday() - 1)
+    day = day.replace(day=1) if interval == "1mo" else day.replace(month=1, day=1) if interval == "1y" else day
+    return int(day.timestamp())
 
 
-def test_chunks_follow_each_other_without_a_gap() -> None:
-    spans = chunks(
-        Window(instant("2025-11-15T00:00:00Z"), instant("2026-04-02T00:00:00Z")), "1d", "America/Los_Angeles"
-    )
+@st.composite
+def mixed_rows(draw: st.DrawFn) -> list[tuple[int, float, str]]:
+    """Rows of mixed resolutions with holes, over clock changes and the turn of a year."""
+    ts, rows = draw(st.sampled_from(["2025-10-20", "2025-12-25", "2026-03-06", "2026-03-25", "2026-10-01"])), []
+    at = instant(f"{ts}T13:00:00Z")
+    for _ in range(draw(st.integers(1, 12))):
+        resolution = draw(st.sampled_from(["5m", "15m", "30m"]))
+        at += draw(st.sampled_from([0, 0, 0, 1800, 7 * HOUR, 20 * DAY]))
+        for _ in range(draw(st.integers(1, 80))):
+            rows.append((at, draw(st.integers(-(10**11), 10**11)) / 10**6, resolution))
+            at += RESOLUTIONS[resolution]
+        at += -at % 1800
+    return rows
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=mixed_rows(), tz=st.sampled_from(ZONES), interval=st.sampled_from([*LONGEST]))
+def test_means_are_the_exact_ones_rounded_once(rows: list[tuple[int, float, str]], tz: str, interval: Interval) -> None:
+    """Also where days were summed up before: by fractions of Python's, in one go."""
+    groups: dict[int, list[tuple[Fraction, int]]] = defaultdict(list)
+    for ts, value, resolution in rows:
+        groups[civil_start(ts, interval, tz)].append((Fraction(str(value)), RESOLUTIONS[resolution]))
+    expected = {}
+    for start, group in groups.items():
+        covered = sum(seconds for _, seconds in group)
+        if covered / (interval_at(start, interval, tz).end - start) >= LEAST_COVERAGE:
+            exact = sum((value * seconds for value, seconds in group), Fraction(0)) / covered
+            expected[start] = (round(exact * 10**6) / 10**6, len(group))
+    window = Window(rows[0][0], rows[-1][0] + 1)
+    computed: dict[int, tuple[float, int]] = {}
+    for span in chunks(window, interval, tz):
+        within = bounds(span, interval, tz)
+        of_days = [sums(columns(rows), bounds(days, "1d", tz)) for days in chunks(span, "1d", tz)]
+        parts = [sums(columns(rows), within)] if interval == "1h" else of_days
+        whole = joined(part.between(span) for part in parts)
+        mean = means(whole, within, interval)
+        values = zip(mean.value.tolist(), mean.samples.tolist(), strict=True)  # type: ignore[union-attr]
+        computed |= dict(zip(mean.ts.tolist(), values, strict=True))
+    assert computed == expected
+
+
+@given(st.integers(-(10**18), 10**18), st.integers(1, 32 * 10**6))
+def test_a_quotient_is_rounded_as_fractions_are(numerator: int, denominator: int) -> None:
+    whole = np.array([numerator], np.int64), np.array([denominator], np.int64)
+    assert rounded(*whole).tolist() == [round(Fraction(numerator, denominator))]
+
+
+@pytest.mark.parametrize("interval", [*LONGEST])
+@pytest.mark.parametrize("tz", ZONES)
+def test_intervals_follow_each_other_and_chunks_hold_whole_ones(interval: Interval, tz: str) -> None:
+    window = Window(instant("2024-12-20T05:00:00Z"), instant("2027-01-03T00:00:00Z"))
+    spans = chunks(window, interval, tz)
     assert [span.start for span in spans[1:]] == [span.end for span in spans[:-1]]
-    assert spans[0].start == instant("2025-11-01T07:00:00Z")
-    assert spans[-1].end == instant("2026-05-01T07:00:00Z")
+    starts = [start for span in spans for start in bounds(span, interval, tz).tolist()[:-1]]
+    for start, end in pairwise([*starts, spans[-1].end]):
+        assert start == civil_start(start, interval, tz) == civil_start(end - 1, interval, tz)
+        assert end - start <= LONGEST[interval]
+    assert starts[0] <= window.start
+    assert spans[-1].end >= window.end
+
+
+@pytest.mark.parametrize("interval", [*LONGEST])
+@pytest.mark.parametrize("tz", ZONES)
+def test_the_calendar_holds_at_both_ends_of_time(interval: Interval, tz: str) -> None:
+    assert interval_at(0, interval, tz).start <= 0 < interval_at(0, interval, tz).end
+    last = interval_at(LAST_INSTANT, interval, tz)
+    assert last.start < last.end <= LAST_INSTANT + 1

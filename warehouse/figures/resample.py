@@ -1,114 +1,211 @@
-"""Rows made coarser: time-weighted means over UTC hours or civil days, with how much of each the rows cover.
+"""Rows made coarser: time-weighted means over UTC hours and civil days, ISO weeks, months and years.
 
-Nothing is interpolated and no interval is cut: an interval of which less than half is covered has no mean.
+Nothing is interpolated. A row counts for the interval in which it begins, up to that interval's end; an interval of
+which less than half is covered has no mean. Sums are whole numbers (millionths of the unit times seconds), so that a
+mean does not depend on the order of rows, nor on whether days were summed up before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warehouse.market import clock
-from warehouse.market.clock import HOUR, RESOLUTIONS, Window
-from warehouse.rows.versions import Ints, RowLabels
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window
+from warehouse.rows.versions import Floats, Ints, RowLabels
 from warehouse.series.reader import RowColumns
 
-Interval = Literal["1h", "1d"]
+Interval = Literal["1h", "1d", "1w", "1mo", "1y"]
+LONGEST: dict[Interval, int] = {"1h": HOUR, "1d": 25 * HOUR, "1w": 169 * HOUR, "1mo": 31 * DAY + HOUR, "1y": 366 * DAY}
+"""Seconds of the longest interval of each kind: the clock changes once in a day, week and month, twice in a year."""
+CIVIL = frozenset(LONGEST.keys() - {"1h"})
+"""The intervals of a zone's civil calendar; hours are those of UTC."""
 LEAST_COVERAGE = 0.5
-DIGITS = 6
-"""A mean is rounded to so many decimals: beyond them stands only the order in which it was added up."""
+MILLION = 1_000_000
+"""A value has six decimals; a mean is rounded to as many, ties to the even digit."""
+
+
+def interval_at(ts: int, interval: Interval, tz: str) -> Window:
+    """The interval that an instant lies in; the civil calendar of `tz` ends two days before the last instant."""
+    if interval == "1h":
+        start = ts // HOUR * HOUR
+        return Window(start, start + HOUR)
+    return _civil(clock.local_date(min(ts, LAST_INSTANT - 2 * DAY), tz), interval, tz)
+
+
+@lru_cache(maxsize=65536)
+def _civil(day: date, interval: Interval, tz: str) -> Window:
+    first = _first_day(day, interval)
+    days = {"1d": 1, "1w": 7, "1mo": 31, "1y": 366}[interval]
+    try:
+        end = clock.local_midnight(_first_day(first + timedelta(days=days), interval), tz)
+    except OverflowError:
+        end = LAST_INSTANT + 1
+    return Window(clock.local_midnight(first, tz), end)
+
+
+def _first_day(day: date, interval: Interval) -> date:
+    if interval == "1w":
+        return day - timedelta(days=day.weekday())
+    return day if interval == "1d" else day.replace(day=1) if interval == "1mo" else day.replace(month=1, day=1)
+
+
+def first_start(at: int, interval: Interval, tz: str) -> int:
+    """The first instant from `at` on at which an interval starts."""
+    around = interval_at(at, interval, tz)
+    return at if around.start == at else around.end
 
 
 def chunks(window: Window, interval: Interval, tz: str) -> list[Window]:
-    """Spans of whole intervals, a month each, that hold every interval which starts in a window."""
-    tz = tz if interval == "1d" else "UTC"
-    first, last = clock.local_date(window.start, tz), clock.local_date(max(window.start, window.end - 1), tz)
-    count = (last.year - first.year) * 12 + last.month - first.month + 1
-    bounds = [_month_start(first, i, tz) for i in range(count + 1)]
-    return [Window(a, b) for a, b in pairwise(bounds)]
+    """Spans of whole intervals that hold every interval which starts in a window, one after the other.
+
+    Each holds the hours or days of a month, or what longer intervals start within a civil year.
+    """
+    whole: Interval = "1mo" if interval in ("1h", "1d") else "1y"
+    tz = "UTC" if interval == "1h" else tz
+    around = interval_at(interval_at(window.start, interval, tz).start, whole, tz)
+    spans: list[Window] = []
+    while not spans or spans[-1].end < window.end:
+        spans.append(Window(first_start(around.start, interval, tz), first_start(around.end, interval, tz)))
+        around = interval_at(around.end, whole, tz)
+    return spans
 
 
-def _month_start(first: date, later: int, tz: str) -> int:
-    year, month = divmod(first.year * 12 + first.month - 1 + later, 12)
-    return clock.local_midnight(date(year, month + 1, 1), tz)
-
-
-class _Group(NamedTuple):
-    """The series among some rows: one per fuel, border, tie and unit. `identity` and `source` are per label."""
-
-    identities: list[tuple[str | None, str | None, str | None, str]]
-    identity: Ints
-    sources: list[str]
-    source: Ints
-
-
-def means(rows: RowColumns, span: Window, interval: Interval, tz: str) -> RowColumns:
-    """The mean of each interval of `span`, which bounds whole ones; rows ascend by ts, fuel, counterparty, link."""
-    bounds = _bounds(span, interval, tz)
-    first, last = rows.between(span)
-    rows = rows.take(slice(first, last))
-    if not len(rows):
-        return rows
-    group = _grouped(rows.labels)
-    identity = group.identity[rows.label]
-    place = np.searchsorted(bounds, rows.ts, side="right") - 1
-    seconds = np.array([RESOLUTIONS[s.resolution] for s in rows.labels])[rows.label]
-    weight = np.minimum(rows.ts + seconds, bounds[place + 1]) - rows.ts
-    cell, code = np.unique(place * len(group.identities) + identity, return_inverse=True)
-    covered = np.bincount(code, weight)
-    mask = np.zeros(len(cell), np.int64)
-    np.bitwise_or.at(mask, code, np.int64(1) << group.source[rows.label])
-    bucket, of_identity = np.divmod(cell, len(group.identities))
-    whole = covered / (bounds[bucket + 1] - bounds[bucket])
-    good = (whole >= LEAST_COVERAGE) & _one_unit(bucket, of_identity, group)
-    labels, label = _labels(group, of_identity, mask, interval)
-    value = np.round(np.bincount(code, rows.value * weight) / np.maximum(covered, 1), DIGITS)
-    coarse = RowColumns(labels, label, bounds[bucket], value, np.bincount(code), np.round(np.minimum(whole, 1.0), 4))
-    return coarse.take(good)
-
-
-def _bounds(span: Window, interval: Interval, tz: str) -> Ints:
-    """The starts of all intervals of a span, and its end."""
+def bounds(span: Window, interval: Interval, tz: str) -> Ints:
+    """The starts of all intervals of a span of whole ones, and its end."""
     if interval == "1h":
         return np.arange(span.start, span.end + 1, HOUR, dtype=np.int64)
-    first, last = clock.local_date(span.start, tz), clock.local_date(span.end, tz)
-    return np.array([day.start for day in clock.market_days(first, last, tz)], np.int64)
+    starts = [span.start]
+    while starts[-1] < span.end:
+        starts.append(interval_at(starts[-1], interval, tz).end)
+    return np.array(starts, np.int64)
 
 
-def _grouped(labels: Sequence[RowLabels]) -> _Group:
-    keys = [(s.fuel, s.counterparty, s.link, s.unit) for s in labels]
-    identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
-    sources = sorted({s.source for s in labels})
-    return _Group(
-        identities,
-        np.array([identities.index(k) for k in keys]),
-        sources,
-        np.array([sources.index(s.source) for s in labels]),
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums over intervals as parallel columns, ascending by `ts`; `label` indexes `labels`."""
+
+    labels: tuple[RowLabels, ...]
+    """A sum of several sources' rows names them all, with commas."""
+    label: NDArray[np.int32]
+    ts: Ints
+    """Where the interval starts, Unix seconds UTC."""
+    total: Ints
+    """Values times seconds, in millionths of the unit."""
+    covered: Ints
+    """Seconds that rows cover."""
+    samples: Ints
+    """How many rows those are."""
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def between(self, window: Window) -> Sums:
+        """The sums of the intervals that start in a window."""
+        first, last = np.searchsorted(self.ts, [window.start, window.end])
+        within = slice(int(first), int(last))
+        label, ts, total = self.label[within], self.ts[within], self.total[within]
+        return Sums(self.labels, label, ts, total, self.covered[within], self.samples[within])
+
+
+def joined(parts: Iterable[Sums]) -> Sums:
+    """The sums of several parts, one after the other, under one list of labels."""
+    listed = list(parts)
+    begins = np.cumsum([0, *(len(part.labels) for part in listed)])
+    none = np.empty(0, np.int64)
+    return Sums(
+        tuple(label for part in listed for label in part.labels),
+        np.concatenate([none, *(part.label + begin for part, begin in zip(listed, begins, strict=False))]).astype(
+            np.int32
+        ),
+        np.concatenate([none, *(part.ts for part in listed)]),
+        np.concatenate([none, *(part.total for part in listed)]),
+        np.concatenate([none, *(part.covered for part in listed)]),
+        np.concatenate([none, *(part.samples for part in listed)]),
     )
 
 
-def _one_unit(bucket: Ints, identity: Ints, group: _Group) -> NDArray[np.bool_]:
-    """Whether the interval of a series has one unit only: in the hour of a currency change there is no mean."""
-    plain: dict[tuple[str | None, ...], int] = {}
-    same = np.array([plain.setdefault(key[:3], len(plain)) for key in group.identities])[identity]
-    _, back, count = np.unique(bucket * len(plain) + same, return_inverse=True, return_counts=True)
-    return np.asarray(count[back] == 1)
+def sums(rows: RowColumns, bounds: Ints) -> Sums:
+    """The sums of rows over the intervals between `bounds`; rows ascend by ts, fuel, counterparty, link."""
+    rows = rows.take(slice(*rows.between(Window(int(bounds[0]), int(bounds[-1])))))
+    length = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)[rows.label]
+    covered = np.minimum(rows.ts + length, bounds[np.searchsorted(bounds, rows.ts, side="right")]) - rows.ts
+    total = np.rint(rows.value * MILLION).astype(np.int64) * covered
+    return merge(Sums(rows.labels, rows.label, rows.ts, total, covered, np.ones(len(rows), np.int64)), bounds)
 
 
-def _labels(
-    group: _Group, identity: Ints, mask: Ints, interval: Interval
-) -> tuple[tuple[RowLabels, ...], NDArray[np.int32]]:
-    """Labels for each series and set of sources that occurs; several sources of one mean are named together."""
-    kinds, code = np.unique(identity * (1 << len(group.sources)) + mask, return_inverse=True)
+def merge(parts: Sums, bounds: Ints) -> Sums:
+    """Sums over longer intervals, of sums that lie within one each: one per interval, fuel, border, tie and unit."""
+    if not len(parts):
+        return parts
+    group = _grouped(parts.labels)
+    bucket = np.searchsorted(bounds, parts.ts, side="right") - 1
+    cell, code = np.unique(bucket * len(group.identities) + group.identity[parts.label], return_inverse=True)
+    total, covered, samples, sources = np.zeros((4, len(cell)), np.int64)
+    for column, addend in ((total, parts.total), (covered, parts.covered), (samples, parts.samples)):
+        np.add.at(column, code, addend)
+    np.bitwise_or.at(sources, code, group.sources_of[parts.label])
+    bucket, identity = np.divmod(cell, len(group.identities))
+    kinds, label = np.unique(identity * (1 << len(group.sources)) + sources, return_inverse=True)
+    return Sums(_labels(group, kinds), label.astype(np.int32), bounds[bucket], total, covered, samples)
+
+
+class _Group(NamedTuple):
+    """The series among some rows, one per fuel, border, tie and unit, and their sources. The last two are per label."""
+
+    identities: list[tuple[str | None, str | None, str | None, str]]
+    sources: list[str]
+    identity: Ints
+    sources_of: Ints
+    """A bit for each of `sources`."""
+
+
+def _grouped(labels: Sequence[RowLabels]) -> _Group:
+    keys = [(label.fuel, label.counterparty, label.link, label.unit) for label in labels]
+    identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
+    names = [label.source.split(", ") for label in labels]
+    sources = sorted({source for each in names for source in each})
+    bits = [sum(1 << sources.index(source) for source in each) for each in names]
+    return _Group(identities, sources, np.array([identities.index(key) for key in keys]), np.array(bits, np.int64))
+
+
+def _labels(group: _Group, kinds: Ints) -> tuple[RowLabels, ...]:
     labels = []
     for kind in kinds.tolist():
-        number, bits = divmod(kind, 1 << len(group.sources))
-        fuel, counterparty, link, unit = group.identities[number]
-        source = ", ".join(name for i, name in enumerate(group.sources) if bits >> i & 1)
-        labels.append(RowLabels(fuel, counterparty, link, unit, interval, source, ""))
-    return tuple(labels), code.astype(np.int32)
+        identity, bits = divmod(kind, 1 << len(group.sources))
+        fuel, counterparty, link, unit = group.identities[identity]
+        source = ", ".join(name for place, name in enumerate(group.sources) if bits >> place & 1)
+        labels.append(RowLabels(fuel, counterparty, link, unit, "", source, ""))
+    return tuple(labels)
+
+
+def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
+    """The mean of each interval between `bounds`, of sums that lie within one each."""
+    whole = merge(parts, bounds)
+    length = np.diff(bounds)[np.searchsorted(bounds, whole.ts)]
+    good = (whole.covered >= LEAST_COVERAGE * length) & _one_unit(whole)
+    labels = tuple(label._replace(resolution=interval) for label in whole.labels)
+    value = rounded(whole.total, np.maximum(whole.covered, 1)) / MILLION
+    coverage: Floats = np.asarray(np.round(np.minimum(whole.covered / length, 1.0), 4), np.float64)
+    return RowColumns(labels, whole.label, whole.ts, value, whole.samples, coverage).take(good)
+
+
+def rounded(numerator: Ints, denominator: Ints) -> Ints:
+    """The whole number nearest to each quotient, ties to the even one; exact."""
+    quotient, rest = np.divmod(numerator, denominator)
+    up = (2 * rest > denominator) | ((2 * rest == denominator) & (quotient % 2 == 1))
+    return np.asarray(quotient + up, np.int64)
+
+
+def _one_unit(whole: Sums) -> NDArray[np.bool_]:
+    """Whether the interval of a series has one unit only: in the hour of a currency change there is no mean."""
+    plain: dict[tuple[str | None, ...], int] = {}
+    same = np.array([plain.setdefault(label[:3], len(plain)) for label in whole.labels], np.int64)[whole.label]
+    _, back, count = np.unique(whole.ts * len(plain) + same, return_inverse=True, return_counts=True)
+    return np.asarray(count[back] == 1)

@@ -1,0 +1,168 @@
+"""Means over civil days, weeks, months and years: those of the served rows in exact fractions, in pages too."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.api.conftest import NOW, Rig, _rig_at, asking
+from warehouse.market.clock import DAY, HOUR, instant
+
+START = instant("2024-11-20T05:00:00Z")
+SECONDS = {"15m": 900, "30m": 1800, "1h": HOUR}
+SERIES = {"price/DE-LU": "Europe/Berlin", "demand/AU-SA": "Australia/Adelaide"}
+
+
+def fill(rig: Rig) -> None:
+    """Sixteen months of two series with holes, one of a whole month, and a change of resolution on the way."""
+    rng = random.Random(44)
+    for feed, zone, metric, unit in (
+        ("north.price", "DE-LU", "price", "EUR/MWh"),
+        ("north.grid", "AU-SA", "demand", "MW"),
+    ):
+        for first, last, resolution in (
+            (START, instant("2025-09-30T22:00:00Z"), "30m"),
+            (instant("2025-09-30T22:00:00Z"), NOW, "15m"),
+        ):
+            step, rows, at = SECONDS[resolution], [], first
+            while at + step <= last:
+                rows.append((at, round(rng.gauss(40, 90), rng.choice([0, 2, 6]))))
+                at += step
+                if rng.random() < 0.002:
+                    at += step * rng.randrange(1, 200)
+            missing = range(instant("2025-04-20T00:00:00Z"), instant("2025-06-10T00:00:00Z"))
+            rig.put(feed, zone, metric, [row for row in rows if row[0] not in missing], unit, resolution)
+    rig.publish()
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with _rig_at(tmp_path_factory.mktemp("long") / "home") as rig:
+        fill(rig)
+        yield asking(rig)
+
+
+def walked(ask: Any, path: str) -> list[dict[str, Any]]:
+    """Every page of a path."""
+    pages = [ask(path)]
+    while link := ask.last.headers.get("Link"):
+        pages.append(ask(link.partition(">")[0].removeprefix("<http://emds.example")))
+    return pages
+
+
+def first_day(day: date, interval: str) -> date:
+    """The first day of the interval that a civil day lies in."""
+    if interval == "1w":
+        return date.fromisocalendar(*day.isocalendar()[:2], 1)
+    return day if interval == "1d" else day.replace(day=1) if interval == "1mo" else day.replace(month=1, day=1)
+
+
+def midnight(day: date, tz: str) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(tz)).timestamp())
+
+
+def expected(rows: list[dict[str, Any]], interval: str, tz: str) -> list[dict[str, Any]]:
+    """The means of rows, by fractions."""
+    groups: dict[date, list[tuple[Fraction, int]]] = defaultdict(list)
+    for row in rows:
+        day = datetime.fromtimestamp(row["ts"], ZoneInfo(tz)).date()
+        groups[first_day(day, interval)].append((Fraction(str(row["value"])), SECONDS[row["resolution"]]))
+    means = []
+    for day, group in sorted(groups.items()):
+        following = first_day(day + timedelta(days={"1d": 1, "1w": 7, "1mo": 31, "1y": 366}[interval]), interval)
+        covered = sum(seconds for _, seconds in group)
+        length = midnight(following, tz) - midnight(day, tz)
+        if 2 * covered >= length:
+            mean = sum((value * seconds for value, seconds in group), Fraction(0)) / covered
+            figures = {"value": round(mean * 10**6) / 10**6, "samples": len(group)}
+            where = {"ts": midnight(day, tz), "date": day.isoformat(), "resolution": interval}
+            means.append({**where, **figures, "coverage": round(covered / length, 4)})
+    return means
+
+
+def without_unit(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "unit"}
+
+
+@pytest.mark.parametrize("interval", ["1d", "1w", "1mo", "1y"])
+@pytest.mark.parametrize("series", SERIES)
+def test_means_are_those_of_the_served_rows(ask: Any, series: str, interval: str) -> None:
+    tz, window = SERIES[series], f"start={START - 800 * DAY}&end={NOW}"
+    rows = [row for page in walked(ask, f"/v1/{series}?{window}&limit=5000") for row in page["data"]]
+    means = expected(rows, interval, tz)
+    assert len(means) >= (1 if interval == "1y" else 10)
+    path = f"/v1/{series}?{window}&interval={interval}"
+    whole = ask(path)
+    assert [without_unit(row) for row in whole["data"]] == means
+    assert {row["unit"] for row in whole["data"]} <= {"EUR/MWh", "MW"}
+    for order, limit in (("asc", 7), ("desc", 3)):
+        pages = walked(ask, f"{path}&order={order}&limit={limit}")
+        ordered = [without_unit(row) for page in pages for row in page["data"]]
+        assert ordered == (means if order == "asc" else means[::-1])
+
+
+@pytest.mark.parametrize("interval", ["1d", "1w", "1mo", "1y"])
+@pytest.mark.parametrize("series", SERIES)
+def test_a_hole_is_every_whole_interval_that_is_over_and_has_no_mean(ask: Any, series: str, interval: str) -> None:
+    tz = SERIES[series]
+    start, end = instant("2025-01-10T12:00:00Z"), NOW
+    answer = ask(f"/v1/{series}?start={start}&end={end}&interval={interval}")
+    held = {row["date"] for row in answer["data"]}
+    day = first_day(datetime.fromtimestamp(start, UTC).date(), interval)
+    missing: list[dict[str, int]] = []
+    while True:
+        following = first_day(day + timedelta(days={"1d": 1, "1w": 7, "1mo": 31, "1y": 366}[interval]), interval)
+        begin, until = midnight(day, tz), midnight(following, tz)
+        if until > NOW - 10 * 60 - 30 * 60:  # due: published ten minutes later, with half an hour's grace
+            break
+        if begin >= start and day.isoformat() not in held:
+            if missing and missing[-1]["end"] == begin:
+                missing[-1]["end"] = until
+            else:
+                missing.append({"start": begin, "end": until})
+        day = following
+    assert answer["gaps"] == missing[:20]
+    assert missing or interval == "1y"
+
+
+def test_as_of_and_borders_have_long_means_too(rig: Rig) -> None:
+    first = instant("2026-02-01T00:00:00Z")
+    rig.put("north.grid", "GB", "interchange", rig.every(first, HOUR, 28 * 24, lambda i: 10.0), "MW", "1h",
+            known_at=first, counterparty="FR", link="ifa")  # fmt: skip
+    rig.put(
+        "north.grid", "GB", "demand", rig.every(first, HOUR, 28 * 24, lambda i: 10.0), "MW", "1h", known_at=NOW - 1000
+    )
+    rig.put(
+        "north.grid", "GB", "demand", rig.every(first, HOUR, 28 * 24, lambda i: 20.0), "MW", "1h", known_at=NOW - 500
+    )
+    rig.publish()
+    ask, window = asking(rig), f"start={first}&end={first + DAY}&interval=1mo"
+    (border,) = ask(f"/v1/interchange/GB?{window}&by=border")["data"]
+    assert (border["value"], border["counterparty"], border["date"]) == (10.0, "FR", "2026-02-01")
+    assert [row["value"] for row in ask(f"/v1/demand/GB?{window}&as_of={NOW - 100}")["data"]] == [20.0]
+    assert [row["value"] for row in ask(f"/v1/demand/GB?{window}&as_of={NOW - 700}")["data"]] == [10.0]
+
+
+def test_every_format_tells_the_civil_day(ask: Any) -> None:
+    path = f"/v1/price/DE-LU?start={START}&end={NOW}&interval=1mo"
+    rows = ask(path)["data"]
+    ask_text = ask(f"{path}&format=csv", 200)
+    assert ask_text is None
+    lines = ask.last.get_data(as_text=True).splitlines()
+    assert lines[0].split(",")[:2] == ['"ts"', '"date"']
+    days = [row["date"] for row in rows]
+    assert [line.split(",")[1].strip('"') for line in lines[1:]] == days
+    for format_, read in (("parquet", pq.read_table), ("arrow", lambda stream: pa.ipc.open_stream(stream).read_all())):
+        ask(f"{path}&format={format_}")
+        table = read(io.BytesIO(ask.last.data))
+        assert (table.column("date").type, table.column("date").cast(pa.string()).to_pylist()) == (pa.date32(), days)
