@@ -33,8 +33,8 @@ from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
 from api.pages import discovery
 from api.pages.map_page import MapPage
+from api.series import records, windows
 from api.series import views as series
-from api.series import windows
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError, UnknownZone
@@ -54,6 +54,7 @@ VIEWS: Mapping[str, View] = {
     **bulk.VIEWS,
     **series.VIEWS,
     **windows.VIEWS,
+    **records.VIEWS,
     **geo.VIEWS,
     **ogc.VIEWS,
     **key_views.VIEWS,

@@ -19,6 +19,7 @@ from assets.analyst import analyst_asset
 from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
 from assets.geo import geo_assets
+from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
 from assets.publishers import publishers_asset
@@ -57,6 +58,7 @@ def build() -> dg.Definitions:
             for source in known.values()
             for feed in source.feeds
         ]
+        assets += mart_assets(known, first_month(known, firsts))
     assets += [*document_assets(known), *geo_assets(), publishers_asset(known)]
     assets.append(analyst_asset(known))
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))
@@ -76,7 +78,7 @@ def build() -> dg.Definitions:
 
 def _after_fill() -> Any:
     layers = [dg.AssetKey(["geo", layer]) for layer in ("zones", "interconnectors", "plants")]
-    keys = [*OF_ALL_ZONES, dg.AssetKey("measured_publishers"), STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, *layers]
+    keys = [*OF_ALL_ZONES, dg.AssetKey("measured_publishers"), STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *layers]
     return dg.define_asset_job(AFTER_FILL, selection=dg.AssetSelection.assets(*keys), tags={"source": AFTER_FILL})
 
 

@@ -22,6 +22,7 @@ GUIDES: Mapping[str, Mapping[str, str]] = {
         "brief": "The method of the brief",
         "windows": "The method of windows",
         "statistics": "The method of statistics",
+        "records": "The method of records",
         "publishers": "How publishers are measured",
         "feeds": "Feeds: where each figure comes from",
     },

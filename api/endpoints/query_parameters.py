@@ -28,7 +28,7 @@ from api.series.query import DEFAULT_LIMIT, MOST_ROWS
 from api.series.windows import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import HOUR
-from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, Metric
+from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, SCALAR, Metric
 from warehouse.market.zones import zones_with
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 
@@ -113,6 +113,7 @@ LEAD = or_unset(hours(
 VINTAGES = choice(
     "vintages", "With `kind=forecast`: `all` forecasts of each interval, by `ts`, then `published_at`; windows of at "
     "most three days. `newest`: one of each interval.", ("all",), unset="newest")
+RECORDS_METRIC = choice("metric", "Whose records.", [*SCALAR], "price")
 STATS = yes_no("stats", "`true`: statistics of the window in place of its rows; windows up to ten years.")
 ABOVE = number("above", "With `stats=true`: also the time spent above this value.")
 BELOW = number("below", "With `stats=true`: also the time spent below this value.")

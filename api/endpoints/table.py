@@ -56,6 +56,12 @@ _PRESENT = (
              takes(query.HOURS, query.SLOTS, query.KWH, query.KW, query.FROM, query.TO, query.WITHIN, query.BETWEEN,
                    query.KIND, query.WINDOW_METRIC), _ALL,
              "0.005", "The cheapest or dearest hours of one zone's known prices ahead"),
+    Endpoint("records", "/v1/records/{zone}", "Now", "Records", "Records of a series",
+             "The highest and the lowest value and the longest run of negative prices, of all time and of each "
+             "calendar year, each with when it was and since when there is history. Made once a day: a record that a "
+             "publisher corrects is withdrawn with the next run. Method: /docs/records.",
+             takes(query.RECORDS_METRIC), _ALL,
+             "0.002", "Highest, lowest and longest negative run of one zone's series, ever and by year"),
     Endpoint("bulk", "/v1/bulk", "Free", "Bulk", "Month files",
              "Every month file that may be passed on: one a zone, metric and UTC month, with address, rows, span, "
              "bytes, SHA-256, licence and attribution, and whether it is final. `price-day-ahead` is the day-ahead "

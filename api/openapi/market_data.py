@@ -56,6 +56,7 @@ _PICKED: tuple[Member, ...] = (
     ("lead?", TEXT, "The newest forecast that was published at least so long ahead: `24h`."),
     ("vintages?", constant("all"), "`all`: every forecast of each interval."),
 )
+_SINCE: tuple[Member, ...] = (("since", text(format="date"), "The first civil day of the period with history."),)
 _GAP: tuple[Member, ...] = (
     ("start", INSTANT, "Start of the hole, Unix seconds."),
     ("end", INSTANT, "End of the hole, exclusive, Unix seconds."),
@@ -273,6 +274,19 @@ MARKET_DATA: dict[str, Schema] = {
             ("next_auction_by", or_null(INSTANT), "Unix seconds by which more is due; null where that is not known.")),
          "The intervals that are known ahead."),
         "valid_until?", "sample?"),
+    "Record": record("value", "unit", "ts", *_SINCE, (
+        "end?", INSTANT, "End of a run, exclusive, Unix seconds; `value` is its length in hours.")),
+    "RecordsOfPeriod": record(
+        *_SINCE, ("until", text(format="date"), "The last civil day that was looked at."), "unit",
+        ("highest?", ref("Record"), "The highest value; the earliest where it came twice."),
+        ("lowest?", ref("Record"), "The lowest value."),
+        ("longest_negative", or_null(ref("Record")),
+         "The longest run of intervals below 0, without a gap; null where there is none, and for other metrics.")),
+    "Records": record(
+        "zone", ("metric", ref("RecordMetric"), "Metric of the records."),
+        ("all_time", or_null(ref("RecordsOfPeriod")), "Of all that is held; null where nothing is."),
+        ("years", keyed(ref("RecordsOfPeriod")), "By calendar year of the zone's civil time; empty in a sample."),
+        "method", "docs", "sources", "attribution", "license", "sample?"),
     "SeriesStatistics": record(
         "zone", "metric", "market?", "as_of?", "start",
         ("end", INSTANT, "End of the window, exclusive, Unix seconds."),

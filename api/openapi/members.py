@@ -8,7 +8,7 @@ from api.access.keys import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.market import Fuel
-from warehouse.market.metrics import METRICS, PUBLIC
+from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
 from warehouse.market.zones import ZONES
 
 Schema = dict[str, Any]
@@ -77,6 +77,7 @@ WORDS: dict[str, Schema] = {
     "MetricName": choice(*PUBLIC),
     "FileMetric": choice(*METRICS),
     "WindowMetric": choice(*(metric for metric, of in METRICS.items() if of.in_windows)),
+    "RecordMetric": choice(*SCALAR),
     "WindowKind": choice("lowest", "highest"),
 }
 """Words that openapi-generator would otherwise name after the path and after the member, twice."""

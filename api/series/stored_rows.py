@@ -10,6 +10,7 @@ import numpy as np
 from api.documents.catalogue import Catalogue
 from api.series.paging import Order
 from api.series.query import SeriesRequest, ZonePlan
+from warehouse.figures import marts
 from warehouse.figures.resample import LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
 from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
@@ -20,6 +21,8 @@ from warehouse.rows.versions import Ints
 from warehouse.series.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 
 Part = TypeVar("Part")
+_MONTHS_WORTH_A_MART = 4
+"""Fewer month files are read as soon as the mart."""
 
 
 def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
@@ -103,10 +106,18 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> 
 
 
 def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Sums]:
-    """The sums of the civil days of a span, month by month."""
+    """The sums of the civil days of a span, month by month: of the mart, or of the rows where it is out of date."""
+    request = plan.request
+    from_rows = request.as_of is not None or request.borders or len(plan.files) < _MONTHS_WORTH_A_MART
+    mart = None if from_rows else marts.days(reader, plan.zone, plan.stored)
     for month in chunks(span, "1d", tz):
         days = Window(max(month.start, span.start), min(month.end, span.end))
-        yield _sums(reader, plan, days, bounds(days, "1d", tz))
+        part = None
+        if mart is not None:
+            files = [(file.month, file.identity) for file in reader.files(plan.zone, plan.stored, month)]
+            name = f"{clock.local_date(month.start, tz):%Y-%m}"
+            part = mart.month(name, month, files, plan.catalogue.withheld)
+        yield _sums(reader, plan, days, bounds(days, "1d", tz)) if part is None else part.between(days)
 
 
 def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints) -> Sums:

@@ -6,6 +6,7 @@ same time break it for good (dagster-io/dagster#27390). No `from __future__ impo
 
 import fcntl
 import logging
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,9 @@ import dagster as dg
 from assets import checks, events
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
+from assets.marts import RECORDS, first_month
 from assets.partitions import key_of
+from assets.sources import sources
 from orchestration.servers.dagster_home import dagster_home
 from warehouse.bookkeeping import described, logged
 from warehouse.market import clock
@@ -113,9 +116,16 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
     if instance is None:
         return
-    from orchestration.definitions import AFTER_FILL, defs  # here: it loads every definition
+    from orchestration.definitions import AFTER_FILL, defs, first_partitions  # here: it loads every definition
+    from orchestration.jobs.schedules import MARTS, mart_months
+    from orchestration.work.settings import PipelineSettings
 
     with logged("documents in Dagster"):
+        first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
+        months = None if _was_materialised(instance, RECORDS) else mart_months(first)
+        if months is not None:
+            marts = defs().resolve_job_def(MARTS)
+            marts.execute_in_process(instance=instance, run_config=QUIET, tags=months, raise_on_error=False)
         job = defs().resolve_job_def(AFTER_FILL)
         never = [key for key in job.asset_layer.executable_asset_keys if not _was_materialised(instance, key)]
         if never:

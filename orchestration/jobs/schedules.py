@@ -5,6 +5,7 @@ published tomorrow's. No `from __future__ import annotations`: Dagster reads the
 """
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -15,6 +16,8 @@ import dagster as dg
 
 from assets.analyst import KEY as WAREHOUSE_DUCKDB
 from assets.document_events import OF_ALL_ZONES
+from assets.marts import KEYS as MART_KEYS
+from assets.marts import first_month, first_stale_month
 from assets.partitions import asset_key, last_day
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
@@ -22,11 +25,14 @@ from orchestration.work.resources import configured, opened
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.market import Feed, Source
+from warehouse.store import modes
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 PRIORITY, MAX_RUNTIME = "dagster/priority", "dagster/max_runtime"
 SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
 """Tags of a scheduled run: before a person's (0), and before a backfill's."""
+MARTS = "marts"
+"""The job of the marts."""
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -70,7 +76,43 @@ def schedules_and_jobs(
         jobs.append(job)
         if cron_line:
             schedules.append(_plain(job, cron_line, running))
+    jobs.append(
+        dg.define_asset_job(
+            MARTS,
+            selection=dg.AssetSelection.assets(*MART_KEYS),
+            tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]},
+            description="Days, hours, borders and revisions by month; records follow by themselves.",
+        )
+    )
+    schedules.append(_marts(first_month(sources, firsts)))
     return jobs, schedules
+
+
+def _marts(first: date) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"{MARTS}_schedule",
+        job_name=MARTS,
+        cron_schedule="50 3 * * *",
+        execution_timezone="UTC",
+        default_status=_status(True),
+        description="The months since the first whose month files changed.",
+    )
+    def marts(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        months = mart_months(first)
+        if months is None:
+            return dg.SkipReason("no month file changed")
+        return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), tags={**months, **SCHEDULED})
+
+    return marts
+
+
+def mart_months(first: date) -> dict[str, str] | None:
+    """Return the tags of a run of the marts: the partitions since the first out of date. None where none is."""
+    storage = opened(os.environ)
+    mode = modes.get(storage)
+    stale = None if mode is None else first_stale_month(storage, mode, first)
+    last = f"{clock.utc(int(time.time())):%Y-%m}"
+    return None if stale is None or stale > last else {RANGE[0]: stale, RANGE[1]: last}
 
 
 def _status(running: bool) -> dg.DefaultScheduleStatus:

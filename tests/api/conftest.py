@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import orjson
 import pytest
 from flask.testing import FlaskClient
@@ -20,6 +21,7 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
+from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.trade import Trade, open_trade
@@ -175,6 +177,9 @@ def fill_everywhere(rig: Rig) -> None:
     publish(rig.storage, NOW)
     publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
     geo_layers.publish(rig.storage)
+    with duckdb.connect() as connection:
+        refresh(rig.storage, connection, MARTS[0], None, (), rig.mode)
+        refresh_records(rig.storage, connection, rig.mode)
 
 
 @pytest.fixture

@@ -286,6 +286,7 @@ def test_prices_are_the_specifications() -> None:
         "interchange": "0.01",
         "capacity": "0.01",
         "windows": "0.005",
+        "records": "0.002",
         "bulk-file": "0.02",
     }
     charged = {key: price.usd for key, price in PRICES.items()}

@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.conftest import NOW, Rig, _rig_at, asking
+from tests.independent.records import differences
 from warehouse.market.clock import DAY, HOUR, instant
 
 START = instant("2024-11-20T05:00:00Z")
@@ -166,3 +169,38 @@ def test_every_format_tells_the_civil_day(ask: Any) -> None:
         ask(f"{path}&format={format_}")
         table = read(io.BytesIO(ask.last.data))
         assert (table.column("date").type, table.column("date").cast(pa.string()).to_pylist()) == (pa.date32(), days)
+
+
+def test_means_and_records_of_a_mart_are_those_of_the_rows(rig: Rig) -> None:
+    """Before a mart is made, from it, and where it is out of date: the same answers; records once they are made."""
+    fill(rig)
+    start, paths = instant("2024-11-20T00:00:00Z"), []
+    for series in SERIES:
+        paths += [f"/v1/{series}?start={start}&end={NOW}&interval={each}" for each in ("1d", "1w", "1mo", "1y")]
+    asked = asking(rig)
+    from_rows = {path: asked(path) for path in paths}
+    asked("/v1/records/DE-LU", 503)
+    with duckdb.connect() as connection:
+        refresh(rig.storage, connection, MARTS[0], None, (), rig.mode)
+        refresh_records(rig.storage, connection, rig.mode)
+    assert {path: asking(rig)(path) for path in paths} == from_rows
+    assert differences(asking(rig), "DE-LU", "2024-11-01") == []
+    ts = instant("2025-02-11T12:00:00Z")
+    rig.put("north.price", "DE-LU", "price", [(ts, -99999.0)], "EUR/MWh", "30m", known_at=NOW)
+    rig.publish()
+    mean = {row["date"]: row["value"] for row in asking(rig)(paths[2])["data"]}
+    before = {row["date"]: row["value"] for row in from_rows[paths[2]]["data"]}
+    assert [day for day in mean if mean[day] != before[day]] == ["2025-02-01"]
+    lowest = asking(rig)("/v1/records/DE-LU")["all_time"]["lowest"]
+    assert lowest["value"] > -99999.0, "records follow with the next run"
+    with duckdb.connect() as connection:
+        refresh(rig.storage, connection, MARTS[0], None, (), rig.mode)
+        refresh_records(rig.storage, connection, rig.mode)
+    after = asking(rig)("/v1/records/DE-LU")
+    assert (after["all_time"]["lowest"]["value"], after["years"]["2025"]["lowest"]["ts"]) == (-99999.0, ts)
+    assert differences(asking(rig), "DE-LU", "2024-11-01") == []
+    assert asking(rig)("/v1/records/AU-SA?metric=demand")["all_time"]["longest_negative"] is None
+    sample = rig.client().get("/v1/records/DE-LU?sample=true").get_json()
+    assert (sample["years"], sample["sample"]) == ({}, True)
+    assert asking(rig)("/v1/records/AU-SA?metric=price")["all_time"] is None
+    asking(rig)("/v1/records/DE-LU?metric=carbon_intensity", 404)

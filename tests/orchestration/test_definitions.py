@@ -66,6 +66,7 @@ def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> 
         "accounts/payments",
         "accounts/webhooks",
         "marts/warehouse_duckdb",
+        *(f"marts/{name}" for name in ("daily", "hourly_profile", "border_days", "revisions", "records")),
         "geo/live",
         "geo/zones",
         "geo/interconnectors",
@@ -93,7 +94,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS)
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
-    own = ("geo", "publishers", "documents", "compare_feeds")
+    own = ("geo", "publishers", "documents", "compare_feeds", "marts")
     assert running == {f"{name}_schedule" for name in own}
 
 

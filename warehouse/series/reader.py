@@ -7,10 +7,10 @@ and keeps nothing.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ MonthFileSide = Literal["net", "borders"]
 Carrier = tuple[str, str]
 """What a row's columns `source` and `feed` say."""
 
+Decoded = TypeVar("Decoded")
 _FEW_SECONDS = 100 * DAY
 """In a shorter window each month's name is tried; else the folder is listed.
 
@@ -206,6 +207,27 @@ class Reader:
         if self.storage.stat(file.key) != file.identity:
             self._stats.forget(file.key)
             raise FileReplaced(f"{file.key} was replaced while it was read")
+
+    def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
+        """What `decode` makes of a file's bytes, key and mode, and its size in memory; cached. None without a file.
+
+        Raises FileReplaced, StorageError.
+        """
+        identity = self._identity(key)
+        return (
+            None
+            if identity is None
+            else self._memory.get((key, identity), partial(self._decoded, key, identity, decode))
+        )
+
+    def _decoded(
+        self, key: str, identity: Identity, decode: Callable[[bytes, str, str], tuple[Decoded, int]]
+    ) -> tuple[Decoded, int]:
+        stored = self.storage.read(key)
+        if stored is None or stored.identity != identity:
+            self._stats.forget(key)
+            raise FileReplaced(f"{key} was replaced while it was read")
+        return decode(stored.body, key, self._mode())
 
     def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
         """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.

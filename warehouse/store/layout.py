@@ -37,6 +37,8 @@ TURNS = "turns"
 """Name of the folder, in the local folder, of the turns that this machine's processes take at publishers."""
 UP_LOCK = "up.lock"
 """Name of the file, in the local folder, that a running `emds up` holds locked."""
+RECORDS = "marts/records.parquet"
+"""Key of the highest and lowest values and the longest runs of negative prices of every series."""
 ATTEMPTS = "attempts/"
 """Prefix: how the sources were asked."""
 _SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
@@ -66,6 +68,11 @@ def history_prefix(metric: str = "", zone: str = "") -> str:
 
 def _partitions(metric: str, zone: str) -> str:
     return (f"metric={metric}/" if metric else "") + (f"zone={zone}/" if zone else "")
+
+
+def mart(name: str, metric: str, zone: str) -> str:
+    """A mart's rows of a zone's metric, all months: `marts/daily/price/FR.parquet`."""
+    return f"marts/{name}/{metric}/{zone}.parquet"
 
 
 def of_series(key: str) -> tuple[str, str, str, bool]:

@@ -1,0 +1,63 @@
+"""`/v1/records/{zone}`: extremes and the longest run of negative prices, from a mart (docs/records.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from api.documents.catalogue import stored_metric
+from api.http.messages import Request, Response, View
+from api.http.problems import Problem
+from api.service import Service
+from warehouse.figures import marts
+from warehouse.figures.marts import Record
+from warehouse.market.metrics import SCALAR, Metric
+
+METRICS = SCALAR
+_METHOD = {"method": "records/1", "docs": "/docs/records"}
+_LOST = "Records are not made yet: they follow once a day, after the days of the month."
+
+
+def _records(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
+    metric, catalogue = Metric(query["metric"]), service.catalogue
+    stored = stored_metric(catalogue, zone, metric, day_ahead=False)
+    with service.enter(request, "records") as entry:
+        records = marts.records(service.reader, zone, stored)
+        if records is None:
+            raise Problem("not-yet-available", _LOST, headers=(("Retry-After", "600"),))
+        records = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
+        sources = tuple(code for code in catalogue.sources if code in _sources(records))
+        terms = catalogue.terms(zone, stored, frozenset(sources))
+        periods = {period: _period([*group]) for period, group in groupby(records, lambda record: record.period)}
+        body = {
+            "zone": zone,
+            "metric": metric.value,
+            "all_time": periods.pop("all", None),
+            "years": {} if entry.method == "sample" else periods,
+            **_METHOD,
+            "sources": list(sources),
+            "attribution": terms.attribution,
+            "license": terms.license,
+        }
+        return entry.json(body, catalogue.simulated, len(records))
+
+
+def _sources(records: Collection[Record]) -> set[str]:
+    return {feed.partition(".")[0] for record in records for feed in record.feeds.split(", ")}
+
+
+def _period(records: Sequence[Record]) -> dict[str, Any]:
+    """The records of a period by kind, and the civil days that they were looked for in."""
+    by_kind = {record.kind: _record(record) for record in records}
+    first = records[0]
+    return {"since": first.since, "until": first.until, "unit": first.unit, "longest_negative": None, **by_kind}
+
+
+def _record(record: Record) -> Mapping[str, Any]:
+    run = {} if record.end is None else {"end": record.end}
+    unit = record.unit if record.end is None else "h"
+    return {"value": record.value, "unit": unit, "ts": record.ts, **run, "since": record.since}
+
+
+VIEWS: dict[str, View] = {"records": _records}

@@ -1,0 +1,109 @@
+"""The marts as assets: a partition is a civil month of every zone; and the records, made of the days.
+
+A schedule asks once a day for the months since the first that is out of date. A run makes those that are, and records
+every month asked for with its row count. No `from __future__ import annotations`: Dagster reads the annotations.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import dagster as dg
+from dagster_duckdb import DuckDBResource
+
+from assets.feeds import OWNER
+from assets.ingest.context import PipelineContext
+from assets.partitions import asset_key
+from assets.sql.marts import MARTS, Mart, column_types, refresh, refresh_records, stale_months
+from warehouse.documents.catalogue import withheld
+from warehouse.market.market import Source
+from warehouse.store.storage import Storage
+
+GROUP = "marts"
+RECORDS = dg.AssetKey([GROUP, "records"])
+
+
+def mart_key(mart: Mart) -> dg.AssetKey:
+    """Return `marts/daily`."""
+    return dg.AssetKey([GROUP, mart.name])
+
+
+KEYS = tuple(map(mart_key, MARTS))
+"""The marts by month."""
+
+
+def first_month(sources: Mapping[str, Source], firsts: Mapping[str, date]) -> date:
+    """Return the first day of any feed of market days: its month is the marts' first."""
+    return min(firsts[feed.id] for source in sources.values() for feed in source.feeds if not feed.yearly)
+
+
+def partitions(first: date) -> dg.MonthlyPartitionsDefinition:
+    """Return the civil months from that of `first` to the running one."""
+    return dg.MonthlyPartitionsDefinition(start_date=f"{first:%Y-%m}", fmt="%Y-%m", end_offset=1)
+
+
+def mart_assets(sources: Mapping[str, Source], first: date) -> list[dg.AssetsDefinition]:
+    """Return the four marts by month, and the records."""
+    return [*(_mart(mart, sources, partitions(first)) for mart in MARTS), _records()]
+
+
+def _mart(mart: Mart, sources: Mapping[str, Source], months: dg.PartitionsDefinition) -> dg.AssetsDefinition:
+    feeds = [f for s in sources.values() for f in s.feeds if any(map(f.carries, mart.metrics))]
+
+    @dg.asset(
+        key=mart_key(mart),
+        group_name=GROUP,
+        deps=[dg.AssetDep(asset_key(feed), partition_mapping=dg.AllPartitionMapping()) for feed in feeds],
+        partitions_def=months,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        owners=[OWNER],
+        kinds={"duckdb", "parquet"},
+        pool=GROUP,
+        output_required=False,
+        description=mart.description,
+        metadata={"sql": f"assets/sql/{mart.name}.sql"},
+    )
+    def rows_by_month(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource
+    ) -> Iterator[dg.Output[None]]:
+        asked = set(context.partition_keys)
+        out = withheld(warehouse.sources, warehouse.rights, warehouse.mode)
+        with duckdb.get_connection() as connection:
+            counts = refresh(warehouse.storage, connection, mart, asked, out, warehouse.mode)
+        schema = _schema(column_types(warehouse.storage, mart, warehouse.mode))
+        for month, rows in counts.items():
+            metadata: dict[str, Any] = {"dagster/row_count": rows, "dagster/column_schema": schema}
+            context.log_event(dg.AssetMaterialization(mart_key(mart), partition=month, metadata=metadata))
+        yield from ()
+
+    return rows_by_month
+
+
+def _schema(columns: Sequence[tuple[str, str]]) -> dg.TableSchema:
+    return dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns])
+
+
+def _records() -> dg.AssetsDefinition:
+    @dg.asset(
+        key=RECORDS,
+        group_name=GROUP,
+        deps=[dg.AssetDep(mart_key(MARTS[0]), partition_mapping=dg.AllPartitionMapping())],
+        owners=[OWNER],
+        kinds={"duckdb", "parquet"},
+        pool=GROUP,
+        automation_condition=dg.AutomationCondition.any_deps_updated() & ~dg.AutomationCondition.in_progress(),
+        description="Highest and lowest value and longest run of negative prices of each series, ever and by year.",
+        metadata={"sql": "assets/sql/records.sql"},
+    )
+    def records(warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource) -> dg.MaterializeResult[None]:
+        with duckdb.get_connection() as connection:
+            rows = refresh_records(warehouse.storage, connection, warehouse.mode)
+        return dg.MaterializeResult(metadata={"dagster/row_count": rows})
+
+    return records
+
+
+def first_stale_month(storage: Storage, mode: str, first: date) -> str | None:
+    """Return the first month since that of `first` of which some mart is out of date; None where none is."""
+    stale = (month for mart in MARTS for month in stale_months(storage, mart, mode))
+    return min((month for month in stale if month >= f"{first:%Y-%m}"), default=None)

@@ -1,0 +1,268 @@
+"""Marts by SQL: the file of a mart's name selects its rows out of the rows of a zone's metric. No Dagster here.
+
+The queries read `readings` (what is served), or for revisions `versions` (every value there was), and `calendar`: each
+half hour of the months to make with its civil month, date and hour, and where its day begins and ends. A month is made
+again only when one of its month files changed. To add a mart, add a file and a line to MARTS.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyConnection
+
+from assets.sql.views import quoted
+from warehouse.errors import StorageError
+from warehouse.figures import marts
+from warehouse.figures.marts import MartFile
+from warehouse.figures.resample import interval_at
+from warehouse.market import clock
+from warehouse.market.clock import RESOLUTIONS, Window, month_window, zone_of
+from warehouse.market.metrics import YEARLY, Metric
+from warehouse.market.zones import ZONES
+from warehouse.series import monthfile, series, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Identity, Storage
+
+_LOG = logging.getLogger("emds.assets")
+_STEP = 1800
+"""Civil time is a whole number of half hours from UTC in every zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mart:
+    """One mart: what it holds, of which metrics, and whether it is made of every version or of what is served."""
+
+    name: str
+    description: str
+    metrics: tuple[Metric, ...]
+    of_versions: bool = False
+
+    @property
+    def sql(self) -> str:
+        """The query: the file of the mart's name."""
+        return Path(__file__).with_name(f"{self.name}.sql").read_text()
+
+
+_NOT_YEARLY = tuple(metric for metric in Metric if metric not in YEARLY)
+MARTS = (
+    Mart("daily", "Each civil day of a zone: mean, extremes, seconds covered, hours below zero.", marts.SCALAR),
+    Mart("hourly_profile", "Each hour of civil time over a month: how a day of it went.", marts.SCALAR),
+    Mart("border_days", "Each civil day of a border or tie: mean import, MWh in and out.", (Metric.INTERCHANGE,)),
+    Mart("revisions", "Each civil day and feed: intervals stated again, when and by how much.", _NOT_YEARLY, True),
+)
+_EXACT_MEAN = """CREATE OR REPLACE MACRO exact_mean(total, covered) AS (
+    WITH whole AS (SELECT CAST(CAST(total AS DECIMAL(30, 6)) * 1000000 AS HUGEINT) AS n, CAST(covered AS HUGEINT) AS d),
+    quotient AS (SELECT sign(n) AS s, abs(n) // d AS q, abs(n) % d AS r, d FROM whole)
+    SELECT s * CAST(q + CASE WHEN 2 * r > d OR (2 * r = d AND q % 2 = 1) THEN 1 ELSE 0 END AS DOUBLE) / 1000000
+    FROM quotient
+)"""
+"""Six decimals, ties to the even one, as `warehouse.figures.resample` rounds."""
+_COLUMNS = ["zone", "metric", "fuel", "counterparty", "link", "ts", "value", "unit", "resolution", "feed", "known_at",
+            "superseded_at"]  # fmt: skip
+
+
+def refresh(
+    storage: Storage,
+    connection: DuckDBPyConnection,
+    mart: Mart,
+    months: Collection[str] | None,
+    withheld: Collection[str],
+    mode: str,
+) -> dict[str, int]:
+    """Make a mart's civil months (`2026-11`; None: all) that are out of date; return the rows of each month asked for.
+
+    Rows of `withheld` feeds stay out. Raises StorageError where a file could not be read or put, once the others are
+    made.
+    """
+    connection.execute(_EXACT_MEAN)
+    counts: Counter[str] = Counter()
+    failures = []
+    for metric in mart.metrics:
+        for zone in ZONES:
+            try:
+                counts.update(_refresh_series(storage, connection, mart, metric, zone, months, withheld, mode))
+            except StorageError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
+    return dict(sorted(counts.items()))
+
+
+def stale_months(storage: Storage, mart: Mart, mode: str) -> list[str]:
+    """The civil months of which some zone's rows are out of date, ascending."""
+    places = [(metric, zone) for metric in mart.metrics for zone in ZONES]
+    return sorted({month for place in places for month in _stale(storage, mart, *place, mode)})
+
+
+def _marks(storage: Storage, metric: str, zone: str) -> dict[str, str]:
+    """The mark of each civil month that the month files of a series touch."""
+    tz = ZONES[zone].tz
+    files: dict[str, Identity] = {}
+    for month in series.served_months(storage, metric, zone):
+        if (identity := storage.stat(layout.series(metric, zone, month))) is not None:
+            files[month] = identity
+    touched = {civil for month in files for civil in _civil_months(month_window(month), tz)}
+    return {civil: marts.mark(_files_of(files, civil, tz)) for civil in sorted(touched)}
+
+
+def _files_of(files: Mapping[str, Identity], civil: str, tz: str) -> list[tuple[str, Identity]]:
+    return [(month, files[month]) for month in clock.months(_civil_window(civil, tz)) if month in files]
+
+
+@lru_cache(maxsize=4096)
+def _civil_months(window: Window, tz: str) -> tuple[str, ...]:
+    days = (clock.local_date(window.start, tz), clock.local_date(window.end - 1, tz))
+    return tuple(dict.fromkeys(f"{day:%Y-%m}" for day in days))
+
+
+def _civil_window(civil: str, tz: str) -> Window:
+    return interval_at(month_window(civil).start + 15 * clock.DAY, "1mo", tz)
+
+
+def _load(storage: Storage, key: str, mode: str) -> MartFile | None:
+    """What a mart's file holds; None where there is none, or it has to be made again."""
+    body = storage.get(key)
+    try:
+        return None if body is None else marts.decode(body, key, mode)
+    except StorageError as error:
+        _LOG.warning("made again: %s", error)
+        return None
+
+
+def _stale(storage: Storage, mart: Mart, metric: str, zone: str, mode: str) -> list[str]:
+    file = _load(storage, layout.mart(mart.name, metric, zone), mode)
+    before = {} if file is None else file.marks
+    return [month for month, mark in _marks(storage, metric, zone).items() if before.get(month) != mark]
+
+
+def _refresh_series(
+    storage: Storage,
+    connection: DuckDBPyConnection,
+    mart: Mart,
+    metric: str,
+    zone: str,
+    months: Collection[str] | None,
+    withheld: Collection[str],
+    mode: str,
+) -> Counter[str]:
+    """Make the months of one file that are out of date; return how many rows each month asked for has."""
+    key, marks = layout.mart(mart.name, metric, zone), _marks(storage, metric, zone)
+    file = _load(storage, key, mode) if marks else None
+    before = {} if file is None else file.marks
+    stale = {m: mark for m, mark in marks.items() if (months is None or m in months) and before.get(m) != mark}
+    rows = None if file is None else file.rows
+    if stale:
+        source = _rows(storage, mart, metric, zone, stale, withheld)
+        rows = _compute(connection, mart, source, rows, stale, ZONES[zone].tz)
+        storage.put(key, _encode(connection, storage, rows, marts.metadata(key, mode, {**before, **stale})))
+    names = [] if rows is None else rows.column("month").to_pylist()
+    return Counter(month for month in names if months is None or month in months)
+
+
+def _rows(
+    storage: Storage, mart: Mart, metric: str, zone: str, stale: Collection[str], withheld: Collection[str]
+) -> pa.Table:
+    """The rows of the month files that these civil months touch, with the `seconds` of each interval."""
+    windows = [_civil_window(civil, ZONES[zone].tz) for civil in stale]
+    files = sorted({month for window in windows for month in clock.months(window)})
+    parts = [table for month in files if (table := _month(storage, Month(metric, zone, month), mart)) is not None]
+    rows = pa.concat_tables(
+        [part.select(_COLUMNS).unify_dictionaries() for part in parts], promote_options="permissive"
+    )
+    rows = rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array([*withheld], pa.string()))))
+    words = rows.column("resolution").cast(pa.string())
+    seconds = pa.array([*RESOLUTIONS.values()]).take(pc.index_in(words, pa.array([*RESOLUTIONS])))
+    return rows.append_column("seconds", seconds)
+
+
+def _month(storage: Storage, place: Month, mart: Mart) -> pa.Table | None:
+    if not mart.of_versions:
+        return monthfile.read(storage, layout.series(*place), _COLUMNS)
+    versions = vintages.read(storage, place)
+    return monthfile.to_table(versions, place.zone, place.metric)
+
+
+def _compute(
+    connection: DuckDBPyConnection,
+    mart: Mart,
+    rows: pa.Table,
+    stored: pa.Table | None,
+    stale: Collection[str],
+    tz: str,
+) -> pa.Table:
+    """The rows of a file with those of its stale months made again, ordered by month."""
+    connection.register("calendar", pa.concat_tables([_calendar(civil, tz) for civil in stale]))
+    connection.register("versions" if mart.of_versions else "readings", rows)
+    fresh = connection.sql(mart.sql).to_arrow_table()
+    if stored is not None:
+        others = pc.invert(pc.is_in(stored.column("month"), pa.array([*stale])))
+        fresh = pa.concat_tables([stored.filter(others), fresh.cast(stored.schema)])
+    return fresh.sort_by(
+        [(name, "ascending") for name in ("month", "date", "hour", "ts") if name in fresh.column_names]
+    )
+
+
+@lru_cache(maxsize=256)
+def _calendar(civil: str, tz: str) -> pa.Table:
+    """Each half hour of a civil month: its month, date and hour, and where its day begins and ends."""
+    window = _civil_window(civil, tz)
+    starts = range(window.start, window.end, _STEP)
+    local = [datetime.fromtimestamp(ts, zone_of(tz)) for ts in starts]
+    days = [interval_at(ts, "1d", tz) for ts in starts]
+    return pa.table({
+        "ts": pa.array(starts, pa.int64()),
+        "month": pa.array([civil] * len(starts), pa.string()),
+        "date": pa.array([moment.date() for moment in local], pa.date32()),
+        "hour": pa.array([moment.hour for moment in local], pa.int32()),
+        "day_start": pa.array([day.start for day in days], pa.int64()),
+        "day_end": pa.array([day.end for day in days], pa.int64()),
+    })  # fmt: skip
+
+
+def _encode(connection: DuckDBPyConnection, storage: Storage, rows: pa.Table, metadata: str) -> bytes:
+    """The bytes of a file, as DuckDB writes Parquet, with what it says of itself and their checksum."""
+    scratch = storage.local / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    connection.register("written", rows)
+    with tempfile.TemporaryDirectory(prefix="mart-", dir=scratch) as folder:
+        path = str(Path(folder, "mart.parquet"))
+        entry = f"KV_METADATA {{emds: {quoted(metadata)}}}"
+        connection.execute(f"COPY written TO {quoted(path)} (FORMAT parquet, COMPRESSION zstd, {entry})")
+        return marts.stamped(Path(path).read_bytes())
+
+
+def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:
+    """Make the records of all series out of the days; return how many there are. Raises StorageError."""
+    keys = [layout.mart(marts.DAILY, metric, zone) for metric in marts.SCALAR for zone in ZONES]
+    tables = [file.rows for key in keys if (file := _load(storage, key, mode)) is not None]
+    if not tables:
+        return 0
+    connection.register("daily", pa.concat_tables(tables))
+    metadata = marts.metadata(layout.RECORDS, mode, {})
+    records = connection.sql(Path(__file__).with_name("records.sql").read_text()).to_arrow_table()
+    storage.put(layout.RECORDS, _encode(connection, storage, records, metadata))
+    return int(records.num_rows)
+
+
+def column_types(storage: Storage, mart: Mart, mode: str) -> Sequence[tuple[str, str]]:
+    """Name and type of each column of a mart; none where it has no file yet."""
+    return next(_types(storage, mart, mode), ())
+
+
+def _types(storage: Storage, mart: Mart, mode: str) -> Iterator[Sequence[tuple[str, str]]]:
+    for metric in mart.metrics:
+        for zone in ZONES:
+            file = _load(storage, layout.mart(mart.name, metric, zone), mode)
+            if file is not None:
+                yield [(column.name, str(column.type)) for column in file.rows.schema]

@@ -1,0 +1,41 @@
+-- Of each series the highest, the lowest and the longest run of negative prices, of all time and of each civil year.
+-- A run lies within its period; where a value comes twice, the earlier one is the record. A period has one unit: that
+-- of its last day.
+WITH periods AS (SELECT *, unnest(['all', left(month, 4)]) AS period FROM daily),
+last AS (SELECT zone, metric, period, arg_max(unit, ts) AS unit FROM periods GROUP BY ALL),
+days AS (SELECT p.* FROM periods p JOIN last USING (zone, metric, period, unit)),
+extremes AS (
+    SELECT
+        zone, metric, period, unit, CAST(min(date) AS VARCHAR) AS since,
+        CAST(max(date) AS VARCHAR) AS until,
+        arg_max({'value': max, 'ts': max_ts, 'feeds': feeds}, ROW(max, -max_ts)) AS highest,
+        arg_min({'value': min, 'ts': min_ts, 'feeds': feeds}, ROW(min, min_ts)) AS lowest
+    FROM days GROUP BY ALL
+),
+pieces AS (SELECT zone, metric, period, unit, feeds, unnest(negative_runs) AS piece FROM days),
+begun AS (
+    SELECT *, (lag(piece['end']) OVER series IS DISTINCT FROM piece['start'])::INTEGER AS begins
+    FROM pieces WINDOW series AS (PARTITION BY zone, metric, period ORDER BY piece['start'])
+),
+numbered AS (
+    SELECT *, sum(begins) OVER (PARTITION BY zone, metric, period ORDER BY piece['start']) AS run FROM begun
+),
+runs AS (
+    SELECT
+        zone, metric, period, min(piece['start']) AS ts, max(piece['end']) AS stop,
+        string_agg(DISTINCT feeds, ', ' ORDER BY feeds) AS feeds
+    FROM numbered GROUP BY zone, metric, period, run
+),
+longest AS (
+    SELECT * FROM runs
+    QUALIFY row_number() OVER (PARTITION BY zone, metric, period ORDER BY stop - ts DESC, ts) = 1
+)
+SELECT zone, metric, period, 'highest' AS kind, highest.value AS value, unit, highest.ts AS ts, NULL::BIGINT AS "end",
+    since, until, highest.feeds AS feeds
+FROM extremes
+UNION ALL
+SELECT zone, metric, period, 'lowest', lowest.value, unit, lowest.ts, NULL, since, until, lowest.feeds FROM extremes
+UNION ALL
+SELECT zone, metric, period, 'longest_negative', (stop - l.ts) / 3600, unit, l.ts, stop, since, until, l.feeds
+FROM longest l JOIN extremes USING (zone, metric, period)
+ORDER BY zone, metric, period, kind

@@ -1,0 +1,222 @@
+"""Marts: equal to the rows by fractions, made again where a month file changed and nowhere else, over any storage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assets.sql.marts import MARTS, refresh, refresh_records, stale_months
+from warehouse.figures import marts
+from warehouse.market.clock import HOUR, RESOLUTIONS, instant
+from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.reader import Reader
+from warehouse.series.series import fold
+from warehouse.store import layout, modes
+from warehouse.store.storage import Folder, Storage
+
+DAILY, PROFILE, BORDERS, REVISIONS = MARTS
+RANKS = {"a.x": 1, "b.y": 2, "c.z": 3}
+Reading = tuple[int, float, str]
+
+
+def put(
+    storage: Storage, zone: str, metric: str, rows: list[Reading], feed: str = "a.x", known_at: int = 1, **of: Any
+) -> None:
+    batch = Rows()
+    for ts, value, resolution in rows:
+        batch.extend(SeriesKey(zone, metric, "EUR/MWh", resolution, **of), [ts], [value])
+    fold(storage, feed, batch, {}, RANKS, known_at, "live")
+
+
+def run(storage: Storage, mart: Any = DAILY, months: set[str] | None = None) -> list[dict[str, Any]]:
+    """Makes a mart and returns the rows of its files."""
+    with duckdb.connect() as connection:
+        refresh(storage, connection, mart, months, frozenset({"c.z"}), "live")
+        if mart is DAILY:
+            refresh_records(storage, connection, "live")
+    keys = [key for key in storage.keys("marts/") if f"/{mart.name}/" in key]
+    return [row for key in keys for row in marts.decode(storage.get(key) or b"", key, "live").rows.to_pylist()]
+
+
+@st.composite
+def series(draw: st.DrawFn) -> list[Reading]:
+    """Rows of mixed resolutions with holes, over clock changes and the turn of a year."""
+    at = instant(
+        f"{draw(st.sampled_from(['2025-10-20', '2025-12-25', '2026-03-06', '2026-03-25', '2026-10-01']))}T13:00:00Z"
+    )
+    rows = []
+    for _ in range(draw(st.integers(1, 8))):
+        resolution = draw(st.sampled_from(["5m", "15m", "30m"]))
+        at += draw(st.sampled_from([0, 0, 0, 1800, 7 * HOUR, 3 * 86400]))
+        scale = draw(st.sampled_from([1, 10**3, 10**6]))
+        for _ in range(draw(st.integers(1, 60))):
+            rows.append((at, draw(st.integers(-(10**5), 10**11 // scale)) * scale / 10**6, resolution))
+            at += RESOLUTIONS[resolution]
+        at += -at % 1800
+    return rows
+
+
+def runs_of(rows: list[Reading]) -> list[tuple[int, int]]:
+    """Runs of negative values: start and end."""
+    runs: list[tuple[int, int]] = []
+    for ts, value, resolution in rows:
+        end = ts + RESOLUTIONS[resolution]
+        if value < 0:
+            if runs and runs[-1][1] == ts:
+                runs[-1] = (runs[-1][0], end)
+            else:
+                runs.append((ts, end))
+    return runs
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=series(), zone=st.sampled_from(["AU-SA", "US-NYISO", "GB", "DE-LU"]))
+def test_days_and_records_are_those_of_the_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Reading], zone: str
+) -> None:
+    storage, tz = Folder(tmp_path_factory.mktemp("home")), ZoneInfo(ZONES[zone].tz)
+    modes.ensure(storage, "live")
+    put(storage, zone, "price", rows)
+    days: dict[Any, list[Reading]] = defaultdict(list)
+    for reading in rows:
+        days[datetime.fromtimestamp(reading[0], tz).date()].append(reading)
+    made = run(storage)
+    assert [row["date"] for row in made] == sorted(days)
+    for row in made:
+        group = days[row["date"]]
+        seconds = [RESOLUTIONS[resolution] for _, _, resolution in group]
+        values = [value for _, value, _ in group]
+        total = sum((Fraction(str(value)) * step for value, step in zip(values, seconds, strict=True)), Fraction(0))
+        assert row["mean"] == round(total / sum(seconds) * 10**6) / 10**6
+        assert (row["seconds_covered"], row["samples"]) == (sum(seconds), len(group))
+        assert Fraction(row["total"]) == total
+        assert (row["min"], row["min_ts"]) == min((value, ts) for ts, value, _ in group)
+        assert (row["max"], -row["max_ts"]) == max((value, -ts) for ts, value, _ in group)
+        assert row["negative_hours"] * 3600 == sum(s for s, v in zip(seconds, values, strict=True) if v < 0)
+        assert [(run["start"], run["end"]) for run in row["negative_runs"]] == runs_of(group)
+    found = marts.records(Reader(storage, 1_000_000), zone, "price") or []
+    for period in {record.period for record in found}:
+        own = [r for r in rows if period in ("all", str(datetime.fromtimestamp(r[0], tz).year))]
+        longest = max(runs_of(own), key=lambda run: (run[1] - run[0], -run[0]), default=None)
+        by_kind = {record.kind: record for record in found if record.period == period}
+        assert (by_kind["highest"].value, -by_kind["highest"].ts) == max((value, -ts) for ts, value, _ in own)
+        assert (by_kind["lowest"].value, by_kind["lowest"].ts) == min((value, ts) for ts, value, _ in own)
+        run_ = by_kind.get("longest_negative")
+        assert (run_ and (run_.ts, run_.end, run_.value)) == (
+            None if longest is None else (*longest, (longest[1] - longest[0]) / 3600)
+        )
+    assert {r.period for r in found} == {"all", *(str(day.year) for day in days)}
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Folder:
+    storage = Folder(tmp_path / "home")
+    modes.ensure(storage, "live")
+    return storage
+
+
+def hourly(start: str, hours: int, value: float = 1.0) -> list[Reading]:
+    return [(instant(start) + i * HOUR, value + i, "1h") for i in range(hours)]
+
+
+def test_only_months_whose_files_changed_are_made_again(storage: Folder) -> None:
+    put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
+    put(storage, "DE-LU", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
+    assert stale_months(storage, DAILY, "live") == [
+        "2025-11",
+        "2025-12",
+        "2026-01",
+        "2026-02",
+    ]  # an hour of it is in January's file
+    first = run(storage)
+    assert stale_months(storage, DAILY, "live") == []
+    identities = {key: storage.stat(key) for key in storage.keys("marts/daily/")}
+    run(storage)
+    assert {key: storage.stat(key) for key in storage.keys("marts/daily/")} == identities
+    put(storage, "GB", "price", [(instant("2025-12-10T12:00:00Z"), 9999.0, "1h")], known_at=2)
+    assert stale_months(storage, DAILY, "live") == ["2025-12"]
+    again = run(storage)
+    assert [row["date"].isoformat() for row in again if row not in first] == ["2025-12-10"]
+    assert storage.stat(layout.mart("daily", "price", "DE-LU")) == identities[layout.mart("daily", "price", "DE-LU")]
+    assert [row["max"] for row in again if row["max"] == 9999.0] == [9999.0]
+
+
+def test_a_month_of_a_run_leaves_the_others_as_they_are(storage: Folder) -> None:
+    put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
+    assert {row["month"] for row in run(storage, months={"2025-12"})} == {"2025-12"}
+    assert {row["month"] for row in run(storage, months={"2025-11"})} == {"2025-11", "2025-12"}
+    assert stale_months(storage, DAILY, "live") == ["2026-01"]
+
+
+def test_a_corrected_record_is_withdrawn_and_withheld_feeds_hold_none(storage: Folder) -> None:
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
+    put(storage, "GB", "price", [(instant("2026-01-03T00:00:00Z"), 5000.0, "1h")], "c.z")
+    put(storage, "GB", "price", [(instant("2026-01-02T00:00:00Z"), 4000.0, "1h")], known_at=2)
+    run(storage)
+    reader = Reader(storage, 1_000_000)
+    (highest,) = [r for r in marts.records(reader, "GB", "price") or [] if (r.kind, r.period) == ("highest", "all")]
+    assert (highest.value, highest.feeds, highest.since) == (4000.0, "a.x", "2026-01-01")
+    put(storage, "GB", "price", [(instant("2026-01-02T00:00:00Z"), 3.0, "1h")], known_at=3)
+    run(storage)
+    (highest,) = [r for r in marts.records(reader, "GB", "price") or [] if (r.kind, r.period) == ("highest", "all")]
+    assert (highest.value, highest.ts) == (48.0, instant("2026-01-02T23:00:00Z"))
+
+
+def test_a_damaged_mart_is_made_again_and_read_by_nobody(storage: Folder) -> None:
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
+    run(storage)
+    key = layout.mart("daily", "price", "GB")
+    body = bytearray(storage.get(key) or b"")
+    body[40] ^= 1
+    storage.put(key, bytes(body))
+    assert marts.days(Reader(storage, 1_000_000), "GB", "price") is None
+    assert stale_months(storage, DAILY, "live") == ["2026-01"]
+    assert len(run(storage)) == 2
+    assert marts.days(Reader(storage, 1_000_000), "GB", "price") is not None
+
+
+def test_profiles_borders_and_revisions(storage: Folder) -> None:
+    put(storage, "DE-LU", "price", hourly("2026-03-28T23:00:00Z", 23 + 24))
+    profile = {(row["month"], row["hour"]): row for row in run(storage, PROFILE)}
+    assert (2, "2026-03") not in profile
+    assert (profile["2026-03", 3]["mean"], profile["2026-03", 3]["days"]) == ((3 + 27) / 2, 2)
+    assert profile["2026-03", 2]["days"] == 1  # the hour that the clocks skip
+    flows = [(ts, (-1) ** i * 10.0, step) for i, (ts, _, step) in enumerate(hourly("2026-01-01T00:00:00Z", 24))]
+    put(storage, "GB", "interchange", flows,
+        counterparty="FR", link="ifa")  # fmt: skip
+    (border,) = run(storage, BORDERS)
+    assert (border["import_mwh"], border["export_mwh"], border["mean"], border["seconds_covered"]) == (
+        120,
+        120,
+        0,
+        86400,
+    )
+    assert (border["counterparty"], border["link"]) == ("FR", "ifa")
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 24), known_at=100)
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 2, 6.0), known_at=250)
+    (revised,) = [row for row in run(storage, REVISIONS) if row["zone"] == "GB" and row["metric"] == "price"]
+    assert (revised["intervals"], revised["revised"], revised["withdrawn"]) == (24, 2, 0)
+    assert (revised["mean_change"], revised["largest_change"], revised["last_after_s"]) == (5.0, 5.0, 150)
+
+
+def test_every_column_has_one_type_in_all_files(storage: Folder) -> None:
+    """So that any reader takes the folder of a mart as one table."""
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
+    put(storage, "DE-LU", "demand", hourly("2026-01-01T00:00:00Z", 48, -5.0))
+    run(storage)
+    tables = [marts.decode(storage.get(key) or b"", key, "live").rows for key in storage.keys("marts/daily/")]
+    assert all(one.schema.equals(other.schema) for one, other in pairwise(tables))
+    query = f"SELECT count(*), sum(seconds_covered) FROM '{storage.root}/marts/daily/*/*.parquet'"
+    with duckdb.connect() as connection:
+        assert connection.execute(query).fetchall() == [(5, 4 * 86400)]

@@ -1,0 +1,157 @@
+"""Marts: Parquet files of figures made of month files, one a mart, metric and zone, with a mark of those files a month.
+
+`assets.sql.marts` writes them by SQL. A month whose mark is not that of its files now is out of date: nobody reads its
+rows from here. Nothing is lost with a mart: the next run makes it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from warehouse.errors import DamagedFile, StorageError
+from warehouse.figures.resample import MILLION, Sums
+from warehouse.market.clock import Window
+from warehouse.market.metrics import Metric
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import Reader
+from warehouse.store import layout, modes, seal
+from warehouse.store.storage import Identity
+
+DAILY = "daily"
+SCALAR = (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
+"""The metrics of which a zone has one value an interval."""
+_MARK = b'"sha256":"'
+
+
+def mark(files: Iterable[tuple[str, Identity]]) -> str:
+    """What tells the month files (month and identity) that a mart's month is made of from others."""
+    text = ";".join(f"{month} {identity.version} {identity.size} {identity.inode}" for month, identity in files)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def metadata(key: str, mode: str, marks: Mapping[str, str]) -> str:
+    """What a file's footer says of itself in its entry `emds`, with room for the checksum; `marks` by civil month."""
+    members = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "marks": marks, "sha256": seal.BLANK}
+    return orjson.dumps(members).decode()
+
+
+def stamped(body: bytes) -> bytes:
+    """The bytes of a file with their checksum."""
+    return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
+
+
+class MartFile(NamedTuple):
+    """A mart's rows of one zone's metric, and the mark of each civil month (`2026-11`), those without rows included."""
+
+    rows: pa.Table
+    marks: Mapping[str, str]
+
+
+def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = None) -> MartFile:
+    """The columns of a file, checked. Raises DamagedFile, WrongMode, StorageError for a file of another release."""
+    at = body.rfind(_MARK) + len(_MARK)
+    if at < len(_MARK):
+        raise DamagedFile(key, "has no checksum")
+    seal.check(body, at, key)
+    file = pq.ParquetFile(pa.BufferReader(body))
+    members = orjson.loads(file.metadata.metadata[b"emds"])
+    seal.check_version(members["schema"], key)
+    modes.compare(mode, members["mode"], key)
+    if members["key"] != key:
+        raise DamagedFile(key, f"is a copy of {members['key']}")
+    return MartFile(file.read(columns=columns and [*columns], use_threads=False), members["marks"])
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The civil days of a zone's metric, as a mart holds them."""
+
+    sums: Sums
+    """A label names its rows' feeds, with commas."""
+    marks: Mapping[str, str]
+
+    def month(
+        self, name: str, days: Window, files: Iterable[tuple[str, Identity]], withheld: frozenset[str]
+    ) -> Sums | None:
+        """The sums of a civil month's days; None where they are out of date or hold rows of withheld feeds."""
+        if self.marks.get(name) != mark(files):
+            return None
+        part = self.sums.between(days)
+        feeds = {feed for code in np.unique(part.label) for feed in part.labels[code].feed.split(", ")}
+        return None if feeds & withheld else part
+
+
+def days(reader: Reader, zone: str, metric: str) -> Days | None:
+    """The days of a zone's metric, cached; None where there is no mart of it, or it cannot be read."""
+    if metric not in SCALAR:
+        return None
+    try:
+        return reader.document(layout.mart(DAILY, metric, zone), _days)
+    except StorageError:
+        return None
+
+
+def _days(body: bytes, key: str, mode: str) -> tuple[Days, int]:
+    """The days, and their bytes in memory."""
+    rows, marks = decode(body, key, mode, ("ts", "unit", "feeds", "total", "seconds_covered", "samples"))
+    unit, feeds = (rows.column(name).combine_chunks().dictionary_encode() for name in ("unit", "feeds"))
+    pairs = unit.indices.to_numpy() * len(feeds.dictionary) + feeds.indices.to_numpy()
+    kinds, label = np.unique(pairs, return_inverse=True)
+    words = [divmod(kind, len(feeds.dictionary)) for kind in kinds.tolist()]
+    labels = tuple(_label(unit.dictionary[a].as_py(), feeds.dictionary[b].as_py()) for a, b in words)
+    total = pc.multiply(rows.column("total"), pa.scalar(MILLION, pa.decimal128(7, 0))).cast(pa.int64())
+    ts, covered, samples = (
+        rows.column(name).to_numpy().astype(np.int64) for name in ("ts", "seconds_covered", "samples")
+    )
+    sums = Sums(labels, label.astype(np.int32), ts, total.to_numpy(), covered, samples)
+    return Days(sums, marks), 40 * len(ts) + 500 * len(labels) + 200 * len(marks) + 500
+
+
+def _label(unit: str, feeds: str) -> RowLabels:
+    sources = sorted({feed.partition(".")[0] for feed in feeds.split(", ")})
+    return RowLabels(None, None, None, unit, "1d", ", ".join(sources), feeds)
+
+
+class Record(NamedTuple):
+    """A highest or lowest value, or the longest run of negative prices, of all time or of a civil year."""
+
+    period: str
+    """`all` or a year, `2026`."""
+    kind: str
+    """`highest`, `lowest` or `longest_negative`."""
+    value: float
+    """Of a run its hours."""
+    unit: str
+    """That of the series, of a run too."""
+    ts: int
+    end: int | None
+    """Where a run ends; Unix seconds, as `ts`."""
+    since: str
+    """The first civil day of the period that has rows."""
+    until: str
+    """The last of them."""
+    feeds: str
+
+
+def records(reader: Reader, zone: str, metric: str) -> list[Record] | None:
+    """The records of a zone's metric; None where no run has made any yet. Raises StorageError."""
+    by_series: dict[tuple[str, str], list[Record]] | None = reader.document(layout.RECORDS, _records)
+    return None if by_series is None else by_series.get((zone, metric), [])
+
+
+def _records(body: bytes, key: str, mode: str) -> tuple[dict[tuple[str, str], list[Record]], int]:
+    by_series: dict[tuple[str, str], list[Record]] = {}
+    rows = decode(body, key, mode).rows.to_pylist()
+    for row in rows:
+        record = Record(**{name: row[name] for name in Record._fields})
+        by_series.setdefault((row["zone"], row["metric"]), []).append(record)
+    return by_series, 600 * len(rows)
