@@ -131,7 +131,7 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     question = windows.question(service.catalogue, zone, arguments, clock.now())
 
     def answer(sample: bool) -> ToolAnswer:
-        result = windows.answer(service.reader, service.catalogue, question, clock.now())
+        result = windows.answer(service, question, clock.now())
         body = windows.sample(result.body) if sample else result.body
         return ToolAnswer(text.window(body, zone), orjson.dumps(text.with_all_times(body)), int(result.available))
 

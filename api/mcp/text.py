@@ -189,15 +189,18 @@ def window(body: Mapping[str, Any], zone: str) -> str:
     if not body["available"]:
         lines = [f"{what}: not available. {body['detail']}"]
     else:
-        basis = "among day-ahead prices"
-        if "published_at" in body:
-            basis = (
-                f"by the operator's forecast of {iso(body['published_at'])}, {number(body['lead_s'] / 3600)} h ahead"
-            )
-        lines = _best(body, zone, f"{what} {basis}")
+        lines = _best(body, zone, f"{what} {_basis(body)}")
     if horizon.get("next_auction_by") is not None:
         lines.append(f"Further prices are due by {iso(horizon['next_auction_by'])}.")
     return "\n".join([*lines, terms([body])])
+
+
+def _basis(body: Mapping[str, Any]) -> str:
+    if "published_at" not in body:
+        return "among day-ahead prices"
+    by = f"by the operator's forecast of {iso(body['published_at'])}, {number(body['lead_s'] / 3600)} h ahead"
+    error = body["error"]
+    return by if error is None else f"{by} (mean absolute error so far ahead {number(error)} {body['unit']})"
 
 
 def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:

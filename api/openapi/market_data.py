@@ -242,6 +242,8 @@ MARKET_DATA: dict[str, Schema] = {
         ("basis?", choice("auction", "operator_forecast"), "Whose word it is: an auction's, or the operator's own."),
         ("published_at?", INSTANT, "Of a forecast: when its newest vintage was published, Unix seconds."),
         ("lead_s?", WHOLE, "Of a forecast: seconds from then to the start of the block, or of the last slot."),
+        ("error?", or_null(NUMBER),
+         "Its mean absolute error so far ahead over the last 30 days, in `unit`; null below 100 intervals."),
         "market?", "unit?",
         ("start?", INSTANT, "Start of the best block, Unix seconds."),
         ("end?", INSTANT, "End of the best block, exclusive, Unix seconds."),

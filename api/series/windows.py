@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
 from api.http import parameters
 from api.http.messages import Request, Response, View
@@ -30,7 +31,7 @@ from warehouse.market.market import Metric
 from warehouse.market.metrics import forecast_of
 from warehouse.market.zones import zone
 from warehouse.rows.forecasts import Pick
-from warehouse.series.reader import Reader
+from warehouse.store import layout
 
 LONGEST_HOURS = 24
 MOST_SLOTS = 96
@@ -73,7 +74,7 @@ class WindowAnswer:
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
     asked = question(service.catalogue, zone, query, clock.now())
     with service.enter(request, "windows") as entry:
-        found = answer(service.reader, service.catalogue, asked, clock.now())
+        found = answer(service, asked, clock.now())
         body = sample(found.body) if entry.method == "sample" else found.body
         # Nobody pays where nothing is known.
         return entry.json(body, service.catalogue.simulated, int(found.available))
@@ -115,9 +116,9 @@ def _energy(kwh: float | None, kw: float | None) -> tuple[float, float] | None:
     return kwh, kw
 
 
-def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: int) -> WindowAnswer:
+def answer(service: Service, question: WindowQuestion, now: int) -> WindowAnswer:
     """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
-    wanted = question.wanted
+    reader, catalogue, wanted = service.reader, service.catalogue, question.wanted
     head: dict[str, Any] = {
         "zone": question.zone,
         "metric": question.metric.value,
@@ -157,6 +158,7 @@ def answer(reader: Reader, catalogue: Catalogue, question: WindowQuestion, now: 
     if ahead.published_at is not None:
         last = body["slots"][-1] if "slots" in body else body
         body["lead_s"] = last["start"] - ahead.published_at
+        body["error"] = _error(service.documents, question.zone, question.metric, body["lead_s"])
     if question.energy is not None:
         body["cost"] = _cost(question.energy, found, question.metric, ahead.unit)
     return WindowAnswer({**body, "valid_until": ahead.valid_until, **_end(terms)}, True)
@@ -170,6 +172,20 @@ def _stored_ahead(catalogue: Catalogue, zone_id: str, metric: Metric) -> tuple[s
     forecast = forecast_of(metric)
     feeds = catalogue.entry(zone_id, forecast).get("feeds", [])
     return (None if all(feed["withheld"] for feed in feeds) else forecast.value), False
+
+
+def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) -> float | None:
+    """The forecast's measured mean absolute error so far ahead, in whole hours, up; None where none is measured."""
+    measured = documents.get(layout.PUBLISHERS)
+    if measured is None:
+        return None
+    errors: dict[tuple[str, str], list[float | None]] = measured.derive("errors by zone and metric", _errors)
+    hour = max(1, ceil(lead_s / HOUR))
+    return dict(enumerate(errors.get((zone_id, metric.value), ()), 1)).get(hour)
+
+
+def _errors(measured: Document) -> dict[tuple[str, str], list[float | None]]:
+    return {(entry["zone"], entry["metric"]): entry["mae_by_hour"] for entry in measured.json.get("scores", ())}
 
 
 def _is_too_old(catalogue: Catalogue, zone_id: str, stored: str, ahead: KnownAhead, now: int) -> bool:

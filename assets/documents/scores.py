@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from warehouse.errors import StorageError
-from warehouse.judge.forecast_scores import LEADS, Actual, score
+from warehouse.judge.forecast_scores import LEADS, Actual, mae, score
 from warehouse.market.clock import DAY, HOUR, Window, months
 from warehouse.market.market import Feed, Forecast, Source
-from warehouse.market.metrics import Metric, actual_of
+from warehouse.market.metrics import METRICS, Metric, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Versions, concat
 from warehouse.series import monthfile, vintages
@@ -20,6 +20,8 @@ from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 DAYS = 30
+HOURS = 48
+"""So many hours ahead the error of what windows are searched by is stated, hour by hour."""
 _BEFORE = 8 * DAY
 """The day before the publication of the longest forecast lies so far back."""
 
@@ -51,6 +53,7 @@ def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Wi
         return None
     newest = versions.labels[versions.label[versions.ts.argmax()]]
     tz, relative = ZONES[zone].tz, metric is Forecast.DEMAND
+    hours = range(1, HOURS + 1) if METRICS[actual_of(metric)].in_windows else ()
     return {
         "zone": zone,
         "metric": actual_of(metric).value,
@@ -62,6 +65,7 @@ def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Wi
         "start": window.start,
         "end": window.end,
         "leads": [score(versions, actual, lead_s, window, tz, relative) for lead_s in LEADS],
+        "mae_by_hour": [mae(versions, actual, hour * HOUR, window) for hour in hours],
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.declared_sources import SOURCES
 from warehouse.market.clock import HOUR, instant
+from warehouse.store import layout
 
 NOW = instant("2026-03-30T12:10:00Z")
 RUNNING = instant("2026-03-30T12:00:00Z")
@@ -133,7 +134,15 @@ def test_where_no_auction_is_held_the_newest_forecast_of_the_operator_answers(as
     assert body["horizon"]["next_auction_by"] is None
     assert (body["start"], body["mean"]) == (RUNNING + HALF, 19.5)
     assert body["lead_s"] == body["start"] - (NOW - 600)
+    assert body["error"] is None
     assert "market" not in body
+    errors = [None if hour == 3 else 7.5 * hour for hour in range(1, 49)]
+    ahead.put_document(layout.PUBLISHERS, {"scores": [{"zone": zone, "metric": metric, "mae_by_hour": errors}]})
+    for begin, error in ((0, 7.5), (2, 7.5), (3, 15), (6, None), (7, 30)):
+        _, body = ask(
+            zone, slots=1, metric=metric, **{"from": RUNNING + begin * HALF, "to": RUNNING + (begin + 1) * HALF}
+        )
+        assert (body["slots"][0]["start"] - RUNNING, body["error"]) == (begin * HALF, error)
     _, body = ask(zone, slots=2, metric=metric)
     assert [slot["value"] for slot in body["slots"]] == [1, 9] or [slot["value"] for slot in body["slots"]] == [9, 1]
     assert body["lead_s"] == body["slots"][-1]["start"] - (NOW - 600)

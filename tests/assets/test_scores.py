@@ -14,6 +14,7 @@ from assets.sources import source
 from tests.independent.scores import differences
 from warehouse.judge.forecast_scores import figures_of
 from warehouse.market.clock import HOUR, instant
+from warehouse.market.metrics import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store import modes
@@ -23,6 +24,7 @@ HALF = 1800
 NOW = instant("2026-11-12T09:40:00Z")
 """The 30 days before hold a change of the clocks."""
 ELEXON = {"elexon": source("elexon")}
+BOTH = ELEXON | {"neso": source("neso")}
 DAY_AHEAD = np.array([
     60912.261, 58111.1501, 55993.7103, 54724.2196, 54468.37, 54992.0604, 56743.7097, 57047.0603, 58179.7405,
     61163.9492, 64834.6287, 68565.13, 71887.5605, 75005.2996, 77625.3381, 79463.3999, 79884.2102, 78977.5901,
@@ -70,27 +72,35 @@ def storage(tmp_path: Path) -> Folder:
     first, count = NOW // HALF * HALF - 45 * 24 * HOUR, 45 * 48
     starts = first + HALF * np.arange(count)
     load = (30000 + 8000 * np.sin(2 * np.pi * starts / 86400) + random.normal(0, 400, count)).round(3)
-    put(folder, "elexon.demand", "demand", starts[kept := random.random(count) > 0.03], load[kept])
+    kept = random.random(count) > 0.03
+    put(folder, "elexon.demand", "demand", starts[kept], load[kept])
+    put(folder, "neso.carbon_intensity", "carbon_intensity", starts[kept], (load[kept] / 200).round())
     for issue in range(0, count - 90, 10):
         if random.random() < 0.8:
             values = (load[issue : issue + 80] + random.normal(100, 600, 80)).round(2)
             put(folder, "elexon.demand_forecast", "demand_forecast", starts[issue : issue + 80], values)
+            ahead = (values[:60] / 200).round()
+            put(folder, "neso.carbon_forecast", "carbon_intensity_forecast", starts[issue : issue + 60], ahead)
     return folder
 
 
 def put(folder: Folder, feed: str, metric: str, starts: Any, values: Any) -> None:
     rows = Rows()
-    if metric == "demand":
-        rows.extend(SeriesKey("GB", metric, "MW", "30m"), starts.tolist(), values.tolist())
-    else:
-        key = SeriesKey("GB", metric, "MW", "30m")
+    key = SeriesKey("GB", metric, "MW" if "demand" in metric else "gCO2/kWh", "30m")
+    if is_forecast(metric):
         rows.extend_vintage(key, int(starts[0]) + 600, "body", starts.tolist(), values.tolist())
+    else:
+        rows.extend(key, starts.tolist(), values.tolist())
     series.fold(folder, feed, rows, {}, {feed: 1}, NOW, "live")
 
 
 def test_scores_equal_a_second_implementation_to_the_digit(storage: Folder, tmp_path: Path) -> None:
-    document = publishers.publish(storage, ELEXON, (), "live", NOW)
-    [entry] = document["scores"]
+    document = publishers.publish(storage, BOTH, (), "live", NOW)
+    entry, carbon = document["scores"]
+    hours = [hour for hour, error in enumerate(carbon["mae_by_hour"], 1) if error is not None]
+    assert hours == list(range(1, 30))
+    assert [lead["wape"] for lead in carbon["leads"]] == [None] * 5
+    assert entry["mae_by_hour"] == []
     assert [lead["lead_s"] // HOUR for lead in entry["leads"]] == [1, 6, 12, 24, 48]
     assert [lead["n"] > 1000 for lead in entry["leads"]] == [True, True, True, True, False]
     assert entry["leads"][-1] == {"lead_s": 48 * HOUR, "n": 0} | dict.fromkeys(
@@ -98,7 +108,7 @@ def test_scores_equal_a_second_implementation_to_the_digit(storage: Folder, tmp_
     )
     wrong, figures = differences(tmp_path)
     assert wrong == []
-    assert figures == 5 * 2 + 4 * 6
+    assert figures == 2 * 5 * 2 + 4 * 6 + 4 * 5
 
 
 def test_a_figure_needs_a_hundred_intervals_and_a_feed_that_may_be_passed_on(storage: Folder) -> None:

@@ -83,7 +83,8 @@ def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
     ]
     known, step = readings(rows(home, metric, zone, "series")), SECONDS[entry["resolution"]]
     grid = range(-(-entry["start"] // step) * step, entry["end"], step)
-    for lead in entry["leads"]:
+    hours = [{"lead_s": 3600 * hour} for hour in range(1, 1 + len(entry["mae_by_hour"]))]
+    for lead in [*entry["leads"], *hours]:
         early = table[table["published_at"] <= table["ts"] - lead["lead_s"]]
         early = early[(early["ts"] >= entry["start"]) & (early["ts"] < entry["end"])]
         newest = early.sort_values(["ts", "published_at", "known_at"]).drop_duplicates("ts", keep="last")
@@ -117,7 +118,7 @@ def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
 
 def rounded(figure: Any) -> Any:
     """To four decimals; whole numbers and None as they are."""
-    return float(round(figure, 4)) if isinstance(figure, Fraction | float) else figure
+    return figure if figure is None or isinstance(figure, int) else float(round(figure, 4))
 
 
 def differences(home: Path) -> tuple[list[str], int]:
@@ -125,7 +126,11 @@ def differences(home: Path) -> tuple[list[str], int]:
     entries = json.loads((home / "published" / "publishers.json").read_text())["scores"]
     wrong, figures = [], 0
     for entry in entries:
-        for published, computed in zip(entry["leads"], scores(entry, home), strict=True):
+        computed_leads = list(scores(entry, home))
+        by_hour = [found["mae"] for found in computed_leads[len(entry["leads"]) :]]
+        if by_hour != entry["mae_by_hour"]:
+            wrong.append(f"{entry['zone']} {entry['metric']}: {entry['mae_by_hour']}, computed {by_hour}")
+        for published, computed in zip(entry["leads"], computed_leads, strict=False):
             figures += sum(of is not None for of in published.values())
             if published != computed:
                 wrong.append(f"{entry['zone']} {entry['metric']} {entry['feed']}: {published}, computed {computed}")

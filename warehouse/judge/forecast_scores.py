@@ -51,12 +51,8 @@ def score(
     Of the intervals of a window in the resolution of the newest row. `relative`: whether errors are also stated as a
     share of the actual values. Figures are None below LEAST intervals.
     """
-    picked = forecasts.newest(versions, {label.feed: 1 for label in versions.labels}, lead_s=lead_s)
-    step = int(versions.seconds()[versions.ts.argmax()])
-    picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
-    came = actual.means(picked.ts, step)
-    known = ~np.isnan(came)
-    picked, came = picked.take(known), came[known]
+    step = _step(versions)
+    picked, came = _pairs(versions, actual, lead_s, window)
     grid = np.arange(-(-window.start // step) * step, window.end, step, dtype=np.int64)
     naive = actual.means(naive_starts(picked, tz), step)
     enough = len(picked) >= LEAST
@@ -64,6 +60,27 @@ def score(
     figures = figures_of(picked.value, came, naive, relative) if enough else dict.fromkeys(_FIGURES)
     coverage = round(len(picked) / intervals, 4) if enough else None
     return {"lead_s": lead_s, "n": len(picked), "coverage": coverage, **figures}
+
+
+def mae(versions: Versions, actual: Actual, lead_s: int, window: Window) -> float | None:
+    """The mean absolute error alone, as of `score`; None below LEAST intervals."""
+    picked, came = _pairs(versions, actual, lead_s, window)
+    return _rounded(np.abs(picked.value - came).mean()) if len(picked) >= LEAST else None
+
+
+def _step(versions: Versions) -> int:
+    """The length of the newest row's interval, seconds."""
+    return int(versions.seconds()[versions.ts.argmax()])
+
+
+def _pairs(versions: Versions, actual: Actual, lead_s: int, window: Window) -> tuple[Versions, Floats]:
+    """The forecasts that are scored, and what came."""
+    step = _step(versions)
+    picked = forecasts.newest(versions, {label.feed: 1 for label in versions.labels}, lead_s=lead_s)
+    picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
+    came = actual.means(picked.ts, step)
+    known = ~np.isnan(came)
+    return picked.take(known), came[known]
 
 
 _FIGURES = ("bias", "mae", "rmse", "wape", "skill")
