@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
-from assets.documents.headline import headline
-from assets.documents.summary import summary
+from assets.documents.summary import headline, summary
 from warehouse.figures.context import METHOD, WINDOW_DAYS
 from warehouse.figures.coverage_note import coverage_note
 

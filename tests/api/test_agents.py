@@ -60,7 +60,7 @@ def test_the_text_alone_holds_every_row(
         headers={"Authorization": f"Bearer {call.key}"},  # type: ignore[attr-defined]
     ).get_json()
     assert rest["count"] > 0
-    given = {ts: value for ts, value in read_table(text_of(result), step).items() if value is not None}
+    given = {ts: value for ts, value in read_table(text_of(result), step, zone).items() if value is not None}
     assert given == {row["ts"]: row["value"] for row in rest["data"]}
 
 
@@ -76,10 +76,10 @@ def test_missing_rows_are_dashes_and_never_0(rig: Any) -> None:
 
 def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
     lines = text_of(call("get_history", zone="GB", metric="generation")).splitlines()
-    assert "time gas nuclear wind" in lines
-    assert len([line for line in lines if re.fullmatch(r"2026-\S+Z 33.25 33.25 33.25", line)]) == 48
+    assert "time day Europe/London gas nuclear wind" in lines
+    assert len([line for line in lines if re.fullmatch(r"2026-\S+Z \w+ [\d:]+ 33.25 33.25 33.25", line)]) == 48
     borders = text_of(call("get_history", zone="GB", metric="interchange", by="border"))
-    assert "time FR/ifa NL/britned" in borders.splitlines()
+    assert "time day Europe/London FR/ifa NL/britned" in borders.splitlines()
     structure = call("get_history", zone="GB", metric="generation")["structuredContent"]
     assert set(structure["columns"]) == {"time", "gas", "nuclear", "wind"}
     assert len(structure["columns"]["gas"]) == 48
@@ -154,7 +154,7 @@ def test_a_snapshot_of_one_metric_is_short(everywhere: Any) -> None:
     assert len(re.findall(r"[A-Z]{2}[-A-Z0-9]* \d", text_of(demand).partition("Source:")[0])) == 25
     assert tokens(json.dumps(demand["structuredContent"])) < 600
     two = snapshot(metric=["price", "demand"], zones="GB,de_lu")["structuredContent"]
-    assert {zone for group in two["values"] for zone in group["zones"]} == {"GB", "DE-LU"}
+    assert {zone for group in two["values"] for zone in group["zone"]} == {"GB", "DE-LU"}
     assert {group["metric"] for group in two["values"]} == {"price", "demand"}
     assert set(snapshot(zones="GB")["structuredContent"]["zones"]) == {"GB"}
     assert "kepler" in text_of(snapshot(zones=["kepler"]))

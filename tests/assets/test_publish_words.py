@@ -40,13 +40,15 @@ def sign(number) -> int:
     return (number > 0) - (number < 0)
 
 
-def flow_sentence(value, before) -> str:
-    """The words for a flow that changed within a day."""
-    if value * before < 0:
-        earlier = "balanced" if abs(before) < 25 else "net import" if before > 0 else "net export"
-        return f"A day earlier it was {earlier}: "
-    flow, more = "export" if min(value, before) < 0 else "import", abs(value) > abs(before)
-    return f"{'more' if more else 'less'} {flow} than a day earlier: "
+def trends(brief, metric) -> str:
+    """The words for a change within a day, which a flow has in its own direction."""
+    value, trend = brief["current"][metric]["value"], brief["trend_24h"][metric]
+    if trend["direction"] == "flat":
+        return "about the same as a day earlier"
+    exporting = metric == "interchange" and value < 0
+    if metric == "interchange" and trend["from_value"] * (-1 if exporting else 1) < 0:
+        return "A day earlier it was"
+    return " up " if (trend["direction"] == "rising") != exporting else " down "
 
 
 def contradictions(brief, now) -> list[str]:
@@ -74,14 +76,9 @@ def contradictions(brief, now) -> list[str]:
             f"{metric} change": sign(trend["change"]) == sign(brief["current"][metric]["value"] - trend["from_value"]),
         }
     agree |= {f"{metric} ahead": value["ts"] <= now for metric, value in brief["current"].items()}
-    directions = [t["direction"] for t in brief["trend_24h"].values()]
-    agree["flat"] = brief["summary"].count("about the same as a day earlier") == directions.count("flat")
-    flow = brief["trend_24h"].get("interchange", {"direction": "flat"})
-    if flow["direction"] != "flat":
-        directions.remove(flow["direction"])
-        agree["flow"] = flow_sentence(brief["current"]["interchange"]["value"], flow["from_value"]) in brief["summary"]
-    agree["rising"] = brief["summary"].count(" up ") == directions.count("rising")
-    agree["falling"] = brief["summary"].count(" down ") == directions.count("falling")
+    moved = [trends(brief, metric) for metric in brief["trend_24h"]]
+    for words in (" up ", " down ", "about the same as a day earlier", "A day earlier it was"):
+        agree[words] = brief["summary"].count(words) == moved.count(words)
     agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])
     agree["blocks"] = not brief["context"].keys() & brief["context_omitted"].keys()
     agree["trends"] = not brief["trend_24h"].keys() & brief["trend_omitted"].keys()

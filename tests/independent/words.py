@@ -10,25 +10,9 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-NAMES = {
-    "price": "The price",
-    "demand": "Demand",
-    "interchange": "Interchange",
-    "carbon_intensity": "Carbon intensity",
-}
+NAMES = {"price": "power", "demand": "demand", "interchange": "", "carbon_intensity": "carbon intensity"}
 BY_HOUR = ("price", "demand")
-FLOWS = {
-    "record_low": "less {} than at any time",
-    "very_low": "unusually little {}",
-    "low": "less {} than usual",
-    "typical": "typical",
-    "high": "more {} than usual",
-    "very_high": "unusually high {}",
-    "record_high": "more {} than at any time",
-}
-SCALE = ["record_low", "very_low", "low", "typical", "high", "very_high", "record_high"]
-CHEAP = dict(zip(SCALE, ["", "very cheap", "cheap", "typical", "expensive", "very expensive", ""], strict=True))
-LOW = dict(zip(SCALE, ["", "very low", "low", "typical", "high", "very high", ""], strict=True))
+CURRENCIES = {"EUR": "€", "GBP": "£", "USD": "$", "AUD": "A$"}
 
 
 def said(value: Any, decimals: int) -> Fraction:
@@ -65,75 +49,83 @@ def band_of(percentile: int) -> str:
     return next((name for limit, name in limits if percentile < limit), "very_high")
 
 
-def direction(value: Fraction) -> str:
-    return "balanced" if abs(value) < 25 else "net import" if value > 0 else "net export"
+def quantity(number: Fraction, unit: str, per: bool = False) -> str:
+    """`€60.50` or `60 MW`; `per` with what it is counted by."""
+    minus, currency = "minus " if number < 0 else "", unit.partition("/MWh")[0]
+    if currency in CURRENCIES:
+        return f"{minus}{CURRENCIES[currency]}{digits(abs(number), 2)}{' a megawatt-hour' if per else ''}"
+    grams = "g of CO2 a kilowatt-hour" if per else "g"
+    return f"{minus}{digits(abs(number), 0)} {grams if unit == 'gCO2/kWh' else unit}"
 
 
-def percent(block: dict[str, Any], name: str, value: Fraction) -> str:
-    share = block.get(name)
-    return "" if share is None or value < 0 else f" ({digits(abs(Fraction(share)), 1)} %)"
+class Figure:
+    """One metric of a brief; flows count in the direction of the running one."""
 
+    def __init__(self, brief: dict[str, Any], metric: str) -> None:
+        now = brief["current"][metric]
+        self.metric, self.unit, self.flow = metric, now["unit"], metric == "interchange"
+        self.decimals = 2 if metric == "price" else 0
+        self.exports = self.flow and Fraction(now["value"]) < 0
+        self.value = self.turned(now["value"])
+        self.late = brief["as_of"] > now["expected_by"]
+        self.verb = "was" if self.late else "is"
+        self.block, self.moved = brief["context"].get(metric), brief["trend_24h"].get(metric)
+        self.balanced = self.flow and self.value < 25
 
-def flow_rank(value: Fraction, band: str) -> str:
-    exporting = value < 0 or (value == 0 and SCALE.index(band) > 3)
-    if exporting:
-        band = SCALE[6 - SCALE.index(band)]
-    return FLOWS[band].format("export" if exporting else "import")
+    def turned(self, value: Any) -> Fraction:
+        return -Fraction(value) if self.exports else Fraction(value)
 
+    def round(self, value: Fraction) -> Fraction:
+        return said(value, self.decimals)
 
-def band_words(metric: str, value: Fraction, block: dict[str, Any]) -> str:
-    band, same = block["band"], block["percentile_same_hour"]
-    if metric == "interchange":
-        return flow_rank(value, band)
-    money = metric == "price" and value >= 0
-    if band.startswith("record"):
-        low = "cheaper" if money else "lower"
-        return f"{low if band == 'record_low' else 'more expensive' if money else 'higher'} than at any time"
-    if metric in BY_HOUR and same is not None:
-        band = band_of(same)
-    return (CHEAP if money else LOW)[band]
+    def say(self, value: Fraction, per: bool = False) -> str:
+        return quantity(self.round(value), self.unit, per)
 
+    def way(self, against: bool = False) -> str:
+        return "net export" if self.exports != against else "net import"
 
-def ranked(metric: str, value: Fraction, block: dict[str, Any], ties: bool, decimals: int) -> str:
-    actual = Fraction(block["window_days_actual"])
-    window = f"the last {'30' if actual == 30 else digits(actual, 1)} days"
-    if ties:
-        return f", a value that {window} often had, so that no rank is given."
-    median = said(block["median"], decimals)
-    apart = said(value, decimals) - median
-    against = f"the median of {digits(median, decimals)}"
-    if apart:
-        share = percent(block, "vs_median_pct", value)
-        against = f"{digits(abs(apart), decimals)}{share} {'above' if apart > 0 else 'below'} {against}"
-    else:
-        exact = Fraction(block["vs_median"])
-        against = f"{'just above' if exact > 0 else 'just below' if exact < 0 else 'level with'} {against}"
-    words, rank, same = band_words(metric, value, block), block["percentile"], block["percentile_same_hour"]
-    if block["band"].startswith("record"):
-        return f", {words} in {window}: {against}."
-    if metric in BY_HOUR and same is not None:
-        place = f"percentile {same} of the same hour in {window}, {rank} of all hours"
-        return f", {words} for this hour of the day: {place}, {against}."
-    place = f"percentile {rank} of {'net import in ' if metric == 'interchange' else ''}{window}"
-    if same is not None and abs(same - rank) >= 10:
-        place += f" ({same} among the same hours of the day)"
-    return f", {words} for this zone: {place}, {against}."
+    def lead(self) -> str:
+        stated = self.say(self.value, per=True)
+        if self.balanced:
+            return f"imports and exports {'were' if self.late else 'are'} balanced" + (
+                f", at a {self.way()} of {stated}" if self.value else ""
+            )
+        if self.flow:
+            return f"{self.way()} {self.verb} {stated}"
+        if self.metric == "price":
+            if self.value < 0:
+                return f"the price of power {self.verb} negative at {stated}"
+            return f"power cost{'' if self.late else 's'} {stated}"
+        return f"{NAMES[self.metric]} {self.verb} {stated}"
 
+    def share(self, pct: Any) -> str:
+        plain = pct is not None and self.value >= 0 and not self.exports and abs(Fraction(pct)) < 100
+        return f" ({digits(abs(Fraction(pct)), 1)} %)" if plain else ""
 
-def moved(metric: str, value: Fraction, block: dict[str, Any], verb: str, decimals: int) -> str:
-    if block["direction"] == "flat":
-        return f"It {verb} about the same as a day earlier."
-    up, before = block["direction"] == "rising", Fraction(block["from_value"])
-    change = digits(abs(said(block["change"], decimals)), decimals) + percent(block, "change_pct", value)
-    if metric != "interchange":
-        return f"It {verb} {'up' if up else 'down'} {change} on a day earlier."
-    if value * before < 0:
-        told = f"A day earlier it was {direction(before)}"
-    else:
-        exporting = value < 0 or before < 0
-        more, flow = "more" if up != exporting else "less", "export" if exporting else "import"
-        told = f"It {verb} {more} {flow} than a day earlier"
-    return f"{told}: the net import {'rose' if up else 'fell'} by {change}."
+    def median(self) -> str:
+        median = self.turned(self.block["median"])
+        if self.flow and median < 0:
+            return f"The median {self.verb} a {self.way(against=True)} of {self.say(-median)}."
+        apart = self.round(self.value) - self.round(median)
+        side = ["below", "level with", "above"][(apart > 0) - (apart < 0) + 1]
+        if not apart:
+            exact = self.turned(self.block["vs_median"])
+            side = {1: "just above", 0: side, -1: "just below"}[(exact > 0) - (exact < 0)]
+            return f"That {self.verb} {side} the median of {self.say(median)}."
+        size = f"{quantity(abs(apart), self.unit)}{self.share(self.block['vs_median_pct'])}"
+        return f"That {self.verb} {size} {side} the median of {self.say(median)}."
+
+    def trend(self) -> str:
+        if self.moved is None:
+            return "There is no value of a day earlier."
+        if self.moved["direction"] == "flat":
+            return f"It {self.verb} about the same as a day earlier."
+        before = self.turned(self.moved["from_value"])
+        if self.flow and before < 0:
+            return f"A day earlier it was a {self.way(against=True)} of {self.say(-before)}."
+        change = self.turned(self.moved["change"])
+        size = quantity(abs(self.round(change)), self.unit) + self.share(self.moved["change_pct"])
+        return f"It {self.verb} {'up' if change > 0 else 'down'} {size} on a day earlier."
 
 
 def opening(brief: dict[str, Any]) -> int:
@@ -144,23 +136,24 @@ def opening(brief: dict[str, Any]) -> int:
 
 def part(brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: bool) -> str:
     """The sentences about a metric that has a value."""
-    now, decimals = brief["current"][metric], 2 if metric == "price" else 0
-    value, late = Fraction(now["value"]), brief["as_of"] > now["expected_by"]
-    verb = "was" if late else "is"
-    at = "" if now["ts"] == opening(brief) else f" at {stamp(now['ts'], tz, opening(brief))}"
-    negative = "negative, " if metric == "price" and value < 0 else ""
-    flow = f" ({direction(value)})" if metric == "interchange" else ""
-    lead = f"{NAMES[metric]}{at} {verb} {negative}{digits(said(value, decimals), decimals)} {now['unit']}{flow}"
-    block, trend = brief["context"].get(metric), brief["trend_24h"].get(metric)
-    rank = ranked(metric, value, block, ties, decimals) if block else ", with too little history to rank it."
-    change = moved(metric, value, trend, verb, decimals) if trend else "There is no value of a day earlier."
-    due = f" A newer value was due by {stamp(now['expected_by'], tz)} and had not come." if late else ""
-    return f"{lead}{rank} {change}{due}"
+    figure, now = Figure(brief, metric), brief["current"][metric]
+    at = "" if now["ts"] == opening(brief) else f"at {stamp(now['ts'], tz, opening(brief))} "
+    lead = f"{at}{figure.lead()}"
+    if figure.block is None:
+        sentences = [f"{lead}, with too little history to rank it."]
+    else:
+        days = digits(said(Fraction(figure.block["window_days_actual"]), 0), 0)
+        sentences = [f"{lead}{ranked(figure, f'the last {days} days', ties)}.", figure.median()]
+    sentences.append(figure.trend())
+    if figure.late:
+        sentences.append(f"A newer value was due by {stamp(now['expected_by'], tz)} and had not come.")
+    text = " ".join(sentences)
+    return text[0].upper() + text[1:]
 
 
 def than(percentile: int) -> str:
     side, share = ("more", percentile) if percentile >= 50 else ("less", 100 - percentile)
-    return f"{side} than in any of" if share == 100 else f"{side} than in about {share} % of"
+    return f"{side} than in any of" if share == 100 else f"{side} than in {share} % of"
 
 
 def headline(brief: dict[str, Any], many_ties: dict[str, bool]) -> str:
@@ -169,36 +162,26 @@ def headline(brief: dict[str, Any], many_ties: dict[str, bool]) -> str:
     metric = next((m for m in NAMES if m in brief["current"]), None)
     if metric is None:
         return f"{place}: no price, demand or flow is known at present."
-    now, block = brief["current"][metric], brief["context"].get(metric)
-    value, late = Fraction(now["value"]), brief["as_of"] > now["expected_by"]
-    if metric == "interchange":
-        if abs(value) < 25:
-            return f"{place}: power imports and exports {'were' if late else 'are'} balanced."
-        megawatts = digits(said(abs(value), 0), 0)
-        return f"{place}: {direction(value)}s of power {'were' if late else 'are'} {megawatts} MW."
-    decimals = 2 if metric == "price" else 0
-    stated = f"{digits(said(value, decimals), decimals)} {now['unit']}"
-    verb = "was" if late else "is"
-    if metric == "price":
-        lead = f"power cost{'' if late else 's'} {stated}"
-        if value < 0:
-            lead = f"the price of power {verb} negative at {stated}"
-    else:
-        lead = f"{NAMES[metric].lower()} {verb} {stated}"
-    return f"{place}: {lead}{headline_rank(metric, block, many_ties.get(metric, False))}."
+    figure, window = Figure(brief, metric), "the days on record"
+    if figure.block and Fraction(figure.block["window_days_actual"]) == 30:
+        window = "the last thirty days"
+    return f"{place}: {figure.lead()}{ranked(figure, window, many_ties.get(metric, False))}."
 
 
-def headline_rank(metric: str, block: dict[str, Any] | None, ties: bool) -> str:
-    if block is None:
+def ranked(figure: Figure, window: str, ties: bool) -> str:
+    block = figure.block
+    if block is None or figure.balanced:
         return ""
-    window = "the last thirty days" if Fraction(block["window_days_actual"]) == 30 else "the days on record"
     if ties:
         return f", as often in {window}"
-    if block["band"].startswith("record"):
-        return f", {'more' if block['band'] == 'record_high' else 'less'} than at any time in {window}"
     same, every = block["percentile_same_hour"], block["percentile"]
-    if metric not in BY_HOUR or same is None:
-        return f", {than(every)} the hours of {window}"
+    every = 100 - every if figure.exports else every
+    hourly = figure.metric in BY_HOUR and same is not None
+    if block["band"].startswith("record") or (not hourly and every in (0, 100)):
+        return f", {'more' if every == 100 else 'less'} than at any time in {window}"
+    if not hourly:
+        band = band_of(100 - every if figure.exports else every)
+        return f", about as usual in {window}" if band == "typical" else f", {than(every)} {window}"
     usual, everywhere = band_of(same) == "typical", band_of(every) == "typical"
     if usual and everywhere:
         return f", about as usual at this hour and in {window} as a whole"
