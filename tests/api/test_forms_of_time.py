@@ -19,6 +19,7 @@ FORMS = {
     "2026-03-30T00:00Z": "2026-03-30T00:00:00Z",
     "2026-03-30t00:00:00.250z": "2026-03-30T00:00:00Z",
     "2026-03-30T02:00:00+02:00": "2026-03-30T00:00:00Z",
+    "2026-03-29T17:00:00-07:00": "2026-03-30T00:00:00Z",
     "2026-03-30T02:00+0200": "2026-03-30T00:00:00Z",
     "20260330T0000Z": "2026-03-30T00:00:00Z",
     # Civil time of the zone, here Europe/Berlin.
@@ -31,6 +32,7 @@ FORMS = {
     "20260330": "2026-03-29T22:00:00Z",
     "2026-03": "2026-02-28T23:00:00Z",
     "2026": "2025-12-31T23:00:00Z",
+    "1970": "1970-01-01T00:00:00Z",  # not the hour before, which no Unix second names
     # Words and lengths, at 2026-03-30T12:10Z.
     "now": "2026-03-30T12:10:00Z",
     "Today": "2026-03-29T22:00:00Z",
@@ -41,6 +43,7 @@ FORMS = {
     # Mistakes, each with its own sentence.
     "1774828800000": "1774828800000 looks like milliseconds: give seconds, 1774828800",
     "86400": "86400 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
+    "202603": "202603 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
     "2026-02-30": "'2026-02-30' is no time: day is out of range for month",
     "30.03.2026": "'30.03.2026' is no time: write a date as year, month, day, 2026-11-20",
     "24h": "'24h' is no time: a length back from now begins with a minus, -24h",
