@@ -101,8 +101,9 @@ WINDOW_METRIC = choice(
     "metric", "What is compared; carbon intensity is known ahead in Great Britain.",
     [metric for metric, of in METRICS.items() if of.in_windows], "price")
 FORECAST = choice(
-    "kind", "`forecast`: what the zone's own publisher expects, in place of readings; by default of 24 hours from the "
-    "running one on. Never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"), "actual")
+    "kind", "`forecast`: what the zone's own publisher expects, in place of readings, by default in the 24 hours from "
+    "the start of this one; never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"),
+    "actual")
 PUBLISHED_BEFORE = or_unset(moment(
     "published_before", "With `kind=forecast`: of each interval the newest forecast that was published by then. "
     "Default: now."), "now")

@@ -134,6 +134,11 @@ INTERVAL = replace(
 MARKET = replace(
     query.MARKET, description="Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.")
 BY = replace(query.BY, description="Interchange only: each border or tie, not the net.")
+FORECAST = replace(
+    query.FORECAST, description="forecast: what the publisher expects, by default of the next 24 hours.")
+LEAD = replace(
+    query.LEAD, description="Of forecasts, the newest published so long ahead: 24h.",
+    schema={"type": "string"})
 SAMPLE = replace(
     query.SAMPLE, description="false: no free sample but the offer to pay (x402).",
     schema={"type": "boolean", "default": True}, default=True)

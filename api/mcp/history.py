@@ -17,6 +17,7 @@ import orjson
 
 from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
+from api.endpoints.series_paths import FORECAST
 from api.http.parameters import conflict
 from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
@@ -58,8 +59,8 @@ def request_of(
     service: Service, metric: Metric, zones: tuple[str, ...], arguments: Mapping[str, Any], several: bool = False
 ) -> SeriesRequest:
     """Return the request of REST that arguments make up; a sample is decided at the gate."""
-    day_ahead = arguments["market"] is not None
-    stored = tuple(stored_metric(service.catalogue, zone, metric, day_ahead) for zone in zones)
+    day_ahead, forecast = arguments["market"] is not None, arguments.get("kind") == "forecast"
+    stored = tuple(stored_metric(service.catalogue, zone, metric, day_ahead, forecast) for zone in zones)
     rest = {"limit": DEFAULT_ROWS, "order": "asc", **arguments, "sample": False, "time": None}
     return series_request(metric, zones, stored, rest, several)
 
@@ -70,6 +71,8 @@ def _check(metric: Metric, arguments: Mapping[str, Any]) -> None:
         raise conflict("interval", f"not for {metric}, whose rows are yearly")
     if arguments["market"] is not None and metric is not Metric.PRICE:
         raise conflict("market", "only for price")
+    if arguments["kind"] == "forecast" and metric not in FORECAST:
+        raise conflict("kind", f"forecast only for {', '.join(sorted(FORECAST))}")
     if arguments["by"] is not None and metric is not Metric.INTERCHANGE:
         raise conflict("by", "only for interchange")
     if arguments["zones"] is not None and (metric in BY_FUEL or arguments["by"] is not None):
@@ -82,6 +85,8 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
     body, rows = formats.envelope(page), plain_columns(page)
     if newest_first and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
+    if "published_at" in rows:
+        rows["published_at"] = _stamps(rows["published_at"])
     clock = _clock(request, rows["ts"])
     rows |= _dates(request, rows)
     body |= {"start_time": iso(page.start), "end_time": iso(page.end)}
@@ -102,7 +107,8 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
     if clock is not None and (times := body["columns"].get("time")):
         body["clock"] = {"tz": clock.key, "utc_offsets": _utc_offsets(times, clock)}
     if page.count:
-        lines += table(rows, body["columns"], body["constant"], clock)
+        printed = {name: column for name, column in body["columns"].items() if name != "lead_s"}
+        lines += table(rows, printed, body["constant"], clock)
         lines += [f"Covered in part: {_words_of_parts(in_part)}."] if in_part else []
     of_zones = ({"attribution": zone.attribution, "license": zone.license} for zone in page.terms.values())
     return ToolAnswer("\n".join([*lines, terms(of_zones)]), orjson.dumps(body), page.count)
@@ -294,6 +300,7 @@ def _head(page: Page, rows: Mapping[str, list[Any]]) -> str:
     """Say what the rows are, and how far they reach."""
     request, zones = page.request, page.request.zones
     kinds = ["day-ahead auction"] if request.day_ahead else []
+    kinds += ["the publisher's forecast"] if request.pick is not None else []
     kinds += [f"means of {request.interval}"] if request.interval else []
     what = request.metric.value + (f" ({', '.join(kinds)})" if kinds else "")
     window = f"in [{iso(page.start)}, {iso(page.end)})"
@@ -309,6 +316,8 @@ def _head(page: Page, rows: Mapping[str, list[Any]]) -> str:
     oldest, newest = ts.index(min(ts)), ts.index(max(ts))
     answer = f"{what} of {named}: {page.count} rows {window}, the oldest at {stamps[oldest]}, the newest at "
     answer += f"{stamps[newest]}."
+    if published := rows.get("published_at"):
+        answer += f" Published {' to '.join(sorted({min(published), max(published)}))}."
     if silent := [zone for zone in zones if zone not in series]:
         answer += f" No rows: {', '.join(silent)}."
     if len(series) == 1 and request.metric not in BY_FUEL and not request.borders:
@@ -324,10 +333,8 @@ def _truncated(going_on: Mapping[str, int], request: SeriesRequest) -> str:
         return f"TRUNCATED: one instant has more than limit={request.limit} rows: raise limit."
     side, others = ("newest", "Older") if request.order == "desc" else ("oldest", "Newer")
     named = " and ".join(f"{name}={instant}" for name, instant in going_on.items())
-    return (
-        f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}, or ask for means: interval=1h, "
-        "1d, 1w, 1mo or 1y."
-    )
+    means = "" if request.pick is not None else ", or ask for means: interval=1h, 1d, 1w, 1mo or 1y"
+    return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}{means}."
 
 
 def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
@@ -346,5 +353,7 @@ def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
         return "None are held yet for this zone and metric."
     words = f"from {held['first_time']} to {held['last_time']}"
     if page.start <= held["last"] and held["first"] < page.end:
+        if request.pick is not None and request.pick.lead_s is not None:
+            return "Its forecasts were published later than that: give a shorter lead."
         return f"None begins in it of those held, {words}: widen the window."
     return f"Held are intervals {words}: ask for a window in that span."

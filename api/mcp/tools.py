@@ -146,7 +146,7 @@ def _history() -> Schema:
     schema = _whole("Series", **_HISTORY_MEMBERS)
     for name in ("data", "gaps_truncated", "attribution", "license", "known_since"):
         del schema["properties"][name]
-    required = [name for name in schema["required"] if name not in ("data", "zone", "attribution", "license")]
+    required = [name for name in schema["required"] if name not in ("data", "zone", "attribution", "license", "gaps")]
     return {**schema, "required": [*required, "columns", "constant"]}
 
 
@@ -194,7 +194,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "European zones once the auction is published. Rows come as a table with UTC and civil times, and as columns. "
         "Where limit leaves rows out, next holds the window that goes on. A missing interval has no row.",
         (takes.ONE_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
-         takes.INTERVAL, takes.MARKET, takes.BY, takes.AS_OF, takes.SAMPLE, takes.API_KEY),
+         takes.INTERVAL, takes.MARKET, takes.BY, takes.AS_OF, takes.FORECAST, takes.LEAD, takes.SAMPLE, takes.API_KEY),
         _history(), history.prepare),
     Tool(
         "get_map_snapshot", "Get latest values of all zones",

@@ -180,11 +180,13 @@ def _series(service: Service) -> dict[str, Any]:
 
 
 def _page(service: Service, name: str, forecast: bool = False) -> Page | None:
-    now, pick = service.catalogue.generated, Pick() if forecast else None
+    now, pick, ahead = service.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
     for zone in ENDPOINTS[name].zones:
         try:
             stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
-            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now, _ROWS, "desc", pick=pick)
+            asked = SeriesRequest(
+                BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now + ahead, _ROWS, "desc", pick=pick
+            )
             page = pages.answer(service.reader, service.catalogue, asked)
         except CallerError:
             continue

@@ -51,7 +51,7 @@ _FORECAST_ROW: tuple[Member, ...] = (
 )
 _PICKED: tuple[Member, ...] = (
     ("kind", constant("forecast"), "`forecast`: what the publisher expects, no readings."),
-    "metric", "start", "end", "count", "truncated", "sources", "as_of?", "sample?",
+    "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "as_of?", "sample?",
     ("published_before?", INSTANT, "Unix seconds: the newest forecast that was published by then."),
     ("lead?", TEXT, "The newest forecast that was published at least so long ahead: `24h`."),
     ("vintages?", constant("all"), "`all`: every forecast of each interval."),

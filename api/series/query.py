@@ -58,7 +58,7 @@ class SeriesRequest(NamedTuple):
     several: bool = False
     """Asked for as `zones=`, also where that names one: rows and gaps say their zone."""
     pick: Pick | None = None
-    """Which vintages of the publisher's forecast; None for readings."""
+    """Which vintages of the publisher's forecast, of those known by `as_of`; None for readings."""
 
     @property
     def window(self) -> Window:
@@ -118,7 +118,7 @@ def series_request(
         raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
     as_of = None if as_of is None else settled(as_of, now)
     published_before = to_unix("published_before", query.get("published_before"), zones, now)
-    pick = Pick(as_of, published_before, query.get("lead"), query.get("vintages") is not None) if ahead else None
+    pick = Pick(None, published_before, query.get("lead"), query.get("vintages") is not None) if ahead else None
     if pick is not None and pick.every and end - start > LONGEST_OF_VINTAGES:
         raise _out_of_range("start", "vintages=all takes at most three days")
     request = SeriesRequest(

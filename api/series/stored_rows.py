@@ -66,7 +66,7 @@ def _side(request: SeriesRequest) -> MonthFileSide:
 def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
     request = plan.request
     if request.pick is not None:
-        return reader.vintages(file, request.pick, plan.catalogue.ranks)
+        return reader.vintages(file, request.pick._replace(known_at=request.as_of), plan.catalogue.ranks)
     if request.as_of is None:
         return reader.rows(file, _side(request), window)
     return reader.known(file, request.as_of, plan.catalogue.ranks)[_side(request)]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import httpx
+import jsonschema
+import jsonschema_rs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +22,7 @@ from api.series.query import SeriesRequest
 from tests.api.conftest import NOW, Rig, _rig_at, asking, fill
 from tests.api.declared_sources import SOURCES, feed, source
 from warehouse.documents.catalogue import ranks
-from warehouse.market.clock import DAY, HOUR
+from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.market.market import Forecast, Metric
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.schema import Rows, SeriesKey
@@ -219,7 +223,7 @@ def test_the_parameters_pick_the_vintage(ask: Any, query: str, back: int | None)
 
 
 def test_every_format_holds_the_same_rows_and_columns(ask: Any) -> None:
-    path = "/v1/demand?zones=GB,US-NYISO&kind=forecast&vintages=all&time=utc"
+    path = "/v1/demand?zones=GB,US-NYISO&kind=forecast&vintages=all"
     rows = ask(path)["data"]
     assert len(rows) == 2 * 3 * 24
     assert [*rows[0]][-3:] == ["basis", "published_at", "lead_s"]
@@ -322,3 +326,101 @@ def test_a_forecast_costs_what_its_metric_costs(ahead: Rig) -> None:
     headers = ahead.key(client)
     answer = client.get("/v1/demand?zones=GB,US-NYISO&kind=forecast", headers=headers)
     assert answer.headers["RateLimit"].startswith('"day";r=499;')
+
+
+@pytest.fixture(scope="module")
+def tool(ahead: Rig) -> Any:
+    """Calls get_history with a key; checks what it answers against the tool's output schema."""
+    client = ahead.client()
+    headers = {
+        **ahead.key(client),
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+    }
+
+    def send(method: str, **params: Any) -> Any:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return client.post("/mcp", json=message, headers=headers).get_json()
+
+    (listed,) = (each for each in send("tools/list")["result"]["tools"] if each["name"] == "get_history")
+    schema = jsonschema.Draft202012Validator(listed["outputSchema"])
+
+    def call(**arguments: Any) -> Any:
+        result = send("tools/call", name="get_history", arguments=arguments)["result"]
+        if "isError" not in result:
+            schema.validate(result["structuredContent"])
+        return result
+
+    return call
+
+
+def test_agents_get_the_same_forecast(ask: Any, tool: Any) -> None:
+    rows = ask("/v1/demand/GB?kind=forecast&lead=4h")["data"]
+    result = tool(zone="GB", metric="demand", kind="forecast", lead="4h")
+    body, text = result["structuredContent"], result["content"][0]["text"]
+    assert (body["kind"], body["lead"]) == ("forecast", "4h")
+    columns = body["columns"] | {name: [value] * len(rows) for name, value in body["constant"].items()}
+    for place, row in enumerate(rows):
+        assert columns["value"][place] == row["value"]
+        assert (columns["lead_s"][place], columns["basis"][place]) == (row["lead_s"], row["basis"])
+        assert instant(columns["published_at"][place].replace("Z", ":00Z")) == row["published_at"]
+    assert text.startswith("demand (the publisher's forecast) of GB (MW, 1h): 24 rows in [2026-03-30T12:00:00Z")
+    assert "Published 2026-03-30T08:00Z to 2026-03-30T12:00Z." in text
+    assert "lead_s" not in text, "the time of publication says it"
+    cut = tool(zone="GB", metric="demand", kind="forecast", limit=5)["content"][0]["text"]
+    assert "call again with start=" in cut
+    assert "interval" not in cut, "which would be refused"
+
+
+def test_agents_learn_what_makes_no_sense_of_a_forecast(tool: Any) -> None:
+    for arguments, words in (
+        ({"metric": "generation", "kind": "forecast"}, "only for carbon_intensity, demand, price"),
+        ({"metric": "demand", "kind": "forecast", "interval": "1h"}, "not with kind=forecast"),
+        ({"metric": "demand", "lead": "24h"}, "only with kind=forecast"),
+        ({"metric": "price", "kind": "forecast"}, "Zones that publish it: AU-NSW."),
+    ):
+        result = tool(zone="GB", **arguments)
+        assert result["isError"]
+        assert words in result["content"][0]["text"]
+    empty = tool(zone="GB", metric="demand", kind="forecast", lead="120h")
+    assert empty["structuredContent"]["reason"] == "Its forecasts were published later than that: give a shorter lead."
+
+
+def test_the_description_shows_a_forecast_that_fits_its_schema(ahead: Rig) -> None:
+    described = ahead.client().get("/openapi.json").get_json()
+    content = described["paths"]["/v1/demand/{zone}"]["get"]["responses"]["200"]["content"]["application/json"]
+    example = content["examples"]["forecast"]["value"]
+    assert [row["lead_s"] for row in example["data"]] == [HOUR * 24, HOUR * 23]
+    schemas = {"components": described["components"], "$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for name in ("actual", "forecast"):
+        validator = jsonschema_rs.validator_for({**content["schema"], **schemas})
+        validator.validate(content["examples"][name]["value"])
+
+
+def test_the_python_client_follows_vintages_page_by_page(ahead: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend("api/clients/python")
+    from emds_client import Client
+
+    flask = ahead.client()
+    key = ahead.key(flask)["Authorization"].removeprefix("Bearer ")
+    with Client("http://emds.example", key, transport=httpx.WSGITransport(app=flask.application)) as client:
+        whole = client.series("demand", "GB", kind="forecast", vintages="all")
+        paged = client.series("demand", "GB", kind="forecast", vintages="all", limit=2)
+        assert paged.rows == whole.rows
+        assert len(whole.rows) == 72
+        assert whole.to_pandas()["published_at"].nunique() == 3
+        then = datetime.fromtimestamp(NOON - HOUR, UTC)
+        assert {
+            row["lead_s"] // HOUR for row in client.series("demand", "GB", kind="forecast", published_before=then).rows
+        }
+
+
+def test_the_link_to_the_next_page_writes_a_relative_time_out(ask: Any) -> None:
+    """It would move on from page to page."""
+    first = ask("/v1/demand/GB?kind=forecast&published_before=-1h&limit=2")
+    link = ask.last.headers["Link"]
+    assert f"&published_before={NOW - HOUR}&" in link
+    assert "-1h" not in link
+    following = ask(link.partition(">")[0].removeprefix("<http://emds.example"))
+    assert following["published_before"] == first["published_before"] == NOW - HOUR
+    assert following["data"][0]["ts"] == first["end"]

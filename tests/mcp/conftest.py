@@ -26,7 +26,7 @@ from tests.mcp import markets
 from tests.stand_ins.served import Served
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 from warehouse.store import modes
@@ -48,7 +48,7 @@ def _none(*_: object) -> Any:
     raise AssertionError("the API asks no publisher")
 
 
-def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric, ...], resolution: str) -> Feed:
+def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric | Forecast, ...], resolution: str) -> Feed:
     return Feed(
         id=name,
         title=name,
@@ -92,6 +92,7 @@ SOURCES = {
                 _feed("north.grid", ("GB", "DE-LU", "AU-NSW"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
                 _feed("north.mix", ("GB",), (Metric.GENERATION,), "30m"),
                 _feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
+                _feed("north.ahead", ("GB",), (Forecast.DEMAND,), "1h"),
                 _feed("north.plants", ("DE-LU",), (Metric.CAPACITY,), "1y"),
             ),
         ),

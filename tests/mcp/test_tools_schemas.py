@@ -99,6 +99,8 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                 call = {member: value for member, value in call.items() if member in properties}
                 if (argument, word) == ("by", "border"):
                     call["metric"] = "interchange"
+                if word == "forecast":
+                    call["metric"] = "demand"
                 if word in ("day_ahead", "capacity"):
                     call["zone"] = "DE-LU"
                 if word == "carbon_intensity" and "zone" in call:
