@@ -280,8 +280,8 @@ MARKET_DATA: dict[str, Schema] = {
         "end?", INSTANT, "End of a run, exclusive, Unix seconds; `value` is its length in hours.")),
     "RecordsOfPeriod": record(
         *_SINCE, ("until", text(format="date"), "The last civil day that was looked at."), "unit",
-        ("highest?", ref("Record"), "The highest value; the earliest where it came twice."),
-        ("lowest?", ref("Record"), "The lowest value."),
+        ("highest", or_null(ref("Record")), "The highest value; the earliest where it came twice."),
+        ("lowest", or_null(ref("Record")), "The lowest value."),
         ("longest_negative", or_null(ref("Record")),
          "The longest run of intervals below 0, without a gap; null where there is none, and for other metrics.")),
     "Records": record(

@@ -49,9 +49,9 @@ def _sources(records: Collection[Record]) -> set[str]:
 
 def _period(records: Sequence[Record]) -> dict[str, Any]:
     """The records of a period by kind, and the civil days that they were looked for in."""
-    by_kind = {record.kind: _record(record) for record in records}
-    first = records[0]
-    return {"since": first.since, "until": first.until, "unit": first.unit, "longest_negative": None, **by_kind}
+    first, by_kind = records[0], {record.kind: _record(record) for record in records}
+    ordered = {kind: by_kind.get(kind) for kind in ("highest", "lowest", "longest_negative")}
+    return {"since": first.since, "until": first.until, "unit": first.unit, **ordered}
 
 
 def _record(record: Record) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assets.sql.marts import MARTS, refresh, refresh_records, stale_months
+from tests.stand_ins.places import Place
 from warehouse.figures import marts
 from warehouse.market.clock import HOUR, RESOLUTIONS, instant
 from warehouse.market.zones import ZONES
@@ -103,7 +104,8 @@ def test_days_and_records_are_those_of_the_rows(
         assert Fraction(row["total"]) == total
         assert (row["min"], row["min_ts"]) == min((value, ts) for ts, value, _ in group)
         assert (row["max"], -row["max_ts"]) == max((value, -ts) for ts, value, _ in group)
-        assert row["negative_hours"] * 3600 == sum(s for s, v in zip(seconds, values, strict=True) if v < 0)
+        below = sum(step for step, value in zip(seconds, values, strict=True) if value < 0)
+        assert row["negative_hours"] == below / 3600
         assert [(run["start"], run["end"]) for run in row["negative_runs"]] == runs_of(group)
     found = marts.records(Reader(storage, 1_000_000), zone, "price") or []
     for period in {record.period for record in found}:
@@ -120,8 +122,9 @@ def test_days_and_records_are_those_of_the_rows(
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> Folder:
-    storage = Folder(tmp_path / "home")
+def storage(place: Place) -> Storage:
+    """An empty warehouse in a folder, then in a bucket."""
+    storage = place.open()
     modes.ensure(storage, "live")
     return storage
 
@@ -130,7 +133,7 @@ def hourly(start: str, hours: int, value: float = 1.0) -> list[Reading]:
     return [(instant(start) + i * HOUR, value + i, "1h") for i in range(hours)]
 
 
-def test_only_months_whose_files_changed_are_made_again(storage: Folder) -> None:
+def test_only_months_whose_files_changed_are_made_again(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
     put(storage, "DE-LU", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
     assert stale_months(storage, DAILY, "live") == [
@@ -152,14 +155,14 @@ def test_only_months_whose_files_changed_are_made_again(storage: Folder) -> None
     assert [row["max"] for row in again if row["max"] == 9999.0] == [9999.0]
 
 
-def test_a_month_of_a_run_leaves_the_others_as_they_are(storage: Folder) -> None:
+def test_a_month_of_a_run_leaves_the_others_as_they_are(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
     assert {row["month"] for row in run(storage, months={"2025-12"})} == {"2025-12"}
     assert {row["month"] for row in run(storage, months={"2025-11"})} == {"2025-11", "2025-12"}
     assert stale_months(storage, DAILY, "live") == ["2026-01"]
 
 
-def test_a_corrected_record_is_withdrawn_and_withheld_feeds_hold_none(storage: Folder) -> None:
+def test_a_corrected_record_is_withdrawn_and_withheld_feeds_hold_none(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
     put(storage, "GB", "price", [(instant("2026-01-03T00:00:00Z"), 5000.0, "1h")], "c.z")
     put(storage, "GB", "price", [(instant("2026-01-02T00:00:00Z"), 4000.0, "1h")], known_at=2)
@@ -173,7 +176,7 @@ def test_a_corrected_record_is_withdrawn_and_withheld_feeds_hold_none(storage: F
     assert (highest.value, highest.ts) == (48.0, instant("2026-01-02T23:00:00Z"))
 
 
-def test_a_damaged_mart_is_made_again_and_read_by_nobody(storage: Folder) -> None:
+def test_a_damaged_mart_is_made_again_and_read_by_nobody(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
     run(storage)
     key = layout.mart("daily", "price", "GB")
@@ -186,7 +189,7 @@ def test_a_damaged_mart_is_made_again_and_read_by_nobody(storage: Folder) -> Non
     assert marts.days(Reader(storage, 1_000_000), "GB", "price") is not None
 
 
-def test_profiles_borders_and_revisions(storage: Folder) -> None:
+def test_profiles_borders_and_revisions(storage: Storage) -> None:
     put(storage, "DE-LU", "price", hourly("2026-03-28T23:00:00Z", 23 + 24))
     profile = {(row["month"], row["hour"]): row for row in run(storage, PROFILE)}
     assert (2, "2026-03") not in profile
@@ -210,8 +213,10 @@ def test_profiles_borders_and_revisions(storage: Folder) -> None:
     assert (revised["mean_change"], revised["largest_change"], revised["last_after_s"]) == (5.0, 5.0, 150)
 
 
-def test_every_column_has_one_type_in_all_files(storage: Folder) -> None:
+def test_every_column_has_one_type_in_all_files(tmp_path: Path) -> None:
     """So that any reader takes the folder of a mart as one table."""
+    storage = Folder(tmp_path)
+    modes.ensure(storage, "live")
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
     put(storage, "DE-LU", "demand", hourly("2026-01-01T00:00:00Z", 48, -5.0))
     run(storage)

@@ -72,7 +72,15 @@ def test_a_second_run_records_its_verdicts_anew(home: Path) -> None:
 
 def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home: Path) -> None:
     names = ["published/catalogue", "published/snapshot", "geo/live", "geo/zones", "geo/plants"]
-    names += ["marts/warehouse_duckdb", "measured_publishers", "accounts/payments", "accounts/webhooks"]
+    names += [
+        "marts/warehouse_duckdb",
+        "marts/daily",
+        "marts/revisions",
+        "marts/records",
+        "measured_publishers",
+        "accounts/payments",
+        "accounts/webhooks",
+    ]
     with recording.instance(home) as instance:
         recording.materialise_the_rest(instance)
         for name in names:
