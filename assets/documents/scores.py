@@ -46,7 +46,7 @@ def measure(
 def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> dict[str, Any] | None:
     try:
         versions = _forecasts(storage, feed, zone, metric, window)
-        actual = _actual(storage, zone, actual_of(metric), window)
+        actual = read_actual(storage, zone, actual_of(metric), window)
     except StorageError:
         return None  # `emds verify` names the file; nothing is measured there
     if not len(versions):
@@ -76,7 +76,7 @@ def _forecasts(storage: Storage, feed: Feed, zone: str, metric: Forecast, window
     return every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
 
 
-def _actual(storage: Storage, zone: str, metric: Metric, window: Window) -> Actual:
+def read_actual(storage: Storage, zone: str, metric: Metric, window: Window) -> Actual:
     """The readings that are served, from before the window on."""
     keys = [layout.series(metric, zone, month) for month in months(Window(window.start - _BEFORE, window.end))]
     rows = concat([monthfile.versions(storage, key) for key in keys])

@@ -83,7 +83,7 @@ def test_from_to_and_between_bound_the_search(ask: Any) -> None:
     assert body["start"] == instant("2026-03-30T23:00:00+02:00")
     assert (body["between"], body["blocks"]) == ("23:00-01:00", 1)
     _, body = ask("DE-LU", **{"from": "2026-04-02"})
-    assert (body["available"], body["reason"]) == (False, "not_known_yet")
+    assert (body["available"], body["reason"], body["horizon"]["complete"]) == (False, "not_known_yet", False)
     assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
 
 

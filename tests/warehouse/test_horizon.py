@@ -111,7 +111,7 @@ def test_agrees_with_brute_force_over_quarter_hours(
         until += QUARTER
     last = max(table) + QUARTER
     assert (found.start, found.until, found.last) == (begin, until, last)
-    assert found.complete == (until == (last if end is None else end))
+    assert found.complete == (begin < until == (last if end is None else end))
     assert now < ahead.valid_until
     assert {table[ahead.valid_until - QUARTER][0]} == {running}
 

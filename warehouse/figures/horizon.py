@@ -122,7 +122,7 @@ def find(ahead: KnownAhead, wanted: Wanted, tz: str) -> Found:
     else:
         whole = set(ahead.rows)
         result = best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.kind)
-    complete = until >= (last if end is None else end)
+    complete = begin < until >= (last if end is None else end)
     nothing_yet = not pieces and (end is None or not complete)
     if result is None:
         return Found(begin, until, complete, nothing_yet, last, None, Fraction(0))
