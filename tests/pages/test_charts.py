@@ -136,7 +136,7 @@ def test_a_chart_takes_half_of_the_window_and_a_part_of_its_time(visit: Callable
     page = visit("/#metric=price&zone=FR&span=7d")
     ready(page)
     page.click(".wider")
-    page.wait_for_function("document.querySelector('#chart canvas').clientWidth > 500")
+    page.wait_for_function("() => document.querySelector('#chart canvas').clientWidth > 500")
     assert page.locator("#panel").bounding_box()["width"] > 560
     assert page.url.endswith("&panel=wide")
     box = page.locator("#chart .u-over").bounding_box()

@@ -332,7 +332,8 @@ def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width
     if height < 600:
         page.hover(".layers")
         page.mouse.wheel(0, 1000)
-        page.wait_for_function("document.querySelector('.stage').scrollTop > 0")
+        at_end = "stage.scrollTop > 0 && stage.scrollTop + stage.clientHeight >= stage.scrollHeight - 1"
+        page.wait_for_function(f"() => {{ const stage = document.querySelector('.stage'); return {at_end}; }}")
     for name in ("#hour", "#colours", "#legend-text"):
         box = page.locator(name).bounding_box()
         assert box["y"] >= 0, name
