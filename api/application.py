@@ -31,7 +31,7 @@ from api.http.messages import Request, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import KINDS, Problem
 from api.mcp import endpoint as mcp
-from api.pages import discovery
+from api.pages import discovery, html
 from api.pages.map_page import MapPage
 from api.series import records, windows
 from api.series import views as series
@@ -94,7 +94,8 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
-    failed, listed = partial(problem_responses.failed, settings.base_url), routes(service)
+    failed = html.for_browsers(partial(problem_responses.failed, settings.base_url))
+    listed = routes(service)
     for route in listed:
         if route.method is None:  # a rule without methods takes them all
             app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
@@ -102,7 +103,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
         else:
             app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=[route.method])
     app.register_error_handler(Exception, lambda error: failed(error, _request_of_flask()))
-    app.register_error_handler(NotFound, lambda _: _not_routed(settings.base_url, _request_of_flask()))
+    app.register_error_handler(NotFound, lambda _: _not_routed(failed, _request_of_flask()))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
@@ -119,7 +120,7 @@ def _mode(storage: Storage) -> str:
 
 def routes(service: Service) -> list[Route]:
     """List every route of a service."""
-    failed = partial(problem_responses.failed, service.settings.base_url)
+    failed = html.for_browsers(partial(problem_responses.failed, service.settings.base_url))
     pages = MapPage.load(service)
     return [
         *(
@@ -196,11 +197,11 @@ def _rule(path: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
 
 
-def _not_routed(base_url: str, request: Request) -> Response:
+def _not_routed(failed: html.Answer, request: Request) -> Response:
     """Answer where no path fits: the way to the zone's exact id, or why there is nothing."""
     exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
     if exact is None:
-        return problem_responses.response(base_url, not_found(request.path), request)
+        return failed(not_found(request.path), request)
     location = f"{exact}?{request.query}" if request.query else exact  # relative: whatever host the caller came by
     return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
 

@@ -13,6 +13,7 @@ GUIDES: Mapping[str, Mapping[str, str]] = {
         "mcp": "The MCP server",
         "bulk": "Month files",
         "changes": "How to follow what changes",
+        "corrections": "Corrected prices",
         "webhooks": "How to be told",
         "map": "The map, and programs that open its layers",
     },

@@ -119,6 +119,8 @@ METRICS = Parameter(
 START = replace(
     query.START, description="A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
     "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", schema=_MOMENT)
+MEASURED_START, MEASURED_MARKET = (
+    replace(argument, description="As in get_history.") for argument in (START, query.MARKET))
 END = replace(query.END, description="Exclusive; as start. Default: now.", schema=_MOMENT)
 AS_OF = replace(
     query.AS_OF, description="The rows as known at that time; as start.", schema=_MOMENT)
@@ -143,7 +145,7 @@ SAMPLE = replace(
     query.SAMPLE, description="false: no free sample but the offer to pay (x402).",
     schema={"type": "boolean", "default": True}, default=True)
 API_KEY = Parameter(
-    "api_key", "Free key; better as header Authorization: Bearer <key>.", str,
+    "api_key", "Better as header Authorization: Bearer.", str,
     {"type": "string"}, "")
 HOURS = replace(
     query.HOURS, description="Length of the block, in quarters of an hour.",

@@ -19,6 +19,7 @@ from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
 from api.endpoints.series_paths import FORECAST
 from api.http.parameters import conflict
+from api.http.times import to_unix
 from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.text import number, terms
@@ -28,7 +29,8 @@ from api.series.page import Page
 from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
 from api.series.rows import plain_columns
 from api.service import Service
-from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, zone_of
+from warehouse.figures.resample import CIVIL
+from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, now, zone_of
 from warehouse.market.metrics import BY_FUEL, BY_PATH, YEARLY, Metric
 from warehouse.market.zones import ZONES
 
@@ -47,12 +49,26 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     name, metric, several = arguments["metric"], BY_PATH[arguments["metric"]], arguments["zones"] is not None
     _check(metric, arguments)
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
+    if arguments["interval"] in CIVIL:
+        arguments = {**arguments, **_dates_of_first_clock(arguments, zones)}
     newest_first = arguments["order"] is None
     request = request_of(service, metric, zones, {**arguments, "order": arguments["order"] or "desc"}, several)
     answer, holds = partial(_answer, service, request, newest_first), f"the newest {SAMPLE_ROWS} rows of the window"
     if several:
         return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer, f"{holds} over all zones")
     return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer, holds)
+
+
+def _dates_of_first_clock(arguments: Mapping[str, Any], zones: Sequence[str]) -> dict[str, int]:
+    """Return `start` and `end` in the civil time of the zone whose day begins first.
+
+    No two zones are a day apart, so every zone's days of the dates asked for begin in between, and no others.
+    """
+    return {
+        name: min(at for zone in zones if (at := to_unix(name, moment, [zone], now())) is not None)
+        for name in ("start", "end")
+        if (moment := arguments[name]) is not None
+    }
 
 
 def request_of(
@@ -341,8 +357,8 @@ def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
     """Say why a window has no rows, and what to ask instead."""
     request = page.request
     if request.as_of is not None:
-        now = request._replace(as_of=None, limit=1, sample=False)
-        if pages.answer(service.reader, service.catalogue, now).count:
+        current = request._replace(as_of=None, limit=1, sample=False)
+        if pages.answer(service.reader, service.catalogue, current).count:
             return (
                 f"Rows of this window are held, but none was known yet as of {iso(request.as_of)}: leave out as_of, or "
                 "give a later one."

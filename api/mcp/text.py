@@ -131,13 +131,17 @@ def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _ranked(values: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    figures, times = [value["value"] for _, value in values], [iso(value["ts"]) for _, value in values]
+    figures = [value["value"] for _, value in values]
+    usual = Counter(value["ts"] for _, value in values).most_common(1)[0][0]
+    others = {zone: iso(value["ts"]) for zone, value in values if value["ts"] != usual}
+    percentiles = [value["percentile"] for _, value in values]
     return {
+        "time": iso(usual),
+        **({"other_times": others} if others else {}),
         "zone": [zone for zone, _ in values],
-        "value": figures,
+        "value": [int(figure) if figure.is_integer() else figure for figure in map(float, figures)],
         "rank": [figures.index(figure) + 1 for figure in figures],
-        "percentile": [value["percentile"] for _, value in values],
-        "time": times if len({*times}) > 1 else times[0],
+        **({"percentile": percentiles} if any(p is not None for p in percentiles) else {}),
     }
 
 
@@ -165,19 +169,15 @@ def _snapshot(
 
 
 def _ranks(group: Mapping[str, Any]) -> str:
-    zones, time = group["zone"], group["time"]
+    zones = group["zone"]
     values = ", ".join(
         f"{zone} {number(value)}" + ("" if percentile is None else f" p{percentile}")
-        for zone, value, percentile in zip(zones, group["value"], group["percentile"], strict=True)
+        for zone, value, percentile in zip(
+            zones, group["value"], group.get("percentile") or [None] * len(zones), strict=True
+        )
     )
-    named = f"{group['metric']} in {group['unit']}"
-    if isinstance(time, str):
-        return f"{named} at {time}: {values}"
-    of_times: dict[str, list[str]] = {}
-    for zone, at in zip(zones, time, strict=True):
-        of_times.setdefault(at, []).append(zone)
-    when = "; ".join(f"{at} {', '.join(of_times[at])}" for at in sorted(of_times, reverse=True))
-    return f"{named}: {values}. Times: {when}"
+    others = ", ".join(f"{zone} at {time}" for zone, time in group.get("other_times", {}).items())
+    return f"{group['metric']} in {group['unit']} at {group['time']}: {values}" + (f"; but {others}" if others else "")
 
 
 def window(body: Mapping[str, Any], zone: str) -> str:

@@ -215,8 +215,8 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
         "hours and spans above or below a value, of one metric of one zone over a window of up to ten years, by "
         "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
-        (takes.ZONE, takes.MEASURED, takes.START, takes.END, takes.ABOVE, takes.BELOW, takes.MARKET, takes.AS_OF,
-         takes.SAMPLE, takes.API_KEY),
+        (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.END, takes.ABOVE, takes.BELOW, takes.MEASURED_MARKET,
+         takes.AS_OF, takes.SAMPLE, takes.API_KEY),
         _answer("SeriesStatistics", start_time=_TIME), answers.get_statistics),
     Tool(
         "get_changes", "See what was corrected",

@@ -13,6 +13,7 @@ import orjson
 
 from api.access.prices import PRICES
 from api.access.x402 import offers
+from api.documents import published
 from api.documents.cache import Document
 from api.documents.catalogue import once_a_publication
 from api.endpoints.endpoint import Endpoint
@@ -26,20 +27,16 @@ from api.openapi import document as openapi
 from api.openapi import examples
 from api.openapi.code_samples import example_call, example_path
 from api.pages import html, reference
+from api.pages.dataset import ABOUT, TITLE
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import DAY
 from warehouse.market.zones import ZONES
+from warehouse.store import layout
 from warehouse.store.storage import Identity
 
-_TITLE = "Electricity Market Data Service"
-_ABOUT = (
-    f"Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia "
-    "and continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, "
-    "and a brief that ranks the present against each zone's last 30 days."
-)
 _LLMS = """\
 # {title}
 
@@ -54,7 +51,20 @@ credentials, read the 402.
 
 Zones: {zones}.
 
+## Example calls
+
+- {base}/v1/price/DE-LU?start=today&sample=true: today's prices of Germany as a free sample
+- {base}/v1/brief/GB?sample=true: Great Britain now, against its last 30 days
+- {base}/v1/demand?zones=FR,ES&start=-30d&interval=1d&sample=true: daily means of two zones
+- {base}/v1/windows/FR?hours=3&sample=true: the three cheapest hours ahead
+- {base}/v1/price/FR?start=yesterday&end=today&as_of=-12h&sample=true: as it was known twelve hours ago
+- {base}/v1/changes?zone=FR&since=yesterday: what was corrected since, free
+
 ## API
+
+Series take `start`, `end`, `limit`, `order`, `interval`, `as_of`, `format` (json, csv, parquet, arrow); rows that \
+`limit` leaves out follow by `Link: rel="next"`. Layers of the map are there as geojson, csv, parquet and fgb, by \
+suffix. All parameters: {base}/openapi.json.
 
 {paths}
 
@@ -84,14 +94,20 @@ Limits: 500 answers a key and UTC day; free and sample calls by address, see the
 """
 _ROBOTS = """\
 User-agent: *
-Allow: /$
-Allow: /docs
-Allow: /llms.txt
-Disallow: /v1/
-Disallow: /mcp
 Disallow: /metrics
+Allow: /v1/
+Allow: /mcp
+Allow: /
+Sitemap: {base}/sitemap.xml
 # API: {base}/openapi.json
 """
+_SITEMAP = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>
+"""
+_IN_LLMS = ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
+"""Tags whose paths llms.txt lists."""
+_XML, _PNG = "application/xml", "image/png"
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
 Text = Callable[[Settings], str]
 
@@ -143,10 +159,19 @@ def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Re
         return once_a_publication(entry, catalogue, "catalogue", listed)
 
 
+def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        picture = published.document(service.documents, layout.PICTURE)
+        name = picture.derive("tag", lambda document: responses.tag_of(document.body))
+        return entry.settle(responses.file(request, picture.body, name, _PNG, responses.caching(entry.method), False))
+
+
 def _guide(service: Service, request: Request, query: dict[str, Any], page: str) -> Response:
     if page not in DOC_PAGES:
         raise Problem("not-found", f"There is no such page; there are {', '.join(DOC_PAGES)}.")
-    return _text(service, request, query, lambda _: html.doc_page(page), _HTML, html.PAGE_HEADERS)
+    return _text(
+        service, request, query, lambda _: html.doc_page(page, service.settings.base_url), _HTML, html.PAGE_HEADERS
+    )
 
 
 def _example(service: Service, request: Request, query: dict[str, Any], file: str) -> Response:
@@ -184,15 +209,16 @@ def _problem_page(service: Service, request: Request, query: dict[str, Any], kin
 
 def llms(settings: Settings) -> str:
     """llms.txt: what a language model needs to use this service."""
-    base, described = settings.base_url, ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
+    base = settings.base_url
+    listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or not _is_variant(e.path))]
     optional = (ENDPOINTS[name] for name in ("catalogue", "openapi", "docs"))
     return _LLMS.format(
-        title=_TITLE,
-        about=_ABOUT,
+        title=TITLE,
+        about=ABOUT,
         base=base,
         zones=", ".join(ZONES),
-        paths="\n".join(_listed(base, e) for tag in described for e in ENDPOINTS.values() if e.tag == tag),
-        tools="\n".join(f"- `{tool.name}`({_taken(tool)}): {tool.description}" for tool in TOOLS.values()),
+        paths="\n".join(_listed(base, e) for e in sorted(listed, key=lambda e: _IN_LLMS.index(e.tag))),
+        tools="\n".join(f"- `{t.name}`({_taken(t)}): {_first_sentence(t.description)}" for t in TOOLS.values()),
         optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
     )
 
@@ -202,23 +228,38 @@ def _taken(tool: Tool) -> str:
     return ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in tool.arguments)
 
 
+def _is_variant(path: str) -> bool:
+    """Whether a path gives in another form what a path above it gives: a suffix, or a page of a collection."""
+    return "." in path or path.startswith("/v1/geo/collections/")
+
+
+def _first_sentence(text: str) -> str:
+    return f"{text.partition('. ')[0].removesuffix('.')}."
+
+
 def _listed(base: str, endpoint: Endpoint) -> str:
     price = f" {PRICES[endpoint.id].usd} USD a call." if endpoint.paid else ""
-    query = f" Query: {', '.join(endpoint.parameters)}." if endpoint.parameters else ""
     method = "" if endpoint.method == "GET" else f"{endpoint.method} "
     link = f"[{endpoint.summary}]({base}{example_path(endpoint)})"
-    return f"- {link}: {method}{endpoint.path}. {endpoint.description}{query}{price}"
+    words = "Several zones in one call." if endpoint.id.endswith("-zones") else _first_sentence(endpoint.description)
+    return f"- {link}: {method}{endpoint.path}. {words}{price}"
 
 
 def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
     prices = "\n".join(f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
-    return _AGENTS.format(title=_TITLE, about=_ABOUT, base=settings.base_url, prices=prices)
+    return _AGENTS.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
 
 
 def robots(settings: Settings) -> str:
-    """robots.txt: pages and descriptions may be fetched, figures have an API."""
+    """robots.txt: whom llms.txt and agents.txt invite may come in."""
     return _ROBOTS.format(base=settings.base_url)
+
+
+def sitemap(settings: Settings) -> str:
+    """sitemap.xml: the map, the pages and the descriptions."""
+    pages = ("/", "/docs", *(f"/docs/{page}" for page in DOC_PAGES), "/llms.txt", "/openapi.json", "/catalog")
+    return _SITEMAP.format(urls="".join(f"<url><loc>{settings.base_url}{page}</loc></url>" for page in pages))
 
 
 def security(settings: Settings) -> str:
@@ -293,6 +334,8 @@ VIEWS: dict[str, View] = {
     "agents-well-known": partial(_text, text=agents),
     "security-txt": partial(_text, text=security),
     "robots": partial(_text, text=robots),
+    "picture": _picture,
+    "sitemap": partial(_text, text=sitemap, media=_XML),
     "x402": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
     "x402-json": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
     "api-catalog": partial(_text, text=lambda settings: _json(linkset(settings)), media=_LINKSET),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,22 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from api.endpoints.guides import DOC_PAGES
-from api.http.problems import KINDS, ProblemKind
+from api.http.messages import Request, Response
+from api.http.problems import KINDS, MEDIA, ProblemKind
+from api.pages.dataset import ABOUT, TITLE, dataset
+from api.settings import Settings
+
+Answer = Callable[[Exception, Request], Response]
+"""What answers a failure."""
 
 _FOLDER = Path(__file__).parent
 DOCS = _FOLDER.parents[1] / "docs"
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
 _STAYS = ("https:", "http:", "#", "/", "examples/")
+_ICON = (_FOLDER / "map" / "icon.svg").read_bytes()
 SCRIPT = (_FOLDER / "docs.js").read_text()
 _HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 PAGE_HEADERS = [
@@ -42,7 +50,40 @@ REFERENCE_HEADERS = [
 
 @cache
 def _templates() -> Environment:
-    return Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
+    environment.globals["icon"] = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
+    return environment
+
+
+def head(settings: Settings, path: str) -> Markup:
+    """Return what the head of a page says to those who find it: its address, its words, and the Dataset behind it."""
+    address = escape(f"{settings.base_url}{path}")
+    described = json.dumps(dataset(settings), ensure_ascii=False).replace("<", "\\u003c")
+    return Markup(  # noqa: S704  escaped above
+        f'<link rel="canonical" href="{address}"><meta property="og:url" content="{address}">'
+        f'<meta property="og:image" content="{escape(settings.base_url)}/og.png">'
+        f'<meta property="og:title" content="{TITLE}"><meta property="og:description" content="{escape(ABOUT)}">'
+        f'<script type="application/ld+json">{described}</script>'
+    )
+
+
+def for_browsers(failed: Answer) -> Answer:
+    """Return `failed` with its problems as pages where a browser asks, the same problem inside."""
+
+    def answer(error: Exception, request: Request) -> Response:
+        response = failed(error, request)
+        if response.header("Content-Type") != MEDIA or not request.header("HTTP_ACCEPT").startswith("text/html"):
+            return response
+        members = json.loads(response.body)
+        page = problem(KINDS[members["type"].rpartition("/")[2]], members).encode()
+        others = [(name, value) for name, value in response.headers if name != "Content-Type"]
+        return Response(
+            response.status,
+            [*others, ("Content-Type", "text/html; charset=utf-8"), ("Vary", "Accept"), *PAGE_HEADERS],
+            page,
+        )
+
+    return answer
 
 
 def render(template: str, **values: Any) -> str:
@@ -50,13 +91,14 @@ def render(template: str, **values: Any) -> str:
     return _templates().get_template(template).render(**values)
 
 
-def problem(kind: ProblemKind) -> str:
-    """The page of a kind of problem."""
-    return render("problem.html", kind=kind, kinds=KINDS.values())
+def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
+    """The page of a kind of problem, or of the one with these members."""
+    text = json.dumps(members, indent=2, ensure_ascii=False) if members else ""
+    return render("problem.html", kind=kind, kinds=KINDS.values(), members=members, text=text)
 
 
 @cache
-def doc_page(page: str) -> str:
+def doc_page(page: str, base_url: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")
     tokens = markdown.parse((DOCS / f"{page}.md").read_text())
@@ -66,7 +108,8 @@ def doc_page(page: str) -> str:
         if token.children:
             token.children = [*_with_links(token.children)]
     body = markdown.renderer.render(tokens, markdown.options, {})
-    return render("document.html", title=DOC_PAGES[page], body=Markup(body))  # noqa: S704
+    address = f"{base_url}/docs/{page}"
+    return render("document.html", title=DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
 
 
 def _slug(heading: str) -> str:

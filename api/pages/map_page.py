@@ -12,6 +12,7 @@ from api.documents.cache import Document
 from api.http import responses
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
+from api.pages.html import head
 from api.service import Service
 from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
@@ -60,6 +61,7 @@ class MapPage:
         digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
         documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
         index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
+        index = index.replace(b"</head>", f"{head(service.settings, '/')}</head>".encode(), 1)
         # The banner is there from the start: one that appears later moves the page.
         pages = {
             (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)

@@ -89,6 +89,7 @@ def render(settings: Settings, api: Json) -> str:
         headings=_headings(),
         zones=list(ZONES.values()),
         script=Markup(html.SCRIPT),  # noqa: S704 our own file
+        head=html.head(settings, "/docs"),
     )
 
 

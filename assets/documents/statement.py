@@ -16,7 +16,7 @@ from warehouse.market.metrics import brief_words
 BALANCED_MW = 25
 """A net flow of less, either way, is balanced: the smallest zone's ties carry some 500 MW."""
 _SYMBOLS = {"EUR/MWh": "€", "GBP/MWh": "£", "USD/MWh": "$", "AUD/MWh": "A$"}
-_SPOKEN_UNITS = {"MW": ("MW", "MW"), "gCO2/kWh": ("g", "g of CO2 a kilowatt-hour")}
+_SPOKEN_UNITS = {"MW": ("MW", "MW"), "gCO2/kWh": ("g", "g of carbon dioxide a kilowatt-hour")}
 """A unit beside a difference, and beside the value itself."""
 _DIRECTIONS = {1: "import", -1: "export"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assets.documents import geo_layers, publishers
+from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
@@ -39,6 +39,7 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
     failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
     with logged("geo layers") as attempt:
         geo_layers.ensure(pipeline.storage)
+    picture.publish(pipeline.storage)
     return [*failures, *filter(None, [attempt.failure])]
 
 

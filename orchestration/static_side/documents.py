@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -17,6 +17,7 @@ import orjson
 from werkzeug.test import Client
 
 from api.application import create_app
+from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
 from api.http.compression import LEAST_BYTES, pack_well
 from api.http.problems import KINDS
@@ -33,6 +34,8 @@ from orchestration.static_side.publication import (
 from warehouse.market.zones import ZONES
 
 _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
+_NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
+"""What stands for the part of a path in braces; paths with another part are left out."""
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 Former = Callable[[str], bytes | None]
@@ -63,12 +66,11 @@ def paths(index: bytes) -> Iterator[str]:
         free = endpoint.id in _FREE or endpoint.id.startswith("geo-") or endpoint.tag == "Discovery"
         if not free or endpoint.method != "GET" or endpoint.paid:
             continue
-        if "{kind}" in endpoint.path:
-            yield from (endpoint.path.replace("{kind}", kind) for kind in KINDS)
-        elif "{zone}" in endpoint.path:
-            yield from (endpoint.path.replace("{zone}", zone) for zone in ZONES)
-        else:
+        varying = re.search(r"{(\w+)}", endpoint.path)
+        if varying is None:
             yield endpoint.path
+        else:
+            yield from (endpoint.path.replace(varying[0], name) for name in _NAMES.get(varying[1], ()))
     yield "/"
     version = _MAP.search(index)
     if version is not None:

@@ -215,9 +215,9 @@ def put_demand(rig: Any) -> None:
 @pytest.mark.parametrize(
     ("prices", "late", "sentence"),
     [
-        ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, "so that no rank is given."),
-        ([60.0] * 1440 + [-5.0], 0, "is negative, -5.00 GBP/MWh"),
-        ([60.0] * 1440 + [-5.0], 5 * 86400, "The price at 13:00 BST (12:00 UTC) was negative, -5.00 GBP/MWh"),
+        ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, ", as often in the last 30 days."),
+        ([60.0] * 1440 + [-5.0], 0, "is negative at minus £5.00 a megawatt-hour"),
+        ([60.0] * 1440 + [-5.0], 5 * 86400, "At 13:00 BST (12:00 UTC) the price of power was negative at minus £5.00"),
         ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
     ],
 )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
+from urllib.robotparser import RobotFileParser
+from xml.etree import ElementTree
 
 import jsonschema_rs
 import orjson
@@ -25,6 +29,8 @@ from api.openapi.members import SHARED
 from api.openapi.schemas import SCHEMAS
 from assets.documents.publish import publish
 from tests.pages.browser import ARGUMENTS, CHROMIUM
+from warehouse.market.metrics import PUBLIC
+from warehouse.store import artefact, layout
 
 NODE = Path(__file__).resolve().parents[1] / "node"
 SPECTRAL = NODE / "node_modules/.bin/spectral"
@@ -135,6 +141,7 @@ OWN = {"confirm", "webhook", "unsubscribe", "test-webhook"}
 
 def test_every_operation_can_be_sent_as_its_examples_stand(everywhere: Any) -> None:
     """As a client sends it that imports the description: every parameter at once. Its values name real data."""
+    everywhere.put_document(layout.PICTURE, {})
     client = everywhere.client(metrics_token="open-sesame")
     described = client.get("/openapi.json").get_json()
     wrong, sent = [], 0
@@ -250,7 +257,9 @@ def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, d
             assert f'id="{operation["operationId"]}"' in answer.text
     parser = _Addresses()
     parser.feed(answer.text)
-    assert parser.loaded == ["data:,", "inline"], "an empty icon, or browsers request one; its script"
+    icon, *others = parser.loaded
+    assert icon.startswith("data:image/svg+xml;base64,"), "or browsers request one"
+    assert others == ["http://emds.example/docs", "inline", "inline"], "its own address, the Dataset, its script"
     targets = set(re.findall(r'href="#([^"]+)"', answer.text.replace(script, "")))
     assert targets <= set(re.findall(r'id="([^"]+)"', answer.text))
 
@@ -329,8 +338,66 @@ def test_security_txt_expires_within_a_year(market: Any) -> None:
     assert "Canonical: http://emds.example/.well-known/security.txt\n" in text
 
 
-def test_robots_keep_off_the_figures(client: Any) -> None:
-    assert "Disallow: /v1/" in client.get("/robots.txt").text
+def test_robots_let_in_whom_the_descriptions_invite(client: Any) -> None:
+    robots = RobotFileParser()
+    robots.parse(client.get("/robots.txt").text.splitlines())
+    for path in ("/", "/docs/brief", "/llms.txt", "/v1/price/GB", "/mcp"):
+        assert robots.can_fetch("any", f"http://emds.example{path}"), path
+    assert not robots.can_fetch("any", "http://emds.example/metrics")
+    [sitemap] = robots.site_maps() or []
+    pages = ElementTree.fromstring(client.get(sitemap.removeprefix("http://emds.example")).data)
+    addresses = [page.text or "" for page in pages.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    assert len(addresses) == len(DOC_PAGES) + 5
+    for address in addresses:
+        assert client.get(address.removeprefix("http://emds.example")).status_code == 200, address
+
+
+def test_pages_say_their_address_and_describe_the_dataset(client: Any) -> None:
+    for path in ("/", "/docs", "/docs/brief"):
+        assert f'<link rel="canonical" href="http://emds.example{path}">' in client.get(path).text
+    for path in ("/", "/docs"):
+        [text] = re.findall(r'<script type="application/ld\+json">(.*?)</script>', client.get(path).text)
+        dataset = json.loads(text)
+        assert (dataset["@context"], dataset["@type"]) == ("https://schema.org/", "Dataset")
+        assert 50 <= len(dataset["description"]) <= 5000, "as Google's structured data asks"
+        assert {"name", "license", "creator", "url"} <= dataset.keys()
+        assert len(dataset["variableMeasured"]) == len(PUBLIC)
+        for part in dataset["distribution"]:
+            answer = client.get(part["contentUrl"].removeprefix("http://emds.example"))
+            assert (answer.status_code, answer.mimetype) == (200, part["encodingFormat"])
+    for path in ("/docs", "/docs/brief", "/problems/not-found"):
+        assert '<link rel="icon" href="data:image/svg+xml;base64,' in client.get(path).text
+
+
+def test_the_picture_of_the_map_is_served_once_it_is_drawn(rig: Any) -> None:
+    rig.publish()
+    client = rig.client()
+    assert client.get("/og.png").status_code == 503
+    artefact.put(rig.storage, layout.PICTURE, b"\x89PNG drawn", artefact.new_version())
+    answer = rig.client().get("/og.png")
+    assert (answer.status_code, answer.mimetype, answer.data) == (200, "image/png", b"\x89PNG drawn")
+    assert client.get("/og.png", headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
+    assert '<meta property="og:image" content="http://emds.example/og.png">' in client.get("/").text
+
+
+def test_llms_txt_is_short_and_its_example_calls_work(client: Any) -> None:
+    text = client.get("/llms.txt").text
+    assert len(text) < 12_783, "half of what it was"
+    examples = re.findall(r"^- http://emds.example(/\S+): ", text, re.M)
+    assert len(examples) == 6
+    for path in examples:
+        assert client.get(path).status_code in (200, 404, 503), path
+
+
+@pytest.mark.parametrize("path", ["/v1/price/XX", "/nowhere", "/v1/price/GB?limit=0", "/v1/latest/GB/"])
+def test_a_browser_gets_the_same_problem_as_a_page(client: Any, path: str) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "X-Request-Id": "same"}
+    page, problem = client.get(path, headers=browser), client.get(path, headers={"X-Request-Id": "same"})
+    assert (page.status_code, page.mimetype) == (problem.status_code, "text/html")
+    assert page.headers["Cache-Control"] == "no-store"
+    [inside] = re.findall(r"<pre>(.*?)</pre>", page.text, re.S)
+    assert json.loads(unescape(inside)) == problem.get_json()
+    assert problem.mimetype == "application/problem+json"
 
 
 def members(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:

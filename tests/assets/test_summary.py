@@ -173,7 +173,7 @@ def test_each_time_is_said_where_metrics_differ(world):
 
 def test_a_short_window_says_how_long_it_is(world):
     world.fold("FR", "demand", NOW - 18 * DAY, [*range(18 * 24), 200])
-    assert "of the last 18 days" in text(world, "FR")
+    assert "in the last 18 days" in text(world, "FR")
     assert coverage_note(figures_of(world, "FR")).startswith(
         "Only 0.6 of the window observed for demand (432 values): low confidence."
     )

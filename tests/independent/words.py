@@ -54,7 +54,7 @@ def quantity(number: Fraction, unit: str, per: bool = False) -> str:
     minus, currency = "minus " if number < 0 else "", unit.partition("/MWh")[0]
     if currency in CURRENCIES:
         return f"{minus}{CURRENCIES[currency]}{digits(abs(number), 2)}{' a megawatt-hour' if per else ''}"
-    grams = "g of CO2 a kilowatt-hour" if per else "g"
+    grams = "g of carbon dioxide a kilowatt-hour" if per else "g"
     return f"{minus}{digits(abs(number), 0)} {grams if unit == 'gCO2/kWh' else unit}"
 
 

@@ -27,6 +27,8 @@ TOMORROW_ENDS = instant("2026-03-31T22:00:00Z")
 DAYS = 35
 HOLE = (instant("2026-03-30T02:00:00Z"), instant("2026-03-30T03:00:00Z"))
 """Swiss demand is missing there."""
+CORRECTED = 4
+"""French prices of the day before that were published anew."""
 RIGHTS = ("pjm", "spp", "miso")
 
 
@@ -98,6 +100,10 @@ def filled(home: Path) -> Path:
         )
     _put(storage, "GB", Metric.CARBON_INTENSITY, "gCO2/kWh", "30m", NOW, lambda ts: 120.0 + ts // 1800 % 48)
     _put(storage, "US-NYISO", Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h", TOMORROW_ENDS, _price("NY auction"), days=3)
+    yesterday = range(NOW - NOW % HOUR - DAY, NOW - NOW % HOUR - DAY + HOUR, 900)
+    rows = Rows()
+    rows.extend(SeriesKey("FR", Metric.PRICE, "EUR/MWh", "15m"), yesterday, [500.0] * CORRECTED)
+    fold(storage, _feed("FR", Metric.PRICE), rows, {}, catalogue.ranks(sources(), RIGHTS, "live"), 2, "live")
     catalogue.publish(storage, sources(), "live", RIGHTS, tuple(sources()), NOW)
     publish(storage, NOW)
     return home

@@ -95,7 +95,7 @@ def test_hours_carry_the_civil_clock_beside_utc_across_its_change(keyed: Any) ->
 
 
 def test_zones_of_two_clocks_share_a_table_by_date(agents: Any) -> None:
-    window = {"start": "2026-03-26T23:00:00Z", "end": "2026-03-29T21:30:00Z"}
+    window = {"start": "2026-03-27", "end": "2026-03-30"}
     asked = {"zones": ["FR", "GB", "US-CAISO"], "metric": "price", "interval": "1d", **window}
     columns = agents.with_key().call("get_history", **asked)["structuredContent"]["columns"]
     assert columns["date"] == ["2026-03-27", "2026-03-28", "2026-03-29"]

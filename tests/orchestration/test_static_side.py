@@ -113,7 +113,7 @@ def test_what_is_put_is_what_the_service_says(filled: Rig, tmp_path: Path) -> No
         if len(answer.data) > 5000 and file["content_type"].startswith(("application/json", "text/html")):
             assert set(file["encodings"]) == set(UNPACK), file["path"]
     assert stated["months"] == [], "the owner named no public address"
-    assert set(stated["rights"]) == {"north", "south"}
+    assert set(stated["rights"]) == {"east", "north", "south"}
     assert stated["withheld"] == ["shut"]
     again = publish_to(target, filled.storage, settings)
     assert again.put == 1, "only the manifest is new"

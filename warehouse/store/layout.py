@@ -206,6 +206,8 @@ def geo_hashes(layer: str) -> str:
 
 LIVE = geo("live", "geojson")
 """The name of the zones with their newest, rounded figures."""
+PICTURE = "geo/live.png"
+"""The name of the map of the last publication as a picture."""
 LIVE_HOURS = "geo/live/hours.json"
 """The name of the rounded hours of every zone."""
 
