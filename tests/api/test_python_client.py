@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 import sys
@@ -55,11 +56,51 @@ def test_pages_are_followed_to_the_end(package: Any, service: tuple[Any, str]) -
         whole = client.series("price", ["GB", "DE-LU"])
         paged = client.series("price", ["GB", "DE-LU"], limit=7)
         assert paged.rows == whole.rows
+        assert paged.envelope == whole.envelope
         assert (whole.truncated, paged.truncated) == (False, False)
         first = client.series("price", ["GB", "DE-LU"], limit=7, pages=1)
         assert first.rows == whole.rows[: len(first.rows)]
         assert first.truncated
         assert {row["zone"] for row in client.series("carbon_intensity", "all").rows} == {"GB"}
+
+
+def test_frames_have_their_columns_and_terms_with_rows_and_without(package: Any, service: tuple[Any, str]) -> None:
+    transport, key = service
+    with package.Client(BASE, key, transport=transport) as client:
+        for zone, width in (("DE-LU", 4), (["GB", "DE-LU"], 5)):
+            rows, none = (
+                client.series("price", zone),
+                client.series("price", zone, start="1990-01-01T00:00Z", end="1990-01-02T00:00Z"),
+            )
+            assert (len(rows.rows) > 0, len(none.rows)) == (True, 0)
+            for convert in ("to_pandas", "to_polars", "to_arrow"):
+                frame, empty = getattr(rows, convert)(), getattr(none, convert)()
+                names = list(empty.columns) if convert != "to_arrow" else empty.column_names
+                assert names == (list(frame.columns) if convert != "to_arrow" else frame.column_names)
+                assert len(names) == width + (convert == "to_polars")
+            assert none.to_pandas().attrs == {name: none.envelope[name] for name in ("attribution", "license")}
+            metadata = rows.to_arrow().schema.metadata
+            assert json.loads(metadata[b"license"]) == rows.envelope["license"]
+        wide = client.series("price", ["GB", "DE-LU"]).to_pandas(wide=True)
+        assert list(wide.columns) == ["DE-LU", "GB"]
+        assert wide["GB"].count() == len(client.series("price", "GB").rows)
+        assert list(client.series("generation", "GB").to_pandas(wide=True).columns) == ["gas", "nuclear", "wind"]
+        assert list(none.to_pandas(wide=True).columns) == []
+
+
+def test_the_address_and_the_key_come_from_the_environment(
+    package: Any, service: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transport, key = service
+    monkeypatch.delenv("EMDS_URL", raising=False)
+    with pytest.raises(ValueError, match="EMDS_URL"):
+        package.Client(transport=transport)
+    monkeypatch.setenv("EMDS_URL", BASE)
+    monkeypatch.setenv("EMDS_KEY", key)
+    with package.Client(transport=transport) as client:
+        assert client.statistics("price", "DE-LU", above=0)["statistics"]["count"] > 0
+        with pytest.raises(package.NotFound, match="forecast"):
+            client.forecast("price", "DE-LU")
 
 
 def test_refusals_are_typed(package: Any, service: tuple[Any, str]) -> None:
@@ -154,7 +195,8 @@ def test_an_unchanged_answer_is_kept(package: Any, service: tuple[Any, str]) -> 
 
 def test_a_key_goes_to_its_own_host_alone(package: Any) -> None:
     link = '<http://elsewhere.example/v1/price/GB?cursor=x&start=1>; rel="next"'
-    page = {"attribution": "", "data": [{"ts": 1, "value": 1.0}]}
+    envelope = {"attribution": "", "start": 0, "end": 2, "count": 1, "truncated": True, "gaps": []}
+    page = {**envelope, "data": [{"ts": 1, "value": 1.0}]}
     script = Script(httpx.Response(200, json=page, headers={"Link": link}), httpx.Response(200, json=page))
     with package.Client(BASE, "emds_key", transport=httpx.MockTransport(script)) as client:
         assert len(client.series("price", "GB").rows) == 2

@@ -63,6 +63,20 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
     return stated
 
 
+def merged(envelope: dict[str, Any], page: dict[str, Any]) -> dict[str, Any]:
+    """The envelope of all pages read so far: their span, rows and holes; the rest is that of the first."""
+    if not envelope:
+        return page
+    return {
+        **envelope,
+        "start": min(envelope["start"], page["start"]),
+        "end": max(envelope["end"], page["end"]),
+        "count": envelope["count"] + page["count"],
+        "truncated": page["truncated"],
+        "gaps": [*envelope["gaps"], *page["gaps"]],
+    }
+
+
 def following(response_headers: Mapping[str, str]) -> Call | None:
     """The next page by `Link`; its host is not followed, only path and query: a key goes nowhere else."""
     link = response_headers.get("Link", "")

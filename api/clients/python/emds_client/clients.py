@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +15,10 @@ from .calls import Call, Kept, Moment
 from .rows import Series
 
 
-def _settings(base_url: str, key: str | None, timeout: float) -> dict[str, Any]:
+def _settings(base_url: str | None, key: str | None, timeout: float) -> dict[str, Any]:
+    base_url, key = base_url or os.environ.get("EMDS_URL", ""), key or os.environ.get("EMDS_KEY")
+    if not base_url:
+        raise ValueError("give the service's address, or set EMDS_URL")
     headers = {"Accept": "application/json", "User-Agent": "emds-client/0.1"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
@@ -22,11 +26,14 @@ def _settings(base_url: str, key: str | None, timeout: float) -> dict[str, Any]:
 
 
 class Client:
-    """Calls one service. `key` may be None for free paths and samples. Close it, or use it in a `with`."""
+    """Calls one service: by default that of EMDS_URL with the key of EMDS_KEY; free paths and samples need none.
+
+    Close it, or use it in a `with`.
+    """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         key: str | None = None,
         *,
         retries: int = 4,
@@ -77,6 +84,17 @@ class Client:
         """The cheapest or dearest hours of the prices known ahead."""
         return self.get(f"/v1/windows/{zone}", sample=sample, **query)
 
+    def statistics(
+        self, metric: str, zone: str, start: Moment | None = None, end: Moment | None = None, **query: Any
+    ) -> dict[str, Any]:
+        """Mean, spread, extremes and quantiles of a window; `above` and `below` add the time beyond a value."""
+        made = calls.series(metric, zone, start=start, end=end, stats=True, **query)
+        return calls.body_of(self._answer(made))
+
+    def forecast(self, metric: str, zone: str, start: Moment | None = None, **query: Any) -> Series:
+        """The publisher's own forecast, by default the newest of each interval."""
+        return self.series(metric, zone, start, kind="forecast", **query)
+
     def series(
         self,
         metric: str,
@@ -96,7 +114,7 @@ class Client:
             answer = self._answer(made)
             body = calls.body_of(answer)
             rows += body.pop("data")
-            envelope, read, made = envelope or body, read + 1, calls.following(answer.headers)
+            envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
         return Series(envelope, rows, made is not None)
 
     def _answer(self, made: Call) -> httpx.Response:
@@ -121,7 +139,7 @@ class AsyncClient:
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         key: str | None = None,
         *,
         retries: int = 4,
@@ -172,6 +190,17 @@ class AsyncClient:
         """The cheapest or dearest hours of the prices known ahead."""
         return await self.get(f"/v1/windows/{zone}", sample=sample, **query)
 
+    async def statistics(
+        self, metric: str, zone: str, start: Moment | None = None, end: Moment | None = None, **query: Any
+    ) -> dict[str, Any]:
+        """Mean, spread, extremes and quantiles of a window; `above` and `below` add the time beyond a value."""
+        made = calls.series(metric, zone, start=start, end=end, stats=True, **query)
+        return calls.body_of(await self._answer(made))
+
+    async def forecast(self, metric: str, zone: str, start: Moment | None = None, **query: Any) -> Series:
+        """The publisher's own forecast, by default the newest of each interval."""
+        return await self.series(metric, zone, start, kind="forecast", **query)
+
     async def series(
         self,
         metric: str,
@@ -191,7 +220,7 @@ class AsyncClient:
             answer = await self._answer(made)
             body = calls.body_of(answer)
             rows += body.pop("data")
-            envelope, read, made = envelope or body, read + 1, calls.following(answer.headers)
+            envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
         return Series(envelope, rows, made is not None)
 
     async def _answer(self, made: Call) -> httpx.Response:

@@ -1,14 +1,18 @@
-"""Rows of a series, and the same as frames."""
+"""Rows of a series, and the same as frames, which carry whose figures they are and under which licence."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
+
+_COLUMNS = ("ts", "value", "unit", "resolution")
+_TERMS = ("attribution", "license")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Rows as the service gave them, ascending unless asked otherwise, with the envelope of the first page.
+    """Rows as the service gave them, ascending unless asked otherwise, with the envelope of all pages read.
 
     `ts` is the start of an interval in Unix seconds UTC; a missing interval has no row. `truncated`: whether there are
     more pages than were read.
@@ -23,26 +27,37 @@ class Series:
         """Whose figures these are: to be shown wherever they are; of several zones by zone."""
         return self.envelope["attribution"]
 
-    def to_pandas(self) -> Any:
-        """A pandas frame indexed by `time` (UTC)."""
+    @property
+    def columns(self) -> list[str]:
+        """The members of a row, known without rows too."""
+        return [*self.rows[0]] if self.rows else [*(["zone"] if "zones" in self.envelope else []), *_COLUMNS]
+
+    def to_pandas(self, *, wide: bool = False) -> Any:
+        """A pandas frame indexed by `time` (UTC), terms in `attrs`. `wide`: values alone, a column a zone or fuel."""
         import pandas
 
-        frame = pandas.DataFrame(self.rows)
-        if self.rows:
-            frame.index = pandas.to_datetime(frame["ts"], unit="s", utc=True).rename("time")
+        frame = pandas.DataFrame(self.rows, columns=self.columns)
+        frame.index = pandas.to_datetime(frame["ts"].astype("int64"), unit="s", utc=True).rename("time")
+        if wide:
+            names = [name for name in ("zone", "fuel", "counterparty", "link") if name in frame]
+            frame = frame.pivot_table("value", "time", names, dropna=False) if names else frame[["value"]]
+        frame.attrs.update({name: self.envelope[name] for name in _TERMS})
         return frame
 
     def to_polars(self) -> Any:
         """A polars frame with a column `time` (UTC) beside `ts`."""
         import polars
 
-        frame = polars.DataFrame(self.rows, infer_schema_length=None)
-        if not self.rows:
-            return frame
+        kinds = {"ts": polars.Int64, "value": polars.Float64}
+        schema = None if self.rows else {name: kinds.get(name, polars.String) for name in self.columns}
+        frame = polars.DataFrame(self.rows, schema=schema, infer_schema_length=None)
         return frame.with_columns(polars.from_epoch("ts", time_unit="s").dt.replace_time_zone("UTC").alias("time"))
 
     def to_arrow(self) -> Any:
-        """A pyarrow table."""
+        """A pyarrow table, with attribution and licence as JSON in the metadata of its schema."""
         import pyarrow
 
-        return pyarrow.Table.from_pylist(self.rows)
+        kinds = {"ts": pyarrow.int64(), "value": pyarrow.float64()}
+        empty = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in self.columns])
+        table = pyarrow.Table.from_pylist(self.rows) if self.rows else empty.empty_table()
+        return table.replace_schema_metadata({name: json.dumps(self.envelope[name]) for name in _TERMS})
