@@ -13,6 +13,7 @@ from dagster_duckdb import DuckDBResource
 from duckdb import DuckDBPyConnection
 
 from assets.feeds import OWNER
+from assets.freshness import made_every
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
 from assets.sql.database import open_views
@@ -76,6 +77,7 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         deps=[asset_key(f) for s in sources.values() for f in s.feeds],
         owners=[OWNER],
         kinds={"duckdb"},
+        freshness_policy=made_every(60),
         pool="marts",
         retry_policy=dg.RetryPolicy(max_retries=1, delay=10),
         check_specs=[_spec(rule) for rule in RULES],
@@ -89,16 +91,14 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         span = months(Window(now - COMPARED_DAYS * clock.DAY, now + 2 * clock.DAY))
         with open_views(duckdb, storage, span) as connection:
             verdicts = list(evaluate(connection))
-        shown = {"compared_months": ", ".join(span)}
+        figures = {"compared_months": ", ".join(span)}
         if isinstance(storage, Folder):
-            shown |= {"views": str(build(storage.root, duckdb)), "dagster/uri": str(storage.root / NAME)}
-        yield dg.MaterializeResult(metadata=shown)
+            figures |= {"views": str(build(storage.root, duckdb)), "dagster/uri": str(storage.root / NAME)}
+        yield dg.MaterializeResult(metadata=figures)
         yield from verdicts
 
     return warehouse_duckdb
 
 
 def _spec(rule: Rule) -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(
-        rule.name, asset=KEY, description=rule.sentence, metadata={"sql": f"assets/sql/{rule.name}.sql"}
-    )
+    return dg.AssetCheckSpec(rule.name, asset=KEY, description=f"{rule.sentence} Its query: assets/sql/{rule.name}.sql")

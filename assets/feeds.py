@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, events
+from assets import checks, events, freshness
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
@@ -24,7 +24,7 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Source
 from warehouse.rows.schema import SCHEMA
 
-OWNER = "team:market-feeds"
+OWNER, GROUP = "team:market-feeds", "sources"
 _COLUMNS = {
     "zone": "Bidding zone, balancing authority or region.",
     "metric": "What is measured.",
@@ -32,7 +32,7 @@ _COLUMNS = {
     "counterparty": "The zone across the border; null for the zone's net.",
     "link": "The tie; null for a border or a net.",
     "ts": "Start of the interval, Unix seconds UTC.",
-    "value": "In `unit`.",
+    "value": "In the unit that the row names.",
     "unit": "MW, %, gCO2/kWh or currency/MWh.",
     "resolution": "Length of the interval: 5m, 15m, 30m, 1h, 1y.",
     "source": "The publisher.",
@@ -69,7 +69,7 @@ def series_asset(
     @dg.asset(
         key=asset_key(feed),
         deps=[raw_key(source.code)],
-        group_name=source.code,
+        group_name=GROUP,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=31),
         pool=pool_of(source),
@@ -78,6 +78,7 @@ def series_asset(
         kinds={"parquet"},
         output_required=False,
         check_specs=checks.check_specs(feed, partitions),
+        freshness_policy=freshness.of_feed(feed),
         tags=_tags(source, feed),
         description=describe(source, feed),
         metadata=_declared(source, feed, home),
@@ -132,7 +133,7 @@ def raw_asset(source: Source) -> dg.AssetSpec:
     """The kept answers of a publisher: no step of their own, since a feed's run asks, keeps and parses in one."""
     return dg.AssetSpec(
         raw_key(source.code),
-        group_name=source.code,
+        group_name=GROUP,
         owners=[OWNER],
         kinds={"zstd"},
         tags={"source": source.code},
@@ -153,8 +154,12 @@ def _tags(source: Source, feed: Feed) -> dict[str, str]:
 def describe(source: Source, feed: Feed) -> str:
     """What the UI shows above an asset."""
     carried = f"{', '.join(feed.metrics)} of {', '.join(feed.zones)}, {feed.resolution}, market days in {feed.tz}"
-    title = feed.title[:1].upper() + feed.title[1:]
-    return f"{title}. {source.name}: {carried}. Licence: {source.licence}. Attribution: {source.attribution}"
+    title = feed.title[:1].upper() + feed.title[1:].removesuffix(".")
+    often = f"every {feed.every_minutes} minutes"
+    if feed.stands_in_for:
+        often = f"once a day, and each hour while {feed.stands_in_for} is late"
+    terms = f"Licence: {source.licence}. Attribution: {source.attribution}"
+    return f"{title}. {source.name}: {carried}, asked {often}. {terms}"
 
 
 def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:

@@ -9,16 +9,17 @@ from typing import Any
 
 import dagster as dg
 
+from assets.document_events import GROUP
 from assets.documents import geo_layers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.errors import DamagedFile
 
-GROUP, INTACT = "geo", "intact"
+GEO, INTACT = "geo", "intact"
 LAYERS = {
     "zones": "Footprints of the zones at two levels of detail; neighbours share their borders vertex for vertex.",
-    "interconnectors": "Ties between zones, or to an area outside; a tie's id is the `link` of its flow rows.",
+    "interconnectors": "Ties between zones, or to an area outside; its flow rows name a tie by its id.",
     "plants": "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
 }
 
@@ -29,7 +30,7 @@ def geo_assets() -> list[dg.AssetsDefinition]:
 
 
 def _asset(layer: str, description: str) -> dg.AssetsDefinition:
-    key = dg.AssetKey([GROUP, layer])
+    key = dg.AssetKey([GEO, layer])
     check = dg.AssetCheckSpec(INTACT, asset=key, description="Every file has the SHA-256 that is shipped with it.")
 
     @dg.asset(
@@ -39,7 +40,7 @@ def _asset(layer: str, description: str) -> dg.AssetsDefinition:
         owners=[OWNER],
         kinds={"geojson", "parquet"},
         check_specs=[check],
-        pool=GROUP,
+        pool=GEO,
         code_version=hashlib.sha256("".join(geo_layers.hashes(layer).values()).encode()).hexdigest()[:12],
         output_required=False,
         metadata={"licence": LICENCE[layer], "attribution": ATTRIBUTION[layer]},

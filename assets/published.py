@@ -10,6 +10,7 @@ import dagster as dg
 
 from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, PREFIX, SNAPSHOT, events, figures
 from assets.feeds import OWNER
+from assets.freshness import made_every
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key
@@ -36,6 +37,7 @@ def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
             dg.AssetKey([PREFIX, name]),
             deps=[dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping()) for key in feeds],
             description=text,
+            freshness_policy=made_every(15),
             group_name=GROUP,
             owners=[OWNER],
             kinds={"json"},
@@ -66,6 +68,7 @@ def _of_all_zones() -> dg.AssetsDefinition:
             if key == LIVE
             else [dg.AssetDep([PREFIX, "latest"], partition_mapping=dg.AllPartitionMapping())],
             description=text,
+            freshness_policy=made_every(15),
             group_name=GROUP,
             owners=[OWNER],
             kinds={"json"},

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.document_events import GROUP, PREFIX
 from assets.documents import publishers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
@@ -16,7 +17,7 @@ from assets.partitions import asset_key
 from warehouse.market import clock
 from warehouse.market.market import Source
 
-GROUP = "documents"
+MEASURED = dg.AssetKey([PREFIX, "publishers"])
 _ROW, _LEFT, _WIDTH = 16, 190, 640
 
 
@@ -24,7 +25,7 @@ def publishers_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
     """`/v1/publishers`, downstream of every feed."""
 
     @dg.asset(
-        name="measured_publishers",
+        key=MEASURED,
         group_name=GROUP,
         deps=[asset_key(f) for s in sources.values() for f in s.feeds],
         owners=[OWNER],

@@ -22,7 +22,7 @@ from assets.geo import geo_assets
 from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
-from assets.publishers import publishers_asset
+from assets.publishers import MEASURED, publishers_asset
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
@@ -78,8 +78,13 @@ def build() -> dg.Definitions:
 
 def _after_fill() -> Any:
     layers = [dg.AssetKey(["geo", layer]) for layer in ("zones", "interconnectors", "plants")]
-    keys = [*OF_ALL_ZONES, dg.AssetKey("measured_publishers"), STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *layers]
-    return dg.define_asset_job(AFTER_FILL, selection=dg.AssetSelection.assets(*keys), tags={"source": AFTER_FILL})
+    keys = [*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *layers]
+    return dg.define_asset_job(
+        AFTER_FILL,
+        selection=dg.AssetSelection.assets(*keys),
+        tags={"source": AFTER_FILL},
+        description="Everything that follows the feeds, once after a first fill.",
+    )
 
 
 def first_partitions(settings: PipelineSettings) -> dict[str, date]:
@@ -96,6 +101,7 @@ def automation() -> dg.AutomationConditionSensorDefinition:
     """Request what follows by condition; once a minute is enough for what is published each quarter hour."""
     return dg.AutomationConditionSensorDefinition(
         "automation",
+        description="Requests service assets and marts whose automation condition is met.",
         target=dg.AssetSelection.groups("service", "marts"),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=60,

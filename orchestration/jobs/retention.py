@@ -86,7 +86,10 @@ def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[Pipel
             context.log.error(attempt.failure)
 
 
-@dg.job(description="Keeps disks bounded.", tags={"source": "retention", "dagster/max_runtime": "3000"})
+@dg.job(
+    description="Removes old runs, kept answers and scratch files, so that disks stay bounded.",
+    tags={"source": "retention", "dagster/max_runtime": "3000"},
+)
 def retention() -> None:
     remove_old()
 

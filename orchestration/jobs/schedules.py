@@ -16,11 +16,14 @@ import dagster as dg
 
 from assets.analyst import KEY as WAREHOUSE_DUCKDB
 from assets.document_events import OF_ALL_ZONES
+from assets.geo import GEO, LAYERS
 from assets.marts import KEYS as MART_KEYS
 from assets.marts import first_month, first_stale_month
 from assets.partitions import asset_key, last_day
+from assets.publishers import MEASURED
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
+from orchestration.jobs.service_assets import PAYMENTS, WEBHOOKS
 from orchestration.work.resources import configured, opened
 from warehouse.documents import health
 from warehouse.market import clock
@@ -64,15 +67,17 @@ def schedules_and_jobs(
                 )
             )
             schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
-    for name, selection, cron_line, running in (
-        ("documents", dg.AssetSelection.assets(*OF_ALL_ZONES), "*/15 * * * *", runs),
-        ("geo", dg.AssetSelection.groups("geo"), "30 3 * * 1", runs),  # a release may add a check
-        ("compare_feeds", dg.AssetSelection.assets(WAREHOUSE_DUCKDB), "35 * * * *", runs),
-        ("publishers", dg.AssetSelection.assets("measured_publishers"), "20 3 * * *", runs),
-        ("payments", dg.AssetSelection.assets(["accounts", "payments"]), "20 * * * *", takes_payments),
-        ("webhooks", dg.AssetSelection.assets(["accounts", "webhooks"]), "", runs),
+    geo_layers = [dg.AssetKey([GEO, layer]) for layer in LAYERS]
+    # Documents follow the clock too: an hour turns without new rows. A release may bring other layers.
+    for name, keys, cron_line, running, text in (
+        ("publish_documents", [*OF_ALL_ZONES], "*/15 * * * *", runs, "Publishes every document."),
+        ("publish_geo_layers", geo_layers, "30 3 * * 1", runs, "Publishes the map layers of this release."),
+        ("compare_feeds", [WAREHOUSE_DUCKDB], "35 * * * *", runs, "Compares feeds; renews warehouse.duckdb."),
+        ("measure_publishers", [MEASURED], "20 3 * * *", runs, "Measures how late and how whole each feed was."),
+        ("reconcile_payments", [PAYMENTS], "20 * * * *", takes_payments, "Compares payments with the chain."),
+        ("deliver_webhooks", [WEBHOOKS], "", runs, "One round of deliveries to subscribers."),
     ):
-        job = dg.define_asset_job(name, selection=selection, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]})
+        job = dg.define_asset_job(name, keys, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]}, description=text)
         jobs.append(job)
         if cron_line:
             schedules.append(_plain(job, cron_line, running))
@@ -125,6 +130,7 @@ def _plain(job: Any, cron_line: str, running: bool) -> dg.ScheduleDefinition:
         cron_schedule=cron_line,
         execution_timezone="UTC",
         default_status=_status(running),
+        description=job.description,
         tags={PRIORITY: SCHEDULED[PRIORITY]},
     )
 

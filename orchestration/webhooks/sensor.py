@@ -9,7 +9,7 @@ import dagster as dg
 
 from orchestration.jobs.schedules import UNDER_WAY
 
-JOB = "webhooks"
+JOB = "deliver_webhooks"
 
 
 def webhook_sensor(job: Any) -> dg.SensorDefinition:

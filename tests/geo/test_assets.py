@@ -24,12 +24,12 @@ def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProce
         )
 
 
-def test_one_asset_a_layer_in_the_geo_group() -> None:
+def test_one_asset_a_layer_among_the_documents() -> None:
     assets = geo.geo_assets()
     assert [a.key.path for a in assets] == [["geo", layer] for layer in LAYERS]
     for asset in assets:
         spec = asset.specs_by_key[asset.key]
-        assert (spec.group_name, spec.owners) == ("geo", [geo.OWNER])
+        assert (spec.group_name, spec.owners) == ("documents", [geo.OWNER])
 
 
 def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:

@@ -46,18 +46,18 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
         return definitions.build()
 
 
-def test_every_feed_is_an_asset_in_its_sources_group(loaded: dg.Definitions) -> None:
+def test_every_feed_is_an_asset_of_the_group_of_sources(loaded: dg.Definitions) -> None:
     specs = {spec.key: spec for spec in loaded.resolve_all_asset_specs()}
     for feed in feeds().values():
         spec = specs[asset_key(feed)]
-        assert spec.group_name == feed.source
+        assert spec.group_name == "sources"
         assert spec.code_version == feed.version
         assert spec.owners
         assert spec.description
         assert {"source", "rank", "resolution"} <= set(spec.tags)
     extra = {key.to_user_string() for key in specs} - {asset_key(f).to_user_string() for f in feeds().values()}
     assert extra == {f"raw/{code}" for code in sources()} | {
-        "measured_publishers",
+        "published/publishers",
         "published/static_side",
         "published/catalogue",
         "published/latest",
@@ -80,7 +80,7 @@ FIRSTS = definitions.first_partitions(SETTINGS)
 def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definitions) -> None:
     repository = loaded.get_repository_def()
     stopped = {s.name for s in repository.schedule_defs if s.default_status is not dg.DefaultScheduleStatus.RUNNING}
-    assert stopped == {"payments_schedule"}, "nothing is sold here"
+    assert stopped == {"reconcile_payments_schedule"}, "nothing is sold here"
     groups = [group for source in sources().values() for group in schedule_groups(source, FIRSTS).items()]
     scheduled = [feed.id for _, group in groups for feed in group]
     in_live = [feed.id for source in sources().values() for feed in live.live_feeds(source)]
@@ -94,7 +94,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS)
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
-    own = ("geo", "publishers", "documents", "compare_feeds", "marts")
+    own = ("publish_geo_layers", "measure_publishers", "publish_documents", "compare_feeds", "marts")
     assert running == {f"{name}_schedule" for name in own}
 
 

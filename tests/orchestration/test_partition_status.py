@@ -77,7 +77,7 @@ def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home:
         "marts/daily",
         "marts/revisions",
         "marts/records",
-        "measured_publishers",
+        "published/publishers",
         "accounts/payments",
         "accounts/webhooks",
     ]

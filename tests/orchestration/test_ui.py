@@ -69,9 +69,9 @@ def test_the_ui_lists_every_feed(ui: Ui) -> None:
         "assetNodes"
     ]
     node_of = {"/".join(n["assetKey"]["path"]): n for n in nodes}
-    assert node_of["caiso/demand"]["groupName"] == "caiso"
+    assert node_of["caiso/demand"]["groupName"] == "sources"
     assert node_of["caiso/demand"]["owners"] == [{"team": "market-feeds"}]
-    assert {n["groupName"] for n in nodes} >= {"aemo", "entsoe", "eia", "pjm", "documents", "geo", "marts", "service"}
+    assert {n["groupName"] for n in nodes} == {"sources", "documents", "marts", "service"}
 
 
 def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
