@@ -112,7 +112,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("EMDS_TRUSTED_PROXIES", "", "networks whose `X-Forwarded-For` counts: `10.0.0.0/8`"),
     Setting("EMDS_ALLOWED_ORIGINS", "", "Origins that may call `/mcp` besides the service's own and loopback"),
     Setting("EMDS_CONTACT", "", "an address for the User-Agent towards publishers and for security.txt"),
-    Setting("EMDS_METRICS_TOKEN", "", "opens `/metrics`, as a bearer token", secret=True),
+    Setting(
+        "EMDS_METRICS_TOKEN",
+        "",
+        "opens `/metrics`, as a bearer token: counts of answers, `emds_build_info`, and by feed and zone"
+        " `emds_feed_newest_row_end_timestamp_seconds`, `..._expected_by_...`, `..._last_success_...`",
+        secret=True,
+    ),
     Setting("EMDS_ALERT_WEBHOOK", "", "gets a JSON message when an outage begins and when it ends", secret=True),
     Setting(
         "EMDS_FAULTS",
