@@ -11,7 +11,6 @@ import pytest
 from api.series.query import settled
 from assets.fetch.session import Fetched
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, whole
-from warehouse.errors import BadWindow
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
@@ -72,8 +71,5 @@ def test_an_answer_as_of_an_instant_never_changes(tmp_path: Path, monkeypatch: p
         readers.ask(at)
 
 
-def test_the_last_seconds_are_put_back_and_the_future_is_refused() -> None:
-    assert settled(None, NOON) is None
+def test_the_last_seconds_are_put_back() -> None:
     assert [settled(NOON - ago, NOON) for ago in (0, 9, 10, 11)] == [NOON - 10, NOON - 10, NOON - 10, NOON - 11]
-    with pytest.raises(BadWindow, match="later than now"):
-        settled(NOON + 1, NOON)

@@ -19,6 +19,7 @@ TOOLS = [
     "get_map_snapshot",
     "find_window",
     "get_statistics",
+    "get_changes",
 ]
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 
