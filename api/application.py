@@ -22,6 +22,7 @@ from werkzeug.routing import Rule
 from api.access import key_views, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, catalogue, changes, exposition, published, status
+from api.documents.month_files import METRICS
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
@@ -67,7 +68,7 @@ VIEWS: Mapping[str, View] = {
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
 """By operationId, the check that raises a 404, which goes before a 400 for parameters."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
-_CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, bulk.METRICS))})"}
+_CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
 
 
@@ -259,7 +260,7 @@ def _plain(path: str) -> str:
 def _prefixes() -> dict[str, Endpoint]:
     """Return the part before the zone of every path that has one, with its endpoint."""
     starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
-    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in bulk.METRICS}
+    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in METRICS}
 
 
 _PREFIXES = _prefixes()

@@ -57,9 +57,9 @@ class Service:
         """Return the newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
 
-    def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
-        """Let a request through the gate; no price is a free path. Raises NotAdmitted (`api.access.gate`)."""
-        return self.gate.enter(request, price, answer_format)
+    def enter(self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b"") -> Entry:
+        """Let a request through the gate, as `api.access.gate.Gate.enter`. Raises NotAdmitted."""
+        return self.gate.enter(request, price, answer_format, file)
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:

@@ -103,9 +103,16 @@ class Gate:
         """Return the true time in whole Unix seconds."""
         return int(self._clock())
 
-    def enter(self, request: Request, price: str = "", answer_format: str = "json") -> Entry:
-        """Let a request in; no price is a free path. `answer_format`: which one the answer has. Raises NotAdmitted."""
-        outcome = self.admit(call_of(request, price, self.settings.trusted_proxies, answer_format))
+    def enter(self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b"") -> Entry:
+        """Let a request in; no price is a free path. Raises NotAdmitted.
+
+        `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
+        """
+        call = call_of(request, price, self.settings.trusted_proxies, answer_format)
+        if file:
+            signature = request.args.get("signature", "")
+            call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
+        outcome = self.admit(call)
         self._warn_of_unknown_proxy(request)
         if not isinstance(outcome, Grant):
             raise NotAdmitted(outcome)

@@ -82,7 +82,7 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
 def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         now = service.gate.now
-        _, usage = _own(service.gate, request, now)
+        _, usage = require_key(service.gate, request, now)
         quota = {
             "limit": usage.limit,
             "window": "day",
@@ -97,10 +97,10 @@ def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Respon
 def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         gate, now = service.gate, service.gate.now
-        digest, usage = _own(gate, request, now)
+        digest, usage = require_key(gate, request, now)
         key = sign_ups.rotate(gate.database, digest, now) if usage.current else None
         if key is None:
-            _own(gate, request, now)  # 401 where it was revoked meanwhile
+            require_key(gate, request, now)  # 401 where it was revoked meanwhile
             raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
         return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
 
@@ -108,11 +108,11 @@ def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Respo
 def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         gate = service.gate
-        sign_ups.revoke(gate.database, _own(gate, request, gate.now)[0], gate.now)
+        sign_ups.revoke(gate.database, require_key(gate, request, gate.now)[0], gate.now)
         return entry.settle(Response(204, [NO_STORE]))
 
 
-def _own(gate: Gate, request: Request, now: int) -> tuple[bytes, Usage]:
+def require_key(gate: Gate, request: Request, now: int) -> tuple[bytes, Usage]:
     """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
     header = request.header
     credentials = Call(
@@ -129,7 +129,7 @@ def _own(gate: Gate, request: Request, now: int) -> tuple[bytes, Usage]:
 
 def own_key(gate: Gate, request: Request) -> int:
     """Return the number of the live key that a request shows. Raises Problem 401, and AccountsUnavailable."""
-    return _own(gate, request, gate.now)[1].key
+    return require_key(gate, request, gate.now)[1].key
 
 
 def _client(gate: Gate, request: Request) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import logging
 import re
 import string
@@ -22,10 +23,16 @@ from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, R
 from warehouse.market.clock import DAY
 
 KEY_PREFIX = "emds_"
+SIGNATURE_PATTERN = r"^([0-9]{1,18})\.([0-9]{1,12})\.[0-9A-Za-z_-]{43}$"
+SIGNED_S = 3600
+"""A signed address opens so long."""
+_FILE_PARTS = 20
+"""A lazy reader asks for a file in so many parts at most."""
 KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
 _LOG = logging.getLogger("emds.keys")
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(KEY_PATTERN[1:-1])
+_SIGNATURE = re.compile(SIGNATURE_PATTERN[1:-1])
 _PAIRS = [high + low for high in _BASE62 for low in _BASE62]
 _DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
 _PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
@@ -67,30 +74,71 @@ def key_of(call: Call) -> str | None:
 def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal | None:
     """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
 
-    None for a call without a key. Only calls of keys that open something take a place in the table of limits: made-up
-    keys would push others out.
+    None for a call with neither key nor signature. Only calls of keys that open something take a place in the table of
+    limits: made-up keys would push others out.
     """
-    key = key_of(call)
-    if key is None:
+    key, digest = key_of(call), None
+    if key is not None:
+        if not is_well_formed(key):
+            return invalid(key)
+        digest = digest_of(key)
+    elif call.signature:
+        digest = _signer(call, counter, now)
+        if digest is None:
+            return _not_signed()
+    if digest is None:
         return None
-    if not is_well_formed(key):
-        return invalid(key)
-    digest = digest_of(key)
-    if per_second and limits.count("key", digest.hex(), 1, now) >= per_second:
-        return _too_fast(per_second)
+    what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
+    if most and limits.count(what, digest.hex(), 1, now) >= most:
+        return _too_fast(most)
+    grant = _read_again(call, digest, counter, now) or _reserve(call, digest, counter, now)
+    if isinstance(grant, Grant) and limits.take(what, digest.hex(), most, 1, now):
+        grant.release()  # calls of the same moment took the last places
+        return _too_fast(most)
+    return grant
+
+
+def _reserve(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | Refusal:
+    """Return a grant that holds one call of the key's day."""
     reserved = counter.reserve(digest, now)
     if reserved is None:
         usage = counter.usage(digest, now)
-        return used_up(usage.limit, now) if usage and usage.confirmed else invalid(key, unconfirmed=usage is not None)
-    if limits.take("key", digest.hex(), per_second, 1, now):  # calls of the same moment took the last places
-        _give_back(counter, reserved)
-        return _too_fast(per_second)
+        return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
 
     def settle(answer: Answer) -> Receipt:
-        used = reserved.used if 200 <= answer.status < 300 else _give_back(counter, reserved)
+        counts = 200 <= answer.status < 300 and (not call.file or counter.record_read(reserved, call.file))
+        used = reserved.used if counts else _give_back(counter, reserved)
         return Receipt(rate_limit(used, reserved.limit, now))
 
     return Grant("key", settle, lambda: _give_back(counter, reserved))
+
+
+def _read_again(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | None:
+    """Return a grant that counts nothing: for a file that the key's day has paid for, and for HEAD of any."""
+    usage = counter.usage(digest, now) if call.file else None
+    if usage is None or not usage.confirmed or not (call.head or counter.was_read(usage.key, now // DAY, call.file)):
+        return None
+    return Grant("key", lambda _: Receipt(rate_limit(usage.used, usage.limit, now)), lambda: None)
+
+
+def sign(path: str, key: int, digest: bytes, until: int) -> str:
+    """Return what makes the address of a path open as a key does, until an instant.
+
+    The key's digest signs, which only the accounts and the key's holder have: a revoked key ends its addresses.
+    """
+    mac = hmac.digest(digest, f"{path} {until}".encode(), "sha256")
+    return f"{key}.{until}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
+
+
+def _signer(call: Call, counter: UsageCounter, now: int) -> bytes | None:
+    """Return the digest of the key that signed a call's address; None where it did not, or not for now."""
+    if not (match := _SIGNATURE.fullmatch(call.signature)):
+        return None
+    key, until = int(match[1]), int(match[2])
+    if not now < until <= now + SIGNED_S:
+        return None
+    digest = counter.digest(key)
+    return digest if digest and hmac.compare_digest(sign(call.path, key, digest, until), call.signature) else None
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:
@@ -113,6 +161,12 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
         detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
     headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE)
     return Refusal("invalid-key", detail, headers)
+
+
+def _not_signed() -> Refusal:
+    """Return 401: an address whose hour is over, or that this service did not sign."""
+    detail = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
+    return Refusal("invalid-key", detail, (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE))
 
 
 def used_up(limit: int, now: int) -> Refusal:

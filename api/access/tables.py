@@ -56,6 +56,16 @@ USAGE = Table(
     sqlite_with_rowid=False,
 )
 
+FILE_READS = Table(
+    "file_reads",
+    METADATA,
+    Column("key_id", _Big, ForeignKey("keys.id"), primary_key=True),
+    Column("day", _Big, primary_key=True),
+    Column("file", LargeBinary(32), primary_key=True),  # SHA-256 of its bytes
+    sqlite_with_rowid=False,
+)
+"""Month files that a key's day has paid for: reading them again that day counts nothing."""
+
 SIGN_UPS = Table(
     "sign_ups",
     METADATA,

@@ -43,6 +43,12 @@ SELECT keys.id, keys.created, coalesce(usage.calls, 0), coalesce(keys.quota, :li
 FROM keys LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = :day
 WHERE keys.id = {_KEY} AND keys.revoked IS NULL
 """  # noqa: S608  of constants
+_WAS_READ = "SELECT 1 FROM file_reads WHERE key_id = :key AND day = :day AND file = :file"
+_RECORD_READ = (
+    "INSERT INTO file_reads (key_id, day, file) VALUES (:key, :day, :file) ON CONFLICT DO NOTHING RETURNING key_id"
+)
+_FORGET_READS = "DELETE FROM file_reads WHERE key_id = :key AND day < :day"
+_DIGEST = "SELECT digest FROM keys WHERE id = :key AND revoked IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class UsageCounter:
             self._errors, connections = psycopg.Error, 8  # by default it has a hundred for all workers of all hosts
         spell = _spell_for_psycopg if self._postgres else str
         self._count, self._take_back, self._look = spell(_COUNT), spell(_TAKE_BACK), spell(_LOOK)
+        self._was_read, self._record_read = spell(_WAS_READ), spell(_RECORD_READ)
+        self._forget_reads, self._digest = spell(_FORGET_READS), spell(_DIGEST)
         self._tries = 2 if self._postgres else 1
         self._free = threading.Semaphore(connections)
 
@@ -105,6 +113,22 @@ class UsageCounter:
         """Return the day of a key; None for one that is unknown or revoked."""
         row = self._row(self._look, _values(digest, now), self._tries)
         return Usage(*row[:4], *map(bool, row[4:])) if row else None
+
+    def was_read(self, key: int, day: int, file: bytes) -> bool:
+        """Return whether a key's day has paid for a file."""
+        return self._row(self._was_read, {"key": key, "day": day, "file": file}, self._tries) is not None
+
+    def record_read(self, reserved: Reserved, file: bytes) -> bool:
+        """Record that a reserved call pays for a file on its day; return False where another call did."""
+        day: dict[str, int | bytes] = {"key": reserved.key, "day": reserved.day}
+        if reserved.used == 1:
+            self._row(self._forget_reads, day, 1)
+        return self._row(self._record_read, {**day, "file": file}, 1) is not None
+
+    def digest(self, key: int) -> bytes | None:
+        """Return what a live key is known by; None for one that is unknown or revoked."""
+        row = self._row(self._digest, {"key": key}, self._tries)
+        return bytes(row[0]) if row else None
 
     def close(self) -> None:
         """Close every connection, the database's too."""

@@ -38,6 +38,11 @@ class Call:
     """The Authorization header, whole."""
     api_key: str = ""
     """A key by other ways: X-API-Key, or MCP's tool argument `api_key`. Goes before Authorization."""
+    signature: str = ""
+    """Of a signed address (`api.access.keys.sign`), where no key is shown."""
+    file: bytes = b""
+    """SHA-256 of the file that the call reads: a key's later calls for it on that day, and HEAD, count nothing."""
+    head: bool = False
     payment: str = ""
     """PAYMENT-SIGNATURE or X-PAYMENT, still in base64; MCP's `_meta["x402/payment"]` in the same form."""
     fingerprint: str = ""

@@ -1,18 +1,12 @@
-"""`/v1/bulk`, the free manifest of month files, and each month file byte for byte: by hash, whole or by ranges.
-
-Every row's source decides what may leave, by the rights of now.
-"""
+"""`/v1/bulk`, the free list of month files and what describes them, and each file: by hash, whole or by ranges."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -20,49 +14,87 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.documents import published
-from api.documents.cache import Document, DocumentCache
+from api.access.key_views import require_key
+from api.access.keys import SIGNED_S, sign
+from api.access.values import NO_STORE
+from api.documents import datasets, published
+from api.documents.cache import Document
 from api.documents.catalogue import Catalogue
+from api.documents.month_files import (
+    METRICS,
+    MonthBytes,
+    PublicPlace,
+    find,
+    list_files,
+    manifest,
+    read,
+    sources_of,
+    stored_month,
+    withheld,
+)
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
+from api.http.times import to_unix
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
-from warehouse.caches import LruCache
-from warehouse.documents.manifest import Place, Summary, summaries_of
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.market import clock
-from warehouse.market.metrics import YEARLY, Metric, is_forecast
 from warehouse.market.zones import ZONES
-from warehouse.series import monthfile
-from warehouse.series.reader import MonthFile
 from warehouse.store import layout
-from warehouse.store.storage import Storage
 
-METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
-"""As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
-_MEMBERS = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "sources")
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+_KEY_HEADERS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY")
+_BY_KEY = [("Vary", "Authorization, X-API-Key")]
 
 
-def _manifest(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _list(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    has_key = any(map(request.header, _KEY_HEADERS))
     with service.enter(request) as entry:
-        document, catalogue = published.document(service.documents, layout.MANIFEST), service.catalogue
-        whole = _manifest_of(service, document, catalogue)
-        if query["zone"] is None and query["metric"] is None and entry.method != "sample":
-            return entry.document(whole, catalogue.simulated)
-        return entry.json(selected(whole.json, query["zone"], query["metric"]), catalogue.simulated)
+        whole, simulated = _whole_list(service), service.catalogue.simulated
+        if not has_key and entry.method != "sample" and not any(query[name] for name in ("zone", "metric", "since")):
+            return entry.document(whole, simulated).with_headers(_BY_KEY)
+        body = selected(whole.json, query)
+        if not has_key:
+            return entry.json(body, simulated).with_headers(_BY_KEY)
+        now, base = service.gate.now, service.settings.base_url
+        (digest, usage), until = require_key(service.gate, request, now), now + SIGNED_S
+        files = [
+            {**file, "url": f"{file['url']}?signature={sign(path, usage.key, digest, until)}"}
+            if (path := file["url"].removeprefix(base)).startswith("/")
+            else file
+            for file in body["files"]
+        ]
+        return entry.json({**body, "signed_until": until, "files": files}, simulated, caching=[NO_STORE])
 
 
-def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> Document:
-    """Computed once a publication of either document, and once a day, since months become final."""
+def _dataset(
+    build: Callable[[Sequence[Mapping[str, Any]], int, Catalogue, str], dict[str, Any]],
+    service: Service,
+    request: Request,
+    _query: dict[str, Any],
+) -> Response:
+    """Describe all files at once; computed once for each list."""
+    with service.enter(request) as entry:
+        whole, catalogue = _whole_list(service), service.catalogue
+
+        def computed(_: Document) -> Document:
+            body = build(whole.json["files"], whole.json["as_of"], catalogue, service.settings.base_url)
+            return Document(build.__name__, orjson.dumps(body), whole.identity)
+
+        return entry.document(whole.derive(build.__name__, computed), catalogue.simulated)
+
+
+def _whole_list(service: Service) -> Document:
+    """Return the list of all files: computed once a publication, and once a day, since months become final."""
+    document, catalogue = published.document(service.documents, layout.MANIFEST), service.catalogue
     settings = service.settings
     public = PublicPlace.find(service.documents, settings.public_url)
     key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
 
     def computed(_: Document) -> Document:
-        files = month_files(service.documents, document, service.answers)
+        files = list_files(service.documents, document, service.answers)
         body = orjson.dumps(manifest(document, files, catalogue, settings.base_url, clock.now(), public))
         return Document(key, body, document.identity)
 
@@ -73,9 +105,9 @@ def _manifest_of(service: Service, document: Document, catalogue: Catalogue) -> 
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.catalogue
-    terms = catalogue.terms(zone, METRICS[metric].value, whole.sources)
+    terms = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
     fields = {"license": terms.license, "attribution": terms.attribution}
-    with service.enter(request, "bulk-file", "parquet") as entry:
+    with service.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
         headers = [
             *responses.caching(entry.method),
             *responses.marks(catalogue.simulated),
@@ -106,48 +138,9 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
     whole = read(service.storage, service.answers, file) if file else None
     if whole is None:
         raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")
-    if sources := withheld(catalogue, whole.sources):
+    if sources := withheld(catalogue, whole.feeds):
         raise Withheld(zone, metric, sources)
     return whole
-
-
-class MonthBytes(NamedTuple):
-    """A month file's bytes, all of one moment."""
-
-    body: bytes
-    sha256: str
-    sources: frozenset[str]
-    """Codes of the sources of its rows."""
-
-
-def find(storage: Storage, metric: str, zone: str, month: str) -> MonthFile | None:
-    """Find a month file; None where there is none."""
-    key = layout.series(metric, zone, month)
-    identity = storage.stat(key)
-    return None if identity is None else MonthFile(month, key, identity)
-
-
-def read(storage: Storage, cache: LruCache, file: MonthFile) -> MonthBytes | None:
-    """Read a month file through the cache; None where it is gone. Raises DamagedFile and StorageError."""
-
-    def load() -> tuple[MonthBytes | None, int]:
-        body = monthfile.whole(storage, file.key)
-        return (None, 100) if body is None else (_month_bytes(body, file.key), len(body) + 500)
-
-    return cache.get(("month file", file), load)
-
-
-def _month_bytes(body: bytes, key: str) -> MonthBytes:
-    codes = {code for text in _sources(body, key) for code in text.split(", ")}
-    return MonthBytes(body, hashlib.sha256(body).hexdigest(), frozenset(codes))
-
-
-def _sources(body: bytes, key: str) -> set[str]:
-    """What the rows of a file say in `source`; its end tells it where there are no rows but the net's."""
-    parquet, net = pq.ParquetFile(io.BytesIO(body)), monthfile.layout_of_net(body, key)
-    if net is not None and sum(run.length for run in net.runs) == parquet.metadata.num_rows:
-        return {label.source for label in net.labels}
-    return {*parquet.read(columns=["source"], use_threads=False).column("source").unique().to_pylist()}
 
 
 def sample(body: bytes) -> bytes:
@@ -163,121 +156,23 @@ def sample(body: bytes) -> bytes:
     return out.getvalue()
 
 
-def path_of(metric: str, zone: str, month: str) -> str:
-    """The path of a month file; `metric` as it is stored."""
-    return f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{month}.parquet"
-
-
-def month_of(metric: str, first: int, month: str) -> str:
-    """Return the month under which a file is listed; `first`: its first `ts`, `month`: its UTC month.
-
-    A year begins with January, which begins in December of UTC east of Greenwich.
-    """
-    return clock.month_of(first + clock.DAY) if metric in YEARLY else month
-
-
-def stored_month(metric: str, zone: str, month: str) -> str:
-    """The UTC month of the file that is listed under a month: the other way round."""
-    if metric not in YEARLY:
-        return month
-    return clock.month_of(clock.local_midnight(date.fromisoformat(f"{month}-01"), ZONES[zone].tz))
-
-
-def withheld(catalogue: Catalogue, sources: Iterable[str]) -> tuple[str, ...]:
-    """Return the sources whose rows may not be passed on; an unknown source may not."""
-    return tuple(s for s in sorted(sources) if catalogue.sources.get(s, {"withheld": True})["withheld"])
-
-
-@dataclass(frozen=True, slots=True)
-class PublicPlace:
-    """The public address of month files, by hash."""
-
-    url: str
-    sha256: frozenset[str]
-
-    @classmethod
-    def find(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
-        """What was put there last; None where the owner named no address, or nothing was put."""
-        record = documents.get(layout.PUBLIC_MONTHS) if url else None
-        return None if record is None else cls(url, frozenset(record.json["sha256"]))
-
-
-def month_files(documents: DocumentCache, document: Document, cache: LruCache) -> list[Mapping[str, Any]]:
-    """The entry of every month file of readings that the manifest counts, in the order of metric, zone and month."""
-    return [
-        entry
-        for place, summary in summaries_of(document.json).items()
-        if not is_forecast(place[0])
-        for entry in cache.get(
-            ("manifest", place, summary.mark or document.identity), partial(_months_of, documents, place, summary)
-        )
-    ]
-
-
-def _months_of(documents: DocumentCache, place: Place, summary: Summary) -> tuple[list[Mapping[str, Any]], int]:
-    """The entries of one metric and zone, and their size in memory."""
-    part = documents.get(layout.manifest(*place))
-    if part is None:
-        return [], 100
-    metric, zone = place
-    entries: list[Mapping[str, Any]] = [
-        {
-            "zone": zone,
-            "metric": metric,
-            "month": month,
-            "final_at": clock.month_window(month).end + summary.final_after_days * clock.DAY,
-            **{name: entry[name] for name in ("rows", "first", "last", "bytes", "sha256", "sources")},
-        }
-        for month, entry in sorted(part.json["months"].items())
-        if entry["rows"]
-    ]
-    return entries, 1000 * len(entries) + 100
-
-
-def manifest(
-    document: Document,
-    months: Iterable[Mapping[str, Any]],
-    catalogue: Catalogue,
-    base_url: str,
-    now: int,
-    public: PublicPlace | None = None,
-) -> dict[str, Any]:
-    """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
-    open_to_all = [e for e in months if not withheld(catalogue, e["sources"])]
-    files = [_entry(e, catalogue, base_url, now, public) for e in open_to_all]
-    return {"as_of": document.json["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
-
-
-def _entry(
-    entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None
-) -> dict[str, Any]:
-    terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
-    month = month_of(entry["metric"], entry["first"], entry["month"])
-    url = base_url + path_of(entry["metric"], entry["zone"], month)
-    if public is not None and entry["sha256"] in public.sha256:
-        url = f"{public.url}/objects/{entry['sha256']}.parquet"
-    return {
-        **{name: entry[name] for name in _MEMBERS},
-        "month": month,
-        "url": url,
-        "license": terms.license,
-        "attribution": terms.attribution,
-        "final": now >= entry["final_at"],
-    }
-
-
-def selected(
-    whole: Mapping[str, Any], zones: Collection[str] | None, metrics: Collection[str] | None
-) -> dict[str, Any]:
-    """The manifest's files of some zones and metrics (as paths spell them), None for all."""
-    stored = None if metrics is None else {METRICS[metric].value for metric in metrics}
+def selected(whole: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
+    """The list's files of some zones and metrics, and of bytes that are new since an instant."""
+    zones, metrics, since = query["zone"], query["metric"], query["since"]
+    stored = {METRICS[metric].value for metric in metrics or METRICS}
+    at = to_unix("since", since, zones or ZONES, clock.now()) or 0
     files = [
         file
         for file in whole["files"]
-        if (zones is None or file["zone"] in zones) and (stored is None or file["metric"] in stored)
+        if (zones is None or file["zone"] in zones) and file["metric"] in stored and file["changed_at"] >= at
     ]
     return {**whole, "count": len(files), "files": files}
 
 
-VIEWS: dict[str, View] = {"bulk": _manifest, "bulk-file": _file}
+VIEWS: dict[str, View] = {
+    "bulk": _list,
+    "bulk-file": _file,
+    "bulk-datapackage": partial(_dataset, datasets.data_package),
+    "bulk-croissant": partial(_dataset, datasets.croissant),
+}
 NOT_FOUND_FIRST = {"bulk-file": require_file}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from api.documents.bulk import METRICS as BULK_METRICS
+from api.access.keys import SIGNATURE_PATTERN
 from api.documents.changes import CURSOR as CHANGE_CURSOR
+from api.documents.month_files import METRICS as BULK_METRICS
 from api.http.parameters import (
     Parameter,
     choice,
@@ -77,6 +78,9 @@ FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str
 MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month, "2026-11")
 BULK_ZONE = zones("zone", "Only files of these zones, with commas. Default: all.")
 BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
+BULK_SINCE = moment(
+    "since", "Only files whose bytes are new since this instant, by `changed_at`; take the `as_of` of the list before. "
+    "Written as `start`. Default: all.")
 # Without a value of its own it is told from one that is sent; the default holds where neither slots nor kwh is.
 HOURS = replace(hours(
     "hours", "Length of the block in hours, in steps of a quarter: `3`, `1.5`.", LONGEST_HOURS, 3 * HOUR), default=None)
@@ -128,6 +132,9 @@ SINCE = Parameter(
 CHANGED_ZONES = zones("zone", "Only these zones, with commas. Default: all.")
 CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", PUBLIC)
 ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
+SIGNATURE = text(
+    "signature", "In place of a key, for an hour: part of the addresses that `/v1/bulk` gives who asks with a key.",
+    SIGNATURE_PATTERN, str, f"1.1800000000.{'0' * 43}")
 CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str, "0" * 43)
 # fmt: on
 

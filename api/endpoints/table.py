@@ -65,12 +65,17 @@ _PRESENT = (
     Endpoint("bulk", "/v1/bulk", "Free", "Bulk", "Month files",
              "Every month file that may be passed on: one a zone, metric and UTC month, with address, rows, span, "
              "bytes, SHA-256, licence and attribution, and whether it is final. `price-day-ahead` is the day-ahead "
-             "auction where it is a series of its own. How to read them: /docs/bulk.",
-             takes(query.BULK_ZONE, query.BULK_METRIC)),
+             "auction where it is a series of its own. Asked with a key, its addresses open without one for an hour. "
+             "How to read them: /docs/bulk.",
+             takes(query.BULK_ZONE, query.BULK_METRIC, query.BULK_SINCE), more_statuses=(401,)),
+    Endpoint("bulk-datapackage", "/v1/bulk/datapackage.json", "Free", "DataPackage", "Month files as a Data Package",
+             "Every file of `/v1/bulk` as a resource of a Frictionless Data Package, with hash, schema and licences."),
+    Endpoint("bulk-croissant", "/v1/bulk/croissant.json", "Free", "Croissant", "Month files as a Croissant dataset",
+             "Every file of `/v1/bulk` in a Croissant dataset, with a record set for each metric."),
     Endpoint("bulk-file", "/v1/bulk/{metric}/{zone}/{month}.parquet", "Bulk", "Document", "A month file",
              "All rows of one zone's metric in one UTC month, as Parquet. `ETag` is the SHA-256 of the bytes. `Range` "
-             "is honoured, and each answer counts as one; a payment buys the whole file. A sample keeps the newest 50 "
-             "rows.", {}, _ALL,
+             "is honoured. A file counts once a key and day, by its hash; HEAD counts nothing. A payment buys all of "
+             "it. A sample keeps the newest 50 rows.", takes(query.SIGNATURE), _ALL,
              "0.02", "A month of one zone's series as a Parquet file", _PARQUET, more_statuses=(416,)),
 )
 _LIVE = (

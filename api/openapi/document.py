@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from api.access.prices import for_zones, price_of
-from api.documents.bulk import METRICS
+from api.documents.month_files import METRICS
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS

@@ -12,7 +12,7 @@ from api.access import keys
 from api.access.keys import spell
 from api.access.usage import CALLS_PER_DAY
 from api.access.values import Call
-from api.documents import bulk, changes, published
+from api.documents import changes, month_files, published
 from api.documents.catalogue import Catalogue, stored_metric, zone_list
 from api.documents.status import status
 from api.endpoints.series_paths import FORECAST
@@ -81,9 +81,9 @@ def _documents(service: Service) -> dict[str, Any]:
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
     listed = service.documents.get(layout.MANIFEST)
     if listed is not None:
-        months = bulk.month_files(service.documents, listed, service.answers)
+        months = month_files.list_files(service.documents, listed, service.answers)
         catalogue = service.catalogue
-        whole = bulk.manifest(listed, months, catalogue, service.settings.base_url, catalogue.generated)
+        whole = month_files.manifest(listed, months, catalogue, service.settings.base_url, catalogue.generated)
         examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
     measured = service.documents.get(layout.PUBLISHERS)

@@ -63,7 +63,7 @@ def client(settings: Settings) -> Iterator[Client]:
 def paths(index: bytes) -> Iterator[str]:
     """Yield every free path whose answer changes with a publication alone; `index` is the map page."""
     for endpoint in ENDPOINTS.values():
-        free = endpoint.id in _FREE or endpoint.id.startswith("geo-") or endpoint.tag == "Discovery"
+        free = endpoint.id in _FREE or endpoint.id.startswith(("geo-", "bulk-")) or endpoint.tag == "Discovery"
         if not free or endpoint.method != "GET" or endpoint.paid:
             continue
         varying = re.search(r"{(\w+)}", endpoint.path)

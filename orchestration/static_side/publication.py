@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,11 +89,13 @@ class Publication:
     mode: str
     files: tuple[StaticFile, ...]
     months: tuple[Mapping[str, Any], ...] = ()
-    """Month files that were put before, as `/v1/bulk` states them, each with `object`."""
+    """Month files that were put before, as `/v1/bulk` states them, each with `object` and `put_at`."""
+    replaced: tuple[Mapping[str, Any], ...] = ()
+    """Month files that lists named before: {object, until}; `until`: when they may go, Unix seconds."""
     rights: Mapping[str, Any] = field(default_factory=dict)
     """Licence and attribution of every source whose rows may be in it."""
-    withheld: Sequence[str] = ()
-    """Sources whose rows are in none of it."""
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Feeds whose rows are in none of it, each with the prefixes of the series that it carries."""
 
     @property
     def manifest(self) -> StaticObject:
@@ -106,6 +108,7 @@ class Publication:
             "withheld": list(self.withheld),
             "files": [file.stated() for file in self.files],
             "months": list(self.months),
+            "replaced": list(self.replaced),
         }
         body = orjson.dumps(stated, option=orjson.OPT_INDENT_2)
         return StaticObject(f"{MANIFESTS}{self.version}-{digest(body)[:16]}.json", body, "application/json")
@@ -154,8 +157,8 @@ def place(path: str, media: str) -> str:
 
 def objects_of(manifest: Mapping[str, Any]) -> set[str]:
     """Return the keys of every object that a manifest names."""
-    files, months = manifest.get("files", ()), manifest.get("months", ())
-    keys = {file["object"] for file in files} | {month["object"] for month in months}
+    files = manifest.get("files", ())
+    keys = {each["object"] for name in ("files", "months", "replaced") for each in manifest.get(name, ())}
     return keys | {packed["object"] for file in files for packed in file["encodings"].values()}
 
 

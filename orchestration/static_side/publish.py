@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
 
-from api.documents import bulk
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.settings import Settings
-from orchestration.static_side import documents
-from orchestration.static_side.publication import (
-    KEPT_S,
-    OBJECTS,
-    Publication,
-    StaticObject,
-    objects_of,
-    read_json,
-)
+from orchestration.static_side import documents, months
+from orchestration.static_side.publication import KEPT_S, MANIFESTS, OBJECTS, Publication, objects_of, read_json
 from orchestration.static_side.target import Target, open_target
 from orchestration.work.resources import opened
 from warehouse import settings as warehouse_settings
-from warehouse.caches import LruCache
-from warehouse.errors import DamagedFile
-from warehouse.market import clock
-from warehouse.store import artefact, layout, modes
+from warehouse.store import artefact, modes
 from warehouse.store.storage import Storage
 
 _LOG = logging.getLogger("emds.publish")
@@ -72,76 +61,54 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
 
     Raises NoCatalogue before the first publication, and StorageError.
     """
-    version = artefact.new_version()
-    catalogue = current(DocumentCache(storage))
-    months, fresh = put_months(target, storage, catalogue, settings) if settings.public_url else ((), 0)
-    record_months(storage, months)
+    version, before = artefact.new_version(), target.current()
+    catalogue, now = current(DocumentCache(storage)), version // 10**9
+    entries: months.Entries = ()
+    fresh = 0
+    if settings.public_url:
+        entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
+    months.record_months(storage, entries)
+    withheld = months.carried(catalogue)
+    replaced = months.replaced(before, entries, _shut(withheld, _narrowed(withheld, [before])), now)
     with documents.client(settings) as asked:
         files = documents.rendered(asked, target.get)
-    publication = Publication(
-        version, catalogue.generated, modes.get(storage) or "", files, months, _rights(catalogue), _withheld(catalogue)
-    )
+    mode, rights = modes.get(storage) or "", _rights(catalogue)
+    publication = Publication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
     put, removed, shown = send(target, publication)
-    return Put(version, len(files), len(months), put + fresh, removed, shown)
+    return Put(version, len(files), len(entries), put + fresh, removed, shown)
 
 
 def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
     """Put a publication; return how many objects were put and removed, and whether it is shown."""
+    before = target.current()
     put = sum(target.put(item) for item in publication.objects())
     if not target.swap(publication):
         return put, 0, False
     own = publication.manifest.key
     young = [key for key, age in target.manifests().items() if age < KEPT_S and key != own]
-    stated = {key: read_json(target.get(key)) for key in young}
+    former = {key: read_json(target.get(key)) for key in young}
+    keep = {own} | objects_of(orjson.loads(publication.manifest.body))
     # What must not be passed on any more goes at once, and everything else that is old with it: also where the
     # publication that narrowed it was killed before it had removed anything.
-    narrowed = any(set(publication.withheld) - set(each.get("withheld", ())) for each in stated.values())
-    keep = {own} | objects_of(orjson.loads(publication.manifest.body))
+    narrowed = _narrowed(publication.withheld, [before, *former.values()])
+    removed = 0
+    if narrowed or months.is_new_day(before, publication.version // 10**9):
+        removed += months.sweep(target, keep, _shut(publication.withheld, narrowed))
     if not narrowed:
-        keep = keep.union(stated, *map(objects_of, stated.values()))
-    return put, target.sweep(keep, 0.0 if narrowed else float(KEPT_S)), True
+        keep = keep.union(former, *map(objects_of, former.values()))
+    limit = 0.0 if narrowed else float(KEPT_S)
+    removed += target.sweep((OBJECTS, MANIFESTS), lambda key, age: key not in keep and age >= limit)
+    return put, removed, True
 
 
-def put_months(
-    target: Target, storage: Storage, catalogue: Catalogue, settings: Settings
-) -> tuple[tuple[Mapping[str, Any], ...], int]:
-    """Put every month file that may be passed on; return their entries, each with `object`, and how many were new."""
-    documents = DocumentCache(storage)
-    document = documents.get(layout.MANIFEST)
-    if document is None:
-        return (), 0
-    months = bulk.month_files(documents, document, LruCache(0))
-    listed = bulk.manifest(document, months, catalogue, settings.base_url, clock.now())
-    entries, put = [], 0
-    for entry in listed["files"]:
-        key = f"{OBJECTS}{entry['sha256']}.parquet"
-        whole = _whole(storage, entry)
-        if whole is None or whole.sha256 != entry["sha256"] or bulk.withheld(catalogue, whole.sources):
-            continue  # replaced since it was listed, or damaged: the next publication has it
-        put += target.put(StaticObject(key, whole.body, _PARQUET))
-        entries.append({**entry, "object": key})
-    return tuple(entries), put
+def _narrowed(withheld: Iterable[str], former: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the feeds that a former manifest did not withhold yet."""
+    return {feed for manifest in former if manifest for feed in set(withheld) - set(manifest.get("withheld", ()))}
 
 
-def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
-    """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
-    metric, zone = entry["metric"], entry["zone"]
-    file = bulk.find(storage, metric, zone, bulk.stored_month(metric, zone, entry["month"]))
-    try:
-        return None if file is None else bulk.read(storage, LruCache(0), file)
-    except DamagedFile as error:
-        _LOG.error("not published: %s", error)
-        return None
-
-
-def record_months(storage: Storage, months: tuple[Mapping[str, Any], ...]) -> None:
-    """Record which month files lie at the public address, for the manifest of `/v1/bulk`."""
-    body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
-    artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())
-
-
-def _withheld(catalogue: Catalogue) -> list[str]:
-    return sorted(code for code, source in catalogue.sources.items() if source["withheld"])
+def _shut(withheld: Mapping[str, tuple[str, ...]], narrowed: Iterable[str]) -> tuple[str, ...]:
+    """Return the prefixes of the series that some withheld feeds carry."""
+    return tuple(prefix for feed in narrowed for prefix in withheld[feed])
 
 
 def _rights(catalogue: Catalogue) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where publications go: a folder or a bucket, with objects by hash, a pointer to the newest manifest, and `site/`.
+"""Where publications go: a folder or bucket: objects by hash, `series/`, a pointer to the newest manifest, `site/`.
 
 Below `site/` each path lies under its own name, for a web server or CDN: every file is whole, as new as the pointer or
 one publication older. A reader that needs one publication whole starts at the pointer.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -71,6 +71,14 @@ class Target:
         found = ask(key, "read", lambda: obstore.get(self._store, key))
         return None if found is None else bytes(found.bytes())
 
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """Return the keys below a prefix, each with its size in bytes."""
+        return {key: size for key, (size, _) in self._list(prefix).items()}
+
+    def current(self) -> dict[str, Any]:
+        """Return the manifest of the current publication; an empty one where there is none, or it is damaged."""
+        return read_json(self.get(str(read_json(self.get(POINTER)).get("manifest", "-"))))
+
     def put(self, item: StaticObject) -> bool:
         """Put an object that is absent or cut, or so old that another publisher's sweep may remove it."""
         size, age = self._lying.get(item.key, (-1, 0.0))
@@ -79,6 +87,10 @@ class Target:
         self._put(item.key, item)
         self._lying[item.key] = len(item.body), 0.0
         return True
+
+    def replace(self, item: StaticObject) -> None:
+        """Put an object in the place of the one under its name."""
+        self._put(item.key, item)
 
     def swap(self, publication: Publication) -> bool:
         """Make a publication whose objects are there the current one; return False where a newer one is.
@@ -104,10 +116,10 @@ class Target:
         """Return the keys of the manifests that lie there, each with its age in seconds."""
         return {key: age for key, (_, age) in self._list(MANIFESTS).items()}
 
-    def sweep(self, keep: Collection[str], older_than_s: float) -> int:
-        """Remove objects and manifests that are old enough and not among `keep`; return how many."""
-        lying = self._list(OBJECTS) | self._list(MANIFESTS)
-        return self._remove([key for key, (_, age) in lying.items() if key not in keep and age >= older_than_s])
+    def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
+        """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""
+        lying = [pair for prefix in prefixes for pair in self._list(prefix).items()]
+        return self._remove([key for key, (_, age) in lying if is_over(key, age)])
 
     def _name(self, publication: Publication) -> None:
         """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""

@@ -72,12 +72,13 @@ class Rig:
         batch.extend(
             SeriesKey(zone, metric, unit, resolution, **labels), [ts for ts, _ in pairs], [value for _, value in pairs]
         )
-        fold(self.storage, feed_id, batch, {}, catalogue.ranks(self.sources, (), self.mode), known_at, self.mode)
+        ranks, terms = catalogue.ranks(self.sources, (), self.mode), catalogue.terms(self.sources, self.mode)
+        fold(self.storage, feed_id, batch, {}, ranks, known_at, self.mode, terms)
 
     def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:
         """Publishes the catalogue."""
         self.storage.put(layout.MODE, self.mode.encode())
-        return catalogue.publish(self.storage, self.sources, self.mode, rights, tuple(self.sources), NOW)
+        return catalogue.publish(self.storage, self.sources, self.mode, rights, tuple(self.sources), self.now)
 
     def put_document(self, name: str, document: Any) -> bytes:
         """Publishes a document. Returns its bytes."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 import pytest
+from flask.testing import FlaskClient
 
-from api.documents.bulk import stored_month
+from api.access.key_listing import set_quota
+from api.access.keys import digest_of
+from api.documents.month_files import stored_month
 from tests.api.conftest import NOW, Rig, fill
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.series import monthfile
@@ -52,8 +57,11 @@ def test_the_manifest_is_free_and_says_of_every_file_what_it_is(files: Rig) -> N
         stamps = table.column("ts").to_pylist()
         assert (min(stamps), max(stamps)) == (file["first"], file["last"])
         assert set(table.column("source").to_pylist()) == set(file["sources"])
-        assert file["license"]
-        assert file["attribution"]
+        metadata = table.schema.metadata
+        assert file["license"] == metadata[b"license"].decode() == unquote(got.headers["X-EMDS-License"])
+        assert file["attribution"] == metadata[b"attribution"].decode() == unquote(got.headers["X-EMDS-Attribution"])
+        assert {*table.column("zone").to_pylist()} == {file["zone"]}
+        assert {*table.column("metric").to_pylist()} == {file["metric"]}
 
 
 def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
@@ -112,6 +120,19 @@ def test_withheld_rows_are_in_no_list_and_no_file_until_rights_are_declared(rig:
     assert client.get("/v1/bulk/price/US-PJM/2026-03.parquet").get_json()["type"].endswith("/withheld-by-terms")
 
 
+def test_one_withheld_feed_of_an_open_source_keeps_its_rows_in(files: Rig) -> None:
+    """Right when its terms change: month files are resolved again later, by `emds rebuild`."""
+    north, path = files.sources["north"], "/v1/bulk/generation/GB/2026-03.parquet"
+    feeds = tuple(replace(feed, withheld=feed.id == "north.mix") for feed in north.feeds)
+    files.sources["north"] = replace(north, feeds=feeds)
+    files.publish()
+    client = files.client()
+    assert "generation" not in {file["metric"] for file in listed(files)}
+    assert {"price", "demand"} <= {file["metric"] for file in listed(files)}
+    refused = client.get(path, headers=files.key(client))
+    assert refused.get_json()["type"].endswith("/withheld-by-terms")
+
+
 def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
     client = files.client()
     key = files.key(client)
@@ -137,8 +158,45 @@ def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
     assert whole.headers["Cache-Control"].startswith("private")
     exposed = {name.strip() for name in ",".join(whole.headers.getlist("Access-Control-Expose-Headers")).split(",")}
     assert {"X-EMDS-License", "X-EMDS-Attribution", "ETag"} <= exposed, "scripts of other pages may read them"
-    used = client.get("/v1/usage", headers=key).get_json()["quota"]["used"]
-    assert used == 6, "whole, three parts, HEAD and the one that If-Range made whole; not 304 and 416"
+    assert used(client, key) == 1, "its parts, HEAD and repeats count nothing"
+
+
+def used(client: FlaskClient, key: dict[str, str]) -> int:
+    return int(client.get("/v1/usage", headers=key).get_json()["quota"]["used"])
+
+
+def test_a_file_counts_once_a_key_and_hash_and_day(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = market.client()
+    key, other = market.key(client), market.key(market.client())
+    gate, now = client.application.extensions["emds"].gate, 1_800_000_000 // DAY * DAY
+    monkeypatch.setattr(gate, "_clock", lambda: now)
+    assert client.head(PRICE, headers=key).status_code == 200
+    assert (used(client, key), client.head(PRICE).status_code) == (0, 402), "HEAD is free to who has a key"
+    assert client.get(PRICE, headers={**key, "Range": "bytes=-8"}).status_code == 206
+    assert used(client, key) == 1, "whichever part comes first"
+    answers = [client.get(PRICE, headers=key) for _ in range(3)]
+    assert {answer.headers["RateLimit"].partition(";t=")[0] for answer in answers} == {'"day";r=499'}
+    assert (used(client, key), used(client, other)) == (1, 0)
+    assert client.get(PRICE, headers={**key, "Range": "bytes=99999999-"}).status_code == 416
+    assert client.get("/v1/bulk/demand/GB/2026-03.parquet", headers=key).status_code == 200
+    assert used(client, key) == 2
+    market.put("north.price", "GB", "price", [(NOW, 7.0)], "GBP/MWh", "30m")
+    assert client.get(PRICE, headers=key).status_code == 200
+    assert used(client, key) == 3, "other bytes"
+    set_quota(gate.database, gate.usage.usage(digest_of(key["Authorization"][7:]), now).key, 3)
+    assert client.get(PRICE, headers=key).status_code == 200, "a used up day still reads what it paid for"
+    assert client.get("/v1/bulk/interchange/GB/2026-03.parquet", headers=key).status_code == 429
+    monkeypatch.setattr(gate, "_clock", lambda: now + DAY)
+    assert (client.get(PRICE, headers=key).status_code, used(client, key)) == (200, 1), "a new day"
+
+
+def test_readers_of_one_moment_count_one_answer(market: Rig) -> None:
+    client = market.client()
+    key = market.key(client)
+    with ThreadPoolExecutor(8) as threads:
+        get = lambda _: client.application.test_client().get(PRICE, headers=key).status_code  # noqa: E731
+        assert {*threads.map(get, range(40))} == {200}
+    assert used(client, key) == 1
 
 
 def test_a_sample_keeps_the_newest_rows_and_needs_no_key(files: Rig) -> None:
@@ -150,6 +208,7 @@ def test_a_sample_keeps_the_newest_rows_and_needs_no_key(files: Rig) -> None:
     rows = pq.read_table(io.BytesIO(answer.data))
     whole = pq.read_table(io.BytesIO(client.get(PRICE, headers=files.key(client)).data))
     assert rows.schema.metadata[b"sample"] == b"true"
+    assert rows.schema.metadata[b"license"] == whole.schema.metadata[b"license"]
     assert rows.column("ts").to_pylist() == whole.column("ts").to_pylist()[-50:]
     assert rows.column("value").to_pylist() == whole.column("value").to_pylist()[-50:]
 

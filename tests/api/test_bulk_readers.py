@@ -42,14 +42,13 @@ def year(rig: Rig) -> Rig:
     return rig
 
 
-def read(block: int, site: str, key: str = "") -> Iterator[tuple[int, float]]:
-    """What each expression of a block of the page gives, in order: rows and the sum of their values."""
+def read(site: str, key: str) -> Iterator[tuple[int, float]]:
+    """What each expression of the page's code gives, in order: rows and the sum of their values."""
     names: dict[str, Any] = {each.__name__: each for each in (pandas, polars, duckdb, fsspec, requests)}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 2
+    [block] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     names |= {"site": site}
     # The key last: one in a hundred has "FR" among its own letters.
-    code = blocks[block].replace("FR", "GB").replace("http://127.0.0.1:8000", site).replace("emds_...", key)
+    code = block.replace("FR", "GB").replace("http://127.0.0.1:8000", site).replace("emds_...", key)
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.Expr):
             yield counted(eval(ast.unparse(statement), names))
@@ -76,7 +75,10 @@ def test_the_service_gives_a_year_in_one_line(
         environ = {"EMDS_HOME": place.address, "EMDS_LOCAL": str(place.local), "EMDS_DATABASE_URL": accounts}
     key = year.key(year.client())["Authorization"].removeprefix("Bearer ")
     served = serve(year, **environ)
-    assert list(read(0, served.url, key)) == [WHOLE] * 3
+    listing = serve(year, EMDS_BASE_URL=served.url, **environ)
+    assert list(read(listing.url, key)) == [WHOLE] * 3
+    usage = requests.get(f"{served.url}/v1/usage", headers={"X-API-Key": key}, timeout=60).json()
+    assert usage["quota"]["used"] == 12, "each of a year's files once, however often it was asked for"
 
 
 def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
@@ -95,7 +97,8 @@ def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
     public = f"{s3_endpoint}/open/{bucket_place.prefix}"
     target = open_target(f"s3://open/{bucket_place.prefix}?endpoint={s3_endpoint}")
     assert publish_to(target, year.storage, year.settings(public_url=public)).months == 13
+    key = year.key(year.client())["Authorization"].removeprefix("Bearer ")
     served = serve(year, EMDS_PUBLIC_URL=public)
-    assert list(read(1, served.url)) == [WHOLE] * 3
+    assert list(read(served.url, key)) == [WHOLE] * 3
     urls = {file["url"] for file in requests.get(f"{served.url}/v1/bulk", timeout=60).json()["files"]}
-    assert all(url.startswith(f"{public}/objects/") for url in urls)
+    assert all(url.startswith(f"{public}/series/metric=price/zone=GB/") for url in urls)

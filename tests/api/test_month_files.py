@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from api.documents import bulk
+from api.documents import month_files
 from warehouse.caches import LruCache
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.series import monthfile
@@ -27,14 +27,13 @@ def label(source: str, fuel: str | None = None, border: str | None = None) -> Ro
     [
         ("demand", [label("north")], {"north"}),
         ("demand", [label("north"), label("south")], {"north", "south"}),
-        ("demand", [label("north, south")], {"north", "south"}),
         ("interchange", [label("north"), label("east", border="FR")], {"north", "east"}),
         ("interchange", [label("east", border="FR")], {"east"}),
         ("generation", [label("north", "wind"), label("west", "solar")], {"north", "west"}),
         ("demand", [], set()),
     ],
 )
-def test_the_sources_are_those_of_all_rows(
+def test_the_feeds_are_those_of_all_rows(
     tmp_path: Path, metric: str, labels: list[RowLabels], wanted: set[str]
 ) -> None:
     storage, key = Folder(tmp_path), layout.series(metric, "GB", "2026-03")
@@ -45,8 +44,9 @@ def test_the_sources_are_those_of_all_rows(
     rows = Versions(tuple(labels), code, hours, zeros + 1.5, zeros + 1, zeros + LIVE, zeros + NEVER)
     body = monthfile.encode(rows, key, "live")
     storage.put(key, body)
-    file = bulk.find(storage, metric, "GB", "2026-03")
+    file = month_files.find(storage, metric, "GB", "2026-03")
     assert file is not None
-    whole = bulk.read(storage, LruCache(10**6), file)
+    whole = month_files.read(storage, LruCache(10**6), file)
     assert whole is not None
-    assert (whole.sources, whole.body) == (wanted, body)
+    assert (whole.feeds, whole.body) == ({f"{source}.feed" for source in wanted}, body)
+    assert month_files.sources_of(whole.feeds) == wanted

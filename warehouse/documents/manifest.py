@@ -30,8 +30,8 @@ _LOG = logging.getLogger("emds.warehouse")
 
 Entry = dict[str, Any]
 """What is in one month file: `stamp`, `file` (`monthfile.digest`), `bytes`, `sha256`, `rows`, `first`, `last`,
-`sources`, of the rows of its zone alone `net` (rows, first and last `ts`), and `borders`, the last `ts` of each
-neighbour."""
+`feeds`, `changed_at` (when these bytes were first counted), of the rows of its zone alone `net` (rows, first and last
+`ts`), and `borders`, the last `ts` of each neighbour."""
 Place = tuple[str, str]
 """Metric and zone."""
 
@@ -66,7 +66,7 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
             summaries[place] = known._replace(final_after_days=final_after_days(place))
             continue
         entries = load(storage, *place)
-        counted = _count(storage, place, stamps, entries)
+        counted = _count(storage, place, stamps, entries, now)
         with logged(layout.CHANGES) as following:
             followed.complete(place, entries, counted)
         _mark_gone(storage, place, stamps, entries)
@@ -95,14 +95,19 @@ def _mark(stamps: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(f"{month} {stamp}\n" for month, stamp in stamps.items()).encode()).hexdigest()[:16]
 
 
-def _count(storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry]) -> dict[str, Entry]:
+def _count(
+    storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry], now: int
+) -> dict[str, Entry]:
     """The entries of the files that can be read; those counted before are not opened again."""
     counted: dict[str, Entry] = {}
     for month, stamp in stamps.items():
-        entry = before.get(month)
+        entry = known = before.get(month)
         if entry is None or entry["stamp"] != stamp:
             try:
                 entry = _entry(storage, layout.series(*place, month), stamp)
+                if entry is not None:
+                    is_same = known is not None and known["sha256"] == entry["sha256"]
+                    entry["changed_at"] = known["changed_at"] if known and is_same else now
             except DamagedFile as error:
                 entry = None
                 _LOG.error("not in the catalogue: %s", error)
@@ -125,10 +130,9 @@ def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
     body = monthfile.whole(storage, key)
     if body is None:
         return None
-    table = pq.ParquetFile(io.BytesIO(body)).read(columns=["ts", "source", "counterparty", "link"], use_threads=False)
+    table = pq.ParquetFile(io.BytesIO(body)).read(columns=["ts", "feed", "counterparty", "link"], use_threads=False)
     net, ends = series.net(table).column("ts"), pc.min_max(table.column("ts")).as_py()
     borders = series.borders(table)
-    codes = {code for text in pc.unique(table.column("source")).to_pylist() for code in text.split(", ")}
     return {
         "stamp": stamp,
         "file": monthfile.digest(body),
@@ -137,7 +141,7 @@ def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
         "rows": table.num_rows,
         "first": ends["min"],
         "last": ends["max"],
-        "sources": sorted(codes),  # a row that is a sum names each of its sources
+        "feeds": sorted(pc.unique(table.column("feed")).to_pylist()),
         "net": [len(net), net[0].as_py(), net[-1].as_py()] if len(net) else [0, None, None],
         "borders": _last_of_each(borders) if len(borders) else {},
     }

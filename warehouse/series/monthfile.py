@@ -55,7 +55,6 @@ _FILE_SCHEMA = pa.schema(
 )
 _READ_AS = pa.schema([field.with_type(_CONSTANT) if field.name in _PARTITIONS else field for field in SCHEMA])
 """The types that Arrow's readers give: the file's own, with plain strings for text."""
-_ARROW_SCHEMA = {"ARROW:schema": base64.b64encode(_READ_AS.serialize()).decode()}
 
 
 BLANK_SHA8 = "0" * 8
@@ -110,15 +109,17 @@ def encode(
             table = _partitioned(_columns(part), zone, metric, SCHEMA.names)
             writer.write_table(pa.table(table.columns, schema=_FILE_SCHEMA))
         members = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
-        footer = _footer(key, mode, past or Past(None, None), members)
-        writer.add_key_value_metadata({**_terms(rows, terms or {}), **_ARROW_SCHEMA, "emds": footer})
+        words, footer = _terms(rows, terms or {}), _footer(key, mode, past or Past(None, None), members)
+        # Arrow shows the metadata of this schema, other readers the file's own.
+        schema = base64.b64encode(_READ_AS.with_metadata(words).serialize()).decode()
+        writer.add_key_value_metadata({**words, "ARROW:schema": schema, "emds": footer})
     body = out.getvalue()
     return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
 
 
 def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
     """The footer's words for the sources of all rows; none where there are no rows, or nobody knows the source."""
-    codes = {code for label in rows.labels for code in label.source.split(", ")}
+    codes = {label.source for label in rows.labels}
     carriers = [of for code, of in terms.items() if code in codes]
     return join_terms(carriers)._asdict() if carriers else {}
 

@@ -1,0 +1,179 @@
+"""The month files as a Frictionless Data Package and as a Croissant dataset, from what `/v1/bulk` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from api.documents.catalogue import Catalogue
+from warehouse.market.clock import iso
+from warehouse.rows.schema import SCHEMA
+
+PARQUET = "application/vnd.apache.parquet"
+_COLUMNS = {
+    "zone": "Bidding zone, balancing authority or region",
+    "metric": "What is measured",
+    "fuel": "Of generation and capacity",
+    "counterparty": "The zone or area across the border; null for the net of the zone",
+    "link": "The tie; null for a border or a net",
+    "ts": "Start of the interval, Unix seconds UTC",
+    "value": "In `unit`; of interchange positive = import",
+    "unit": "MW, %, gCO2/kWh or currency/MWh",
+    "resolution": "Length of the interval: 5m, 15m, 30m, 1h or 1y",
+    "source": "Code of the publisher",
+    "feed": "Id of the publisher's product",
+    "known_at": "When this service first had the value, Unix seconds UTC",
+    "superseded_at": "Null: a file holds what is served",
+    "published_at": "Null: of forecasts alone",
+    "basis": "Null: of forecasts alone",
+}
+_TYPES = {"string": ("string", "sc:Text"), "int64": ("integer", "sc:Integer"), "double": ("number", "sc:Float")}
+"""Arrow's types as Data Packages and Croissant name them."""
+_NAME, _TITLE = "electricity-market-data", "Electricity market data"
+_DESCRIPTION = "Prices, demand, interchange, generation and carbon intensity of electricity markets, by zone and month."
+
+
+def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalogue, base_url: str) -> dict[str, Any]:
+    """Return the Data Package (https://datapackage.org): a resource for each file, with hash, schema and licences."""
+    fields = [{"name": field.name, "type": _TYPES[str(field.type)][0]} for field in SCHEMA]
+    schema = {"fields": fields, "missingValues": ["", "nan"]}  # what pandas makes of a null among integers
+    return {
+        "name": _NAME,
+        "title": _TITLE,
+        "description": _DESCRIPTION,
+        "homepage": f"{base_url}/docs/bulk",
+        "created": iso(as_of),
+        "resources": [_resource(file, schema, catalogue) for file in files],
+    }
+
+
+def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    carriers = [catalogue.sources[code] for code in file["sources"]]
+    return {
+        "name": _id(file).lower(),
+        "path": file["url"],
+        "format": "parquet",
+        "mediatype": PARQUET,
+        "bytes": file["bytes"],
+        "hash": f"sha256:{file['sha256']}",
+        "licenses": [{**_license(source), "title": source["license"]} for source in carriers],
+        "sources": [{"title": source["attribution"], "path": source["homepage"]} for source in carriers],
+        "schema": schema,
+    }
+
+
+def _license(source: Mapping[str, Any]) -> dict[str, str]:
+    """Return how a Data Package names a licence: by its address, else by a word."""
+    return {"path": source["license_url"]} if source["license_url"] else {"name": "other-license-specified"}
+
+
+def _id(file: Mapping[str, Any]) -> str:
+    return f"{file['metric']}-{file['zone']}-{file['month']}"
+
+
+def croissant(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalogue, base_url: str) -> dict[str, Any]:
+    """Return the Croissant dataset (https://docs.mlcommons.org/croissant): a record set for each metric."""
+    by_metric: dict[str, list[Mapping[str, Any]]] = {}
+    for file in files:
+        by_metric.setdefault(file["metric"], []).append(file)
+    codes = sorted({code for file in files for code in file["sources"]})
+    carriers = [catalogue.sources[code] for code in codes]
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": _NAME,
+        "description": _DESCRIPTION,
+        "url": f"{base_url}/docs/bulk",
+        "version": f"1.0.{as_of}",
+        "datePublished": iso(as_of),
+        "isLiveDataset": True,
+        "license": list(dict.fromkeys(source["license_url"] or source["license"] for source in carriers)),
+        "creator": [{"@type": "sc:Organization", "name": s["name"], "url": s["homepage"]} for s in carriers],
+        "citeAs": "; ".join(dict.fromkeys(source["attribution"] for source in carriers)),
+        "distribution": [*map(_file_object, files), *(_file_set(*pair) for pair in by_metric.items())],
+        "recordSet": [_record_set(metric) for metric in by_metric],
+    }
+
+
+def _file_object(file: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": _id(file),
+        "name": f"{_id(file)}.parquet",
+        "contentUrl": file["url"],
+        "contentSize": f"{file['bytes']} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": file["sha256"],
+    }
+
+
+def _file_set(metric: str, files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileSet",
+        "@id": f"{metric}-files",
+        "name": f"{metric}-files",
+        "containedIn": [{"@id": _id(file)} for file in files],
+        "encodingFormat": "application/x-parquet",
+        "includes": "*.parquet",
+    }
+
+
+def _record_set(metric: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": metric,
+        "name": metric,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{metric}/{field.name}",
+                "name": field.name,
+                "description": _COLUMNS[field.name],
+                "dataType": _TYPES[str(field.type)][1],
+                "source": {"fileSet": {"@id": f"{metric}-files"}, "extract": {"column": field.name}},
+            }
+            for field in SCHEMA
+        ],
+    }
+
+
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""As the specification of Croissant 1.0 gives it."""

@@ -1,0 +1,117 @@
+"""Month files at the public address, under names whose bytes never change: put, kept for pinned lists, removed.
+
+A file that the list names stays. One that it does not name any more stays 60 days, so that a pinned list still answers:
+by its age where it was replaced within a day of being put, as files of the running month are; any other is named in the
+manifest until then. What the terms of a feed withhold from now on leaves with the next publication: of the series that
+the feed carries, every file that the list does not name.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from api.documents import month_files
+from api.documents.cache import DocumentCache
+from api.documents.catalogue import Catalogue
+from api.settings import Settings
+from orchestration.static_side.publication import StaticObject
+from orchestration.static_side.target import Target
+from warehouse.caches import LruCache
+from warehouse.errors import DamagedFile
+from warehouse.market import clock
+from warehouse.market.clock import DAY
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
+
+MONTH_KEPT_S = 60 * DAY
+SERIES = layout.series_prefix()
+_LOG = logging.getLogger("emds.publish")
+_PARQUET = "application/vnd.apache.parquet"
+Entries = tuple[Mapping[str, Any], ...]
+
+
+def put_months(
+    target: Target, storage: Storage, catalogue: Catalogue, settings: Settings, before: Mapping[str, Any], now: int
+) -> tuple[Entries, int]:
+    """Put every month file that may be passed on and is not there; return their entries, and how many were put.
+
+    An entry is that of `/v1/bulk` with `object`, its key, and `put_at`. `before` is the manifest before this one: what
+    it names is there. Once a day the target itself is asked.
+    """
+    documents = DocumentCache(storage)
+    document = documents.get(layout.MANIFEST)
+    if document is None:
+        return (), 0
+    known = {month["object"]: month for month in before.get("months", ())}
+    lying = target.sizes(SERIES) if is_new_day(before, now) else {key: month["bytes"] for key, month in known.items()}
+    entries, put = [], 0
+    for month in month_files.list_files(documents, document, LruCache(0)):
+        if month_files.withheld(catalogue, month["feeds"]):
+            continue
+        entry = month_files.file_entry(month, catalogue, settings.base_url, clock.now())
+        key = month_files.public_key(entry)
+        if lying.get(key) != entry["bytes"]:
+            whole = _whole(storage, month)
+            if whole is None or whole.sha256 != entry["sha256"]:
+                continue  # replaced since it was listed, or damaged: the next publication has it
+            put += target.put(StaticObject(key, whole.body, _PARQUET))
+        entries.append({**entry, "object": key, "put_at": known[key]["put_at"] if key in known else now})
+    return tuple(entries), put
+
+
+def _whole(storage: Storage, month: Mapping[str, Any]) -> month_files.MonthBytes | None:
+    """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
+    file = month_files.find(storage, month["metric"], month["zone"], month["month"])
+    try:
+        return None if file is None else month_files.read(storage, LruCache(0), file)
+    except DamagedFile as error:
+        _LOG.error("not published: %s", error)
+        return None
+
+
+def is_new_day(before: Mapping[str, Any], now: int) -> bool:
+    """Return whether the manifest before is of an earlier UTC day, or there is none."""
+    return int(before.get("version", 0)) // (DAY * 10**9) < now // DAY
+
+
+def replaced(
+    before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], shut: tuple[str, ...], now: int
+) -> Entries:
+    """Return {object, until} of the files that the manifest must name, since their age alone would remove them sooner.
+
+    `shut`: the prefixes of the series that have come to be withheld.
+    """
+    listed = {month["object"] for month in months}
+    old = [m["object"] for m in before.get("months", ()) if now - m["put_at"] > DAY]
+    left = [*before.get("replaced", ()), *({"object": key, "until": now + MONTH_KEPT_S} for key in old)]
+    return tuple(
+        each
+        for each in left
+        if each["object"] not in listed and each["until"] > now and not each["object"].startswith(shut)
+    )
+
+
+def sweep(target: Target, keep: Collection[str], shut: tuple[str, ...]) -> int:
+    """Remove the files that no list of the last 60 days names, and of the series below `shut` all but those to keep."""
+    return target.sweep(
+        (SERIES,), lambda key, age: key not in keep and (age > MONTH_KEPT_S + DAY or key.startswith(shut))
+    )
+
+
+def carried(catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
+    """Return the prefixes of the series that each withheld feed carries."""
+    prefixes: dict[str, list[str]] = {feed: [] for feed in sorted(catalogue.withheld)}
+    for zone, member in catalogue.zones.items():
+        for metric, entry in member["metrics"].items():
+            for feed in entry["feeds"]:
+                if feed["id"] in prefixes:
+                    prefixes[feed["id"]].append(month_files.public_prefix(metric, zone))
+    return {feed: tuple(found) for feed, found in prefixes.items()}
+
+
+def record_months(storage: Storage, months: Entries) -> None:
+    """Record which month files lie at the public address, for the manifest of `/v1/bulk`."""
+    body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
+    artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())
