@@ -17,7 +17,7 @@ import orjson
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
 from api.settings import Settings
-from orchestration.static_side import documents, months
+from orchestration.static_side import documents, duckdb_files, months
 from orchestration.static_side.publication import KEPT_S, MANIFESTS, OBJECTS, Publication, objects_of, read_json
 from orchestration.static_side.target import Target, open_target
 from orchestration.work.resources import opened
@@ -67,6 +67,9 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
     fresh = 0
     if settings.public_url:
         entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
+        if [entry["object"] for entry in entries] != [month["object"] for month in before.get("months", ())]:
+            for item in duckdb_files.build(entries, settings.public_url):
+                target.replace(item)
     months.record_months(storage, entries)
     withheld = months.carried(catalogue)
     replaced = months.replaced(before, entries, _shut(withheld, _narrowed(withheld, [before])), now)
