@@ -198,7 +198,7 @@ def window(body: Mapping[str, Any], zone: str) -> str:
 def _basis(body: Mapping[str, Any]) -> str:
     if "published_at" not in body:
         return "among day-ahead prices"
-    by = f"by the operator's forecast of {iso(body['published_at'])}, {number(body['lead_s'] / 3600)} h ahead"
+    by = f"by the operator's forecast of {iso(body['published_at'])}, {number(round(body['lead_s'] / 3600, 2))} h ahead"
     error = body["error"]
     return by if error is None else f"{by} (mean absolute error so far ahead {number(error)} {body['unit']})"
 
@@ -207,7 +207,7 @@ def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:
     unit, horizon = body["unit"], body["horizon"]
     if "slots" in body:
         slots = (f"{_span(slot, zone)} {number(slot['value'])} {unit}" for slot in body["slots"])
-        lines, unit_of_rank = [f"{what}: {'; '.join(slots)}. {_figures(body, unit).capitalize()}."], "interval"
+        lines, unit_of_rank = [f"{what}: {'; '.join(slots)}. Of all: {_figures(body, unit)}."], "slot"
     else:
         lines = [f"{what}: {_span(body, zone)}, {_figures(body, unit)}, rank 1 of {body['blocks']} blocks."]
         unit_of_rank = "block"
