@@ -111,10 +111,11 @@ def versions_of(page: Page) -> list[Version]:
 
 
 instants = st.one_of(st.none(), st.integers(-16, 20).map(lambda hour: EDGE + hour * HOUR))
-picks = st.one_of(
-    st.builds(Pick, known_at=instants, published_before=instants),
-    st.builds(Pick, known_at=instants, lead_s=st.integers(0, 30).map(lambda hours: hours * HOUR)),
-    st.builds(Pick, known_at=instants, every=st.just(True)),
+leads = st.integers(0, 30).map(lambda hours: hours * HOUR)
+picks = st.one_of(  # each member by hand: `builds` makes up what is left out
+    st.tuples(instants, instants).map(lambda pair: Pick(known_at=pair[0], published_before=pair[1])),
+    st.tuples(instants, leads).map(lambda pair: Pick(known_at=pair[0], lead_s=pair[1])),
+    instants.map(lambda known_at: Pick(known_at=known_at, every=True)),
 )
 
 

@@ -67,13 +67,14 @@ def merged(envelope: dict[str, Any], page: dict[str, Any]) -> dict[str, Any]:
     """The envelope of all pages read so far: their span, rows and holes; the rest is that of the first."""
     if not envelope:
         return page
+    gaps = {"gaps": [*envelope["gaps"], *page["gaps"]]} if "gaps" in envelope else {}  # a forecast has none
     return {
         **envelope,
+        **gaps,
         "start": min(envelope["start"], page["start"]),
         "end": max(envelope["end"], page["end"]),
         "count": envelope["count"] + page["count"],
         "truncated": page["truncated"],
-        "gaps": [*envelope["gaps"], *page["gaps"]],
     }
 
 
