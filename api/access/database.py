@@ -270,5 +270,10 @@ def _webhooks(connection: Connection) -> None:
     METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES])
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (_confirmed_and_reconciled, _webhooks)
+def _file_reads(connection: Connection) -> None:
+    """Add the month files that a key's day has paid for."""
+    METADATA.create_all(connection, [tables.FILE_READS])
+
+
+STEPS: tuple[Callable[[Connection], None], ...] = (_confirmed_and_reconciled, _webhooks, _file_reads)
 """How a database of an earlier release becomes one of this; a new one counts as past all steps."""
