@@ -20,9 +20,11 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 
 "$python" -m venv .venv
+# Debian's own pip takes a pinned package without its extras for an unpinned one.
+.venv/bin/python -m pip install --disable-pip-version-check -q --upgrade pip 2>"$log" || { cat "$log" >&2; exit 1; }
 count=$(grep -c '==' "$lock")
 echo "installing up to $count packages of $lock into .venv"
-if ! .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --require-hashes -r "$lock" 2>"$log" |
+if ! .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --require-hashes -r "$lock" 2>>"$log" |
   tee -a "$log" | awk -v count="$count" '
     /^(Collecting|Processing) / { if (++seen % 20 == 0) { print "  " seen " of " count; fflush() } }
     /^Installing collected/ { print "  unpacking " seen; fflush() }'; then
