@@ -112,9 +112,9 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
         body |= {"next": going_on} if going_on else {}
         lines.insert(0, _truncated(going_on, request))
     if not page.count:
-        held = {} if request.several else _stored_span(service, request)
-        body |= {"held": held} if held else {}
-        body["reason"] = _why_empty(service, page, held)
+        span = {} if request.several else _stored_span(service, request)
+        body |= {"held": span} if span else {}
+        body["reason"] = _why_empty(service, page, span)
         lines.append(body["reason"])
     in_part = _covered_in_part(rows)
     if request.several:
@@ -353,7 +353,7 @@ def _truncated(going_on: Mapping[str, int], request: SeriesRequest) -> str:
     return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}{means}."
 
 
-def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
+def _why_empty(service: Service, page: Page, span: Mapping[str, Any]) -> str:
     """Say why a window has no rows, and what to ask instead."""
     request = page.request
     if request.as_of is not None:
@@ -365,10 +365,10 @@ def _why_empty(service: Service, page: Page, held: Mapping[str, Any]) -> str:
             )
     if request.several:
         return "None of these zones has rows in it: get_history of one zone says what is held."
-    if not held:
+    if not span:
         return "None are held yet for this zone and metric."
-    words = f"from {held['first_time']} to {held['last_time']}"
-    if page.start <= held["last"] and held["first"] < page.end:
+    words = f"from {span['first_time']} to {span['last_time']}"
+    if page.start <= span["last"] and span["first"] < page.end:
         if request.pick is not None and request.pick.lead_s is not None:
             return "Its forecasts were published later than that: give a shorter lead."
         return f"None begins in it of those held, {words}: widen the window."

@@ -80,8 +80,8 @@ def measure(
 def _published(storage: Storage) -> Mapping[str, Any] | None:
     """The newest document; None where there is none that this method made."""
     try:
-        kept = artefact.get(storage, layout.PUBLISHERS)
-        document = orjson.loads(kept.body) if kept else None
+        previous = artefact.get(storage, layout.PUBLISHERS)
+        document = orjson.loads(previous.body) if previous else None
     except (StorageError, orjson.JSONDecodeError):
         return None  # damaged, or of another release: measured anew
     return document if isinstance(document, dict) and document.get("method") == METHOD else None

@@ -110,6 +110,6 @@ def _packed(plain: StaticObject, former: Former) -> tuple[StaticObject, ...]:
 def _terms(body: bytes, media: str) -> dict[str, str]:
     if not media.startswith(("application/json", "application/geo+json")):
         return {}
-    stated: Any = orjson.loads(body)
+    document: Any = orjson.loads(body)
     names = ("license", "attribution")
-    return {n: stated[n] for n in names if isinstance(stated, dict) and isinstance(stated.get(n), str)}
+    return {n: document[n] for n in names if isinstance(document, dict) and isinstance(document.get(n), str)}

@@ -65,7 +65,7 @@ class StaticFile:
         """Return the body in every coding, the plain one first."""
         return (self.plain, *self.packed)
 
-    def stated(self) -> dict[str, Any]:
+    def members(self) -> dict[str, Any]:
         """Return the file's entry in the manifest."""
         return {
             "path": self.path,
@@ -100,25 +100,25 @@ class Publication:
     @property
     def manifest(self) -> StaticObject:
         """List everything with hash, size, type and rights."""
-        stated = {
+        document = {
             "version": self.version,
             "as_of": self.as_of,
             "mode": self.mode,
             "rights": self.rights,
             "withheld": list(self.withheld),
-            "files": [file.stated() for file in self.files],
+            "files": [file.members() for file in self.files],
             "months": list(self.months),
             "replaced": list(self.replaced),
         }
-        body = orjson.dumps(stated, option=orjson.OPT_INDENT_2)
+        body = orjson.dumps(document, option=orjson.OPT_INDENT_2)
         return StaticObject(f"{MANIFESTS}{self.version}-{digest(body)[:16]}.json", body, "application/json")
 
     @property
     def pointer(self) -> StaticObject:
         """Return the one object that changes."""
         manifest = self.manifest
-        stated = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
-        body = orjson.dumps({**stated, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
+        document = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
+        body = orjson.dumps({**document, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
         return StaticObject(POINTER, body, "application/json", cache_control="public, max-age=15")
 
     def objects(self) -> Iterable[StaticObject]:
@@ -178,7 +178,7 @@ def site_names(files: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 def read_json(body: bytes | None) -> dict[str, Any]:
     """Parse a pointer or a manifest; return an empty one where there is none, or it is damaged."""
     try:
-        stated = orjson.loads(body or b"")
+        document = orjson.loads(body or b"")
     except orjson.JSONDecodeError:
         return {}
-    return stated if isinstance(stated, dict) else {}
+    return document if isinstance(document, dict) else {}

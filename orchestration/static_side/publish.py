@@ -77,8 +77,8 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
         files = documents.rendered(asked, target.get)
     mode, rights = modes.get(storage) or "", _rights(catalogue)
     publication = Publication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
-    put, removed, shown = send(target, publication)
-    return Put(version, len(files), len(entries), put + fresh, removed, shown)
+    put, removed, is_current = send(target, publication)
+    return Put(version, len(files), len(entries), put + fresh, removed, is_current)
 
 
 def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
@@ -115,9 +115,9 @@ def _shut(withheld: Mapping[str, tuple[str, ...]], narrowed: Iterable[str]) -> t
 
 
 def _rights(catalogue: Catalogue) -> dict[str, Any]:
-    said = ("name", "license", "license_url", "attribution", "redistributable")
+    members = ("name", "license", "license_url", "attribution", "redistributable")
     return {
-        code: {name: source[name] for name in said}
+        code: {name: source[name] for name in members}
         for code, source in catalogue.sources.items()
         if not source["withheld"]
     }

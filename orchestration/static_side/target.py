@@ -125,7 +125,7 @@ class Target:
         """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""
         before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
         named, lying = site_names(before.get("files", ())), self._list(SITE)
-        wanted = site_names(file.stated() for file in publication.files)
+        wanted = site_names(file.members() for file in publication.files)
         objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms()}
         if self._lock is None:  # a CDN compresses by itself; a web server looks for ready forms beside a file
             wanted = {name: key for name, key in wanted.items() if not objects[key][0].coding}
