@@ -15,6 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.conftest import NOW
+from warehouse.market.clock import DAY
+
 FOLDER = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"
 
 
@@ -121,6 +124,76 @@ def test_refusals_are_typed(package: Any, service: tuple[Any, str]) -> None:
             c.series("price", "GB", start=datetime(2026, 3, 29))  # noqa: DTZ001
     with package.Client(BASE, "emds_wrong", transport=transport) as wrong, pytest.raises(package.InvalidKey):
         wrong.series("price", "GB")
+
+
+def test_a_followed_frame_is_the_series_after_every_change(package: Any, market: Any) -> None:
+    app = market.client()
+    key = market.key(app)["Authorization"].removeprefix("Bearer ")
+    asked: list[httpx.Request] = []
+    start, hook = NOW - DAY, {"request": [asked.append]}
+    with package.Client(BASE, key, transport=httpx.WSGITransport(app=app.application)) as client:
+        client._sleep = lambda seconds: pauses.append(seconds)
+        client._http.event_hooks = hook
+        pauses: list[float] = []
+        updates = client.changes.follow("demand", "GB", start, every=5)
+        first = next(updates)
+        rows = client.series("demand", "GB", start).rows
+        assert first.frame["value"].tolist() == [row["value"] for row in rows]
+        ts = rows[-1]["ts"]
+        for change in ([(ts, -1.0)], [(ts, -2.0), (ts + 300, 7.0)], [(start - DAY, 1.0)]):
+            market.put("north.grid", "GB", "demand", change, known_at=NOW)
+        market.put("north.grid", "US-NYISO", "demand", [(ts, 5.0)], known_at=NOW)
+        asked.clear()
+        later = next(updates)
+        assert [request.url.path for request in asked] == ["/v1/changes", "/v1/demand/GB"], "one span, read once"
+        whole = client.series("demand", "GB", start, "2100-01-01").to_pandas()
+        assert later.frame.equals(whole)
+        assert later.frame["value"].tolist()[-2:] == [-2, 7]
+        again = next(client.changes.follow("demand", "GB", start, frame=first.frame, since=first.cursor))
+        assert (again.frame is first.frame, again.changed, later.changed, next(updates).changed) == (
+            True,
+            False,
+            True,
+            False,
+        )
+        assert pauses == [5, 5]
+        lost = client.changes.follow("demand", "GB", start, frame=first.frame, since="00000000-1", every=0)
+        next(lost)
+        assert next(lost).frame.equals(whole), "a cursor that is gone begins again"
+
+
+def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple[Any, str]) -> None:
+    transport, key = service
+    with package.Client(BASE, key, transport=transport) as client:
+        for metric, zone in (("price", "GB"), ("carbon_intensity", "GB"), ("generation", "GB")):
+            frame = client.bulk(metric, zone, "2026", "2026-03")
+            rows = client.series(metric, zone, "2026-03-01T00:00Z", "2026-04-01T00:00Z").to_pandas()
+            names = list(rows.columns)
+            order = [name for name in ("ts", "fuel") if name in names]
+            assert frame[names].sort_values(order).equals(rows.sort_values(order))
+            assert frame.attrs == rows.attrs
+        with pytest.raises(package.NotFound, match="no month"):
+            client.bulk("price", "GB", "1999", "1999")
+    with package.Client(BASE, transport=transport) as stranger, pytest.raises(package.PaymentRequired):
+        stranger.bulk("price", "GB")
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any, kind: str) -> None:
+    file = {"month": "2026-03", "url": "https://files.example/a.parquet", "sha256": "0" * 64}
+    script = Script(httpx.Response(200, json={"files": [file]}), httpx.Response(200, content=b"other"))
+    transport = httpx.MockTransport(script)
+
+    async def read() -> None:
+        async with package.AsyncClient(BASE, "emds_key", transport=transport) as client:
+            await client.bulk("price", "GB")
+
+    with pytest.raises(package.Unavailable, match="not the file"):
+        asyncio.run(read()) if kind == "async" else package.Client(BASE, "emds_key", transport=transport).bulk(
+            "price", "GB"
+        )
+    assert [request.headers.get("Authorization") for request in script.asked] == ["Bearer emds_key", None]
+    assert script.asked[1].url == file["url"]
 
 
 class Script:

@@ -11,6 +11,7 @@ from .errors import (
     Unavailable,
 )
 from .rows import Series
+from .steps import Update
 
 __all__ = [
     "AsyncClient",
@@ -23,4 +24,5 @@ __all__ = [
     "Series",
     "TooManyCalls",
     "Unavailable",
+    "Update",
 ]

@@ -87,6 +87,20 @@ def following(response_headers: Mapping[str, str]) -> Call | None:
     return Call(url.path, tuple(url.params.multi_items()))
 
 
+def signed(address: str) -> Call:
+    """A listed file: a signed address is the service's own, whatever its name; any other is the public place's."""
+    url = httpx.URL(address)
+    own = "signature" in url.params
+    return Call(url.path if own else str(url.copy_with(query=None)), tuple(url.params.multi_items()))
+
+
+def without_foreign_key(request: httpx.Request, own: httpx.URL) -> httpx.Request:
+    """The request, without the key where it leaves the service's host."""
+    if (request.url.scheme, request.url.netloc) != (own.scheme, own.netloc):
+        request.headers.pop("Authorization", None)
+    return request
+
+
 def wait(response: httpx.Response | None, attempt: int, longest: float, now: float) -> float | None:
     """Seconds to wait before the next try; None where trying again is no use. `now` is Unix seconds."""
     if response is None:
@@ -128,7 +142,8 @@ class Kept:
         if response.status_code == 304:
             self._answers.move_to_end(made)
             return self._answers[made]
-        if response.status_code == 200 and "ETag" in response.headers:
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")  # month files are large
+        if response.status_code == 200 and "ETag" in response.headers and is_json:
             self._answers[made] = response
             self._answers.move_to_end(made)
             while len(self._answers) > _KEPT:

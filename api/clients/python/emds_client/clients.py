@@ -1,18 +1,19 @@
-"""The clients, sync and async: the same methods over `calls`."""
+"""The clients, sync and async: the same methods over `calls` and `steps`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 import httpx
 
-from . import calls
+from . import calls, steps
 from .calls import Call, Kept, Moment
 from .rows import Series
+from .steps import Followed, Steps, T, Update
 
 
 def _settings(base_url: str | None, key: str | None, timeout: float) -> dict[str, Any]:
@@ -44,6 +45,7 @@ class Client:
         self._http = httpx.Client(**_settings(base_url, key, timeout), transport=transport)
         self._retries, self._longest, self._kept = retries, longest_wait, Kept()
         self._sleep = time.sleep
+        self.changes = Changes(self)
 
     def __enter__(self) -> Client:
         return self
@@ -81,7 +83,7 @@ class Client:
         return self.get("/v1/map/snapshot", sample=sample, **query)
 
     def windows(self, zone: str, *, sample: bool = False, **query: Any) -> dict[str, Any]:
-        """The cheapest or dearest hours of the prices known ahead."""
+        """The cheapest or dearest hours ahead, by auction or, where there is none, by the operator's own forecast."""
         return self.get(f"/v1/windows/{zone}", sample=sample, **query)
 
     def statistics(
@@ -106,22 +108,33 @@ class Client:
         **query: Any,
     ) -> Series:
         """Rows of a window, page after page, at most `pages`. Raises EmdsError."""
-        made: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
-        envelope: dict[str, Any] = {}
-        rows: list[dict[str, Any]] = []
-        read = 0
-        while made is not None and read != pages:
-            answer = self._answer(made)
-            body = calls.body_of(answer)
-            rows += body.pop("data")
-            envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
-        return Series(envelope, rows, made is not None)
+        return self._run(steps.read_series(metric, zone, start, end, pages, query))
+
+    def bulk(self, metric: str, zone: str, first: str = "", last: str = "9999") -> Any:
+        """Months of a zone in one pandas frame, from the month files of /v1/bulk, each checked by its SHA-256.
+
+        `first` and `last`, both included, are months (`2025-11`) or years. Each file counts once a day. Needs pandas
+        and pyarrow. Raises NotFound where no such month is listed, Unavailable for a file that is not the one listed.
+        """
+        return self._run(steps.read_months(metric, zone, first, last))
+
+    def _run(self, taken: Steps[T]) -> T:
+        try:
+            made = next(taken)
+            while True:
+                made = taken.send(self._answer(made))
+        except StopIteration as done:
+            result: T = done.value
+            return result
 
     def _answer(self, made: Call) -> httpx.Response:
         for attempt in range(self._retries + 1):
             response, failure = None, None
             try:
-                response = self._http.get(made.path, params=made.query, headers=self._kept.validator(made))
+                request = self._http.build_request(
+                    "GET", made.path, params=made.query, headers=self._kept.validator(made)
+                )
+                response = self._http.send(calls.without_foreign_key(request, self._http.base_url))
             except httpx.TransportError as error:
                 failure = error
             pause = calls.wait(response, attempt, self._longest, time.time())
@@ -150,6 +163,7 @@ class AsyncClient:
         self._http = httpx.AsyncClient(**_settings(base_url, key, timeout), transport=transport)
         self._retries, self._longest, self._kept = retries, longest_wait, Kept()
         self._sleep = asyncio.sleep
+        self.changes = AsyncChanges(self)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -187,7 +201,7 @@ class AsyncClient:
         return await self.get("/v1/map/snapshot", sample=sample, **query)
 
     async def windows(self, zone: str, *, sample: bool = False, **query: Any) -> dict[str, Any]:
-        """The cheapest or dearest hours of the prices known ahead."""
+        """The cheapest or dearest hours ahead, by auction or, where there is none, by the operator's own forecast."""
         return await self.get(f"/v1/windows/{zone}", sample=sample, **query)
 
     async def statistics(
@@ -212,22 +226,29 @@ class AsyncClient:
         **query: Any,
     ) -> Series:
         """Rows of a window, page after page, at most `pages`. Raises EmdsError."""
-        made: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
-        envelope: dict[str, Any] = {}
-        rows: list[dict[str, Any]] = []
-        read = 0
-        while made is not None and read != pages:
-            answer = await self._answer(made)
-            body = calls.body_of(answer)
-            rows += body.pop("data")
-            envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
-        return Series(envelope, rows, made is not None)
+        return await self._run(steps.read_series(metric, zone, start, end, pages, query))
+
+    async def bulk(self, metric: str, zone: str, first: str = "", last: str = "9999") -> Any:
+        """As `Client.bulk`."""
+        return await self._run(steps.read_months(metric, zone, first, last))
+
+    async def _run(self, taken: Steps[T]) -> T:
+        try:
+            made = next(taken)
+            while True:
+                made = taken.send(await self._answer(made))
+        except StopIteration as done:
+            result: T = done.value
+            return result
 
     async def _answer(self, made: Call) -> httpx.Response:
         for attempt in range(self._retries + 1):
             response, failure = None, None
             try:
-                response = await self._http.get(made.path, params=made.query, headers=self._kept.validator(made))
+                request = self._http.build_request(
+                    "GET", made.path, params=made.query, headers=self._kept.validator(made)
+                )
+                response = await self._http.send(calls.without_foreign_key(request, self._http.base_url))
             except httpx.TransportError as error:
                 failure = error
             pause = calls.wait(response, attempt, self._longest, time.time())
@@ -238,3 +259,64 @@ class AsyncClient:
             assert failure is not None
             raise calls.unreachable(failure) from failure
         return self._kept.settled(made, response)
+
+
+class Changes:
+    """What changed in the warehouse, as `client.changes`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def follow(
+        self,
+        metric: str,
+        zone: str,
+        start: Moment | None = None,
+        *,
+        market: str | None = None,
+        frame: Any = None,
+        since: str | None = None,
+        every: float = 60.0,
+    ) -> Iterator[Update]:
+        """Keep a pandas frame of a series true: its rows from `start` on, then, every `every` seconds, what changed.
+
+        Each step yields an `Update`, changed or not, so it never waits longer than `every` seconds and its calls. To
+        go on another day, keep `update.frame` and `update.cursor` and give them as `frame` and `since`. Where the
+        service no longer knows the cursor, the window is read again. Raises EmdsError.
+        """
+        client, followed = self._client, Followed(metric, zone, start, market)
+        resumed = frame is not None and since is not None
+        update = Update(frame, str(since), False, True) if resumed else client._run(followed.begin())
+        while True:
+            yield update
+            if not update.more:
+                client._sleep(every)
+            update = client._run(followed.advance(update))
+
+
+class AsyncChanges:
+    """As `Changes`, awaited."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def follow(
+        self,
+        metric: str,
+        zone: str,
+        start: Moment | None = None,
+        *,
+        market: str | None = None,
+        frame: Any = None,
+        since: str | None = None,
+        every: float = 60.0,
+    ) -> AsyncIterator[Update]:
+        """As `Changes.follow`."""
+        client, followed = self._client, Followed(metric, zone, start, market)
+        resumed = frame is not None and since is not None
+        update = Update(frame, str(since), False, True) if resumed else await client._run(followed.begin())
+        while True:
+            yield update
+            if not update.more:
+                await client._sleep(every)
+            update = await client._run(followed.advance(update))

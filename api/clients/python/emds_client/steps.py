@@ -1,0 +1,129 @@
+"""Methods that take several answers, once for both clients: generators that yield a `Call` and receive its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Generator, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import httpx
+
+from . import calls
+from .calls import Call, Moment
+from .errors import EmdsError, NotFound, Unavailable
+from .rows import Series
+
+T = TypeVar("T")
+Steps = Generator[Call, httpx.Response, T]
+_FAR = "2100-01-01"
+"""Past every row that is known ahead."""
+
+
+class Update(NamedTuple):
+    """A followed frame. `cursor` continues from here; `changed`: the frame differs from the update before."""
+
+    frame: Any
+    cursor: str
+    changed: bool
+    more: bool
+
+
+class Followed(NamedTuple):
+    """The series that a frame holds: all its rows from `start` on, those known ahead too."""
+
+    metric: str
+    zone: str
+    start: Moment | None
+    market: str | None
+
+    def read(self, start: Moment | None, end: Moment) -> Steps[Series]:
+        """Read rows of the series again."""
+        return read_series(self.metric, self.zone, start, end, None, {"market": self.market})
+
+    def begin(self) -> Steps[Update]:
+        """Read the whole window. The cursor is older than the rows, so no change falls between the two."""
+        newest = calls.body_of((yield calls.call("/v1/changes", since="now")))
+        series = yield from self.read(self.start, _FAR)
+        frame = series.to_pandas()
+        frame.attrs["start"] = series.envelope["start"]
+        return Update(frame, newest["next"], True, False)
+
+    def advance(self, before: Update) -> Steps[Update]:
+        """Apply what changed since the update before. A cursor that the service no longer knows begins again."""
+        import pandas
+
+        made = calls.call("/v1/changes", since=before.cursor, zone=self.zone, metric=self.metric, limit=1000)
+        try:
+            body = calls.body_of((yield made))
+        except EmdsError as refused:
+            if refused.status != 410:
+                raise
+            return (yield from self.begin())
+        frame, spans = before.frame, _spans(body["entries"], before.frame.attrs["start"])
+        for first, last in spans:
+            series = yield from self.read(first, last + 1)
+            rest = frame[~frame["ts"].between(first, last)]
+            parts = [part for part in (rest, series.to_pandas()) if len(part)]
+            frame = pandas.concat(parts).sort_index(kind="stable") if parts else rest
+            frame.attrs = before.frame.attrs
+        return Update(frame, body["next"], bool(spans), body["more"])
+
+
+def _spans(entries: Iterable[dict[str, Any]], start: int) -> list[tuple[int, int]]:
+    """The spans that entries touch from `start` on, those that overlap as one."""
+    spans: list[tuple[int, int]] = []
+    for first, last in sorted((max(entry["first"], start), entry["last"]) for entry in entries):
+        if spans and first <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+        elif first <= last:
+            spans.append((first, last))
+    return spans
+
+
+def read_series(
+    metric: str,
+    zone: str | Iterable[str],
+    start: Moment | None,
+    end: Moment | None,
+    pages: int | None,
+    query: dict[str, Any],
+) -> Steps[Series]:
+    """Read page after page."""
+    made: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
+    envelope: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    read = 0
+    while made is not None and read != pages:
+        answer = yield made
+        body = calls.body_of(answer)
+        rows += body.pop("data")
+        envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
+    return Series(envelope, rows, made is not None)
+
+
+def read_months(metric: str, zone: str, first: str, last: str) -> Steps[Any]:
+    """Read month files into one frame. Raises Unavailable for a file that is not the one listed."""
+    import pandas
+    import pyarrow
+    import pyarrow.parquet
+
+    listed = calls.body_of((yield calls.call("/v1/bulk", metric=metric.replace("_", "-"), zone=zone)))["files"]
+    files = [file for file in listed if first <= file["month"] and file["month"][: len(last)] <= last]
+    if not files:
+        raise NotFound(404, f"/v1/bulk lists no month of {metric} in {zone} from {first or 'the first'} to {last}")
+    tables = []
+    for file in sorted(files, key=lambda file: str(file["month"])):
+        answer = yield calls.signed(file["url"])
+        if answer.status_code != 200:
+            calls.body_of(answer)
+        if hashlib.sha256(answer.content).hexdigest() != file["sha256"]:
+            raise Unavailable(
+                0, f"{file['month']} is not the file that was listed: it may just have changed; ask again"
+            )
+        tables.append(pyarrow.parquet.read_table(io.BytesIO(answer.content)).replace_schema_metadata())
+    frame = pyarrow.concat_tables(tables).to_pandas().dropna(axis="columns", how="all")
+    frame.index = pandas.to_datetime(frame["ts"], unit="s", utc=True).rename("time")
+    for term in ("attribution", "license"):
+        frame.attrs[term] = "; ".join(dict.fromkeys(file[term] for file in files))
+    return frame
