@@ -39,6 +39,7 @@ DOC_PAGES: Mapping[str, str] = {page: title for pages in GUIDES.values() for pag
 """Every page with its title."""
 EXAMPLES: Mapping[str, str] = {
     "evcc.yaml": "evcc",
+    "evcc-template.yaml": "evcc",
     "grafana.json": "grafana",
     "home-assistant.yaml": "home-assistant",
 }

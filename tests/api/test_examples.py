@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import orjson
 import pytest
 import yaml
 from flask.testing import FlaskClient
 
 from assets.documents.publish import publish
 from tests.api.conftest import NOW, Rig
-from warehouse.market.clock import HOUR
+from warehouse.market.clock import DAY, HOUR
+from warehouse.market.zones import ZONES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 SERVER = "https://emds.example"
@@ -26,7 +29,7 @@ SERVER = "https://emds.example"
 def served(rig: Rig) -> tuple[FlaskClient, dict[str, str]]:
     """DE-LU's prices from yesterday to the end of tomorrow."""
     start = NOW - NOW % HOUR - 26 * HOUR
-    rig.put("north.price", "DE-LU", "price", rig.every(start, 900, 240, lambda i: 60 - i % 7), "EUR/MWh", "15m")
+    rig.put("north.price", "DE-LU", "price", rig.every(start, 900, 240, lambda i: -60.123 - i % 7), "EUR/MWh", "15m")
     rig.publish()
     publish(rig.storage, NOW)
     client = rig.client()
@@ -59,13 +62,19 @@ def test_home_assistants_sensors_show_what_the_api_states(served: Any) -> None:
         body = asked(served, resource["resource"])
         for sensor in [*resource["sensor"], *resource.get("binary_sensor", [])]:
             assert templates.from_string(sensor["availability"]).render(value_json=body) == "True"
+            assert ("state_class" in sensor) == ("unit_of_measurement" in sensor)
+            attributes = {name: body[name] for name in sensor.get("json_attributes", [])}
+            assert len(orjson.dumps(attributes)) * 200 / 192 < 16384 - 500, "what the recorder keeps of a state"
             shown[sensor["unique_id"]] = templates.from_string(sensor["value_template"]).render(value_json=body)
     windows = asked(served, f"{SERVER}/v1/windows/DE-LU?hours=3")
     price = asked(served, f"{SERVER}/v1/latest/DE-LU")["metrics"]["price"]
     assert datetime.fromisoformat(shown["emds_cheapest_start"]).timestamp() == windows["start"]
-    assert float(shown["emds_cheapest_mean"]) == windows["mean"]
+    assert float(shown["emds_cheapest_mean"]) == round(windows["mean"], 2)
     assert shown["emds_cheapest_now"] == str(windows["now"]["in_best"])
-    assert float(shown["emds_price"]) == price["value"]
+    assert float(shown["emds_price"]) == round(price["value"], 2)
+    ahead = asked(served, config["rest"][-1]["resource"])
+    assert len(ahead["data"]) == 192, "today and tomorrow"
+    assert datetime.fromisoformat(shown["emds_day_ahead"]).timestamp() == ahead["data"][-1]["ts"]
     assert price["unit"] == "EUR/MWh"
 
 
@@ -86,19 +95,35 @@ def test_evccs_tariff_is_the_auctions_prices(served: Any) -> None:
     assert datetime.fromisoformat(rates[-1]["end"]).timestamp() > NOW + 24 * HOUR, "tomorrow is in it"
 
 
-def test_grafanas_panel_plots_the_rows(served: Any) -> None:
-    panel = json.loads((EXAMPLES / "grafana.json").read_text())["panels"][0]
-    target = panel["targets"][0]
-    url = target["url"].replace("${__from:date:seconds}", str(NOW - 86400)).replace("${__to:date:seconds}", str(NOW))
-    rows = asked(served, url)[target["root_selector"]]
-    points = [[row[column["selector"]] for column in target["columns"]] for row in rows]
-    expected = asked(served, f"{SERVER}/v1/price/DE-LU?start={NOW - 86400}&end={NOW}")["data"]
-    assert points == [[row["ts"], row["value"]] for row in expected]
-    assert len(points) == 96
-    assert [column["type"] for column in target["columns"]] == ["timestamp_epoch_s", "number"]
+def test_evccs_template_renders_the_same_tariff() -> None:
+    template = yaml.safe_load((EXAMPLES / "evcc-template.yaml").read_text())
+    named = {param["name"] for param in template["params"] if "name" in param}
+    assert set(re.findall(r"{{ \.(\w+) }}", template["render"])) == named
+    text = re.sub(r"{{ include .* }}", "", template["render"])
+    for name, value in {"uri": SERVER, "token": "emds_yourkey", "zone": "DE-LU"}.items():
+        text = text.replace(f"{{{{ .{name} }}}}", value)
+    grid = yaml.safe_load((EXAMPLES / "evcc.yaml").read_text())["tariffs"]["grid"]
+    rendered = yaml.safe_load(text)
+    for tariff in (grid, rendered):
+        tariff["forecast"]["jq"] = tariff["forecast"]["jq"].split()
+    assert rendered == grid
 
 
-@pytest.mark.parametrize("name", ["home-assistant.yaml", "evcc.yaml", "grafana.json"])
-def test_each_page_shows_the_file_that_is_tested(name: str) -> None:
-    page = (EXAMPLES.parent / f"{name.partition('.')[0]}.md").read_text()
-    assert f"examples/{name}" in page
+def test_grafanas_panels_plot_the_rows_of_the_zone_that_is_chosen(market: Rig) -> None:
+    dashboard = json.loads((EXAMPLES / "grafana.json").read_text())
+    [variable] = dashboard["templating"]["list"]
+    assert variable["query"].split(",") == list(ZONES)
+    client = market.client()
+    served, chosen = (client, market.key(client)), {"from": NOW - DAY, "to": NOW}
+    for panel in dashboard["panels"]:
+        [target] = panel["targets"]
+        url = target["url"].replace("${zone}", "GB")
+        for name, at in chosen.items():
+            url = url.replace(f"${{__{name}:date:seconds}}", str(at))
+        body = asked(served, url)
+        points = [[row[column["selector"]] for column in target["columns"]] for row in body[target["root_selector"]]]
+        assert points == sorted(points, key=lambda point: point[0])
+        assert (points[0][0], points[-1][0]) >= (NOW - DAY, NOW - HOUR), "the day that is chosen"
+        assert len({tuple(point[:-1]) for point in points}) == len(points), "one value each time and series"
+        assert not body["truncated"]
+    assert len(dashboard["panels"]) == 4
