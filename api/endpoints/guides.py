@@ -9,6 +9,7 @@ GUIDES: Mapping[str, Mapping[str, str]] = {
         "home-assistant": "Home Assistant",
         "evcc": "evcc",
         "grafana": "Grafana",
+        "pipelines": "dlt and n8n",
         "sql": "SQL, pandas and polars over the files",
         "mcp": "The MCP server",
         "bulk": "Month files",
@@ -42,5 +43,6 @@ EXAMPLES: Mapping[str, str] = {
     "evcc-template.yaml": "evcc",
     "grafana.json": "grafana",
     "home-assistant.yaml": "home-assistant",
+    "n8n.json": "pipelines",
 }
 """The files of `docs/examples`, each with the page that explains it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jinja2
 import orjson
@@ -127,3 +129,30 @@ def test_grafanas_panels_plot_the_rows_of_the_zone_that_is_chosen(market: Rig) -
         assert len({tuple(point[:-1]) for point in points}) == len(points), "one value each time and series"
         assert not body["truncated"]
     assert len(dashboard["panels"]) == 4
+
+
+def test_dlts_resource_has_one_row_for_each_primary_key(market: Rig) -> None:
+    code = re.search(r"^prices = (\{.*?^\})", (EXAMPLES.parent / "pipelines.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert code is not None
+    resource = ast.literal_eval(code[1])
+    endpoint, client = resource["endpoint"], market.client()
+    params = {**endpoint["params"], "start": endpoint["incremental"]["initial_value"], "zones": "GB,DE-LU"}
+    body = asked((client, market.key(client)), f"{SERVER}/v1/{endpoint['path']}?{urlencode(params)}")
+    rows = body[endpoint["data_selector"]]
+    assert len({tuple(row[name] for name in resource["primary_key"]) for row in rows}) == len(rows) > 0
+    assert endpoint["incremental"]["cursor_path"] in rows[0]
+
+
+def test_n8ns_workflow_reads_members_that_the_window_has(served: Any) -> None:
+    workflow = json.loads((EXAMPLES / "n8n.json").read_text())
+    _, request, condition = workflow["nodes"]
+    parameters = request["parameters"]
+    query = {each["name"]: each["value"] for each in parameters["queryParameters"]["parameters"]}
+    body = asked(served, f"{parameters['url']}?{urlencode(query)}")
+    [rule] = condition["parameters"]["conditions"]["conditions"]
+    assert rule["leftValue"] == "={{ $json.available && $json.now.in_best }}"
+    assert isinstance(body["available"], bool)
+    assert isinstance(body["now"]["in_best"], bool)
+    names = {node["name"] for node in workflow["nodes"]}
+    targets = {each["node"] for links in workflow["connections"].values() for each in links["main"][0]}
+    assert names == targets | {workflow["nodes"][0]["name"]} == {*workflow["connections"], condition["name"]}
