@@ -12,7 +12,7 @@ from werkzeug.datastructures import MultiDict
 
 from api.http.messages import Request
 from api.http.problems import ParameterFault, Problem
-from api.http.times import FIRST_SECONDS, TIME_PATTERN, parse_time
+from api.http.times import FIRST_SECONDS, TIME_PATTERN, YEARS_PATTERN, parse_time
 from warehouse.errors import UnknownZone
 from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import METRICS
@@ -109,8 +109,8 @@ def moment(name: str, description: str, example: str = "now") -> Parameter:
     schema = {
         "anyOf": [
             {"type": "integer", "format": "int64", "minimum": FIRST_SECONDS, "maximum": LAST_INSTANT},
-            {"type": "string", "format": "date-time"},
-            {"type": "string", "format": "date"},
+            {"type": "string", "format": "date-time", "pattern": YEARS_PATTERN},
+            {"type": "string", "format": "date", "pattern": YEARS_PATTERN},
             {"type": "string", "pattern": TIME_PATTERN},
         ]
     }

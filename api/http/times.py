@@ -24,6 +24,8 @@ FORMS = (
 )
 FIRST_SECONDS = 100_000_000
 """The least whole number that is Unix seconds (1973-03-03): below it a number is a year or a date."""
+YEARS_PATTERN = "^(19[7-9][0-9]|[2-9][0-9]{3})-"
+"""The years of a date or a time."""
 TIME_PATTERN = "^(now|today|yesterday|tomorrow|-[0-9]{1,4}[hdw]|(19[7-9][0-9]|[2-9][0-9]{3})(-(0[1-9]|1[0-2]))?)$"
 """The forms that are neither Unix seconds nor a format of JSON Schema."""
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}

@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 
 from api.application import create_app
 from api.settings import Settings
-from assets.documents import geo_layers, publishers
+from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
 from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
@@ -178,6 +178,7 @@ def fill_everywhere(rig: Rig) -> None:
     publish(rig.storage, NOW)
     publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
     geo_layers.publish(rig.storage)
+    picture.publish(rig.storage)
     with duckdb.connect() as connection:
         refresh(rig.storage, connection, MARTS[0], None, (), rig.mode)
         refresh_records(rig.storage, connection, rig.mode)

@@ -35,6 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvi
 PAID = {
     "snapshot": "/v1/map/snapshot",
     "brief": "/v1/brief/GB",
+    "records": "/v1/records/GB",
     "latest": "/v1/latest/GB",
     "windows": "/v1/windows/DE-LU?hours=1",
     "bulk-file": "/v1/bulk/price/DE-LU/2026-03.parquet",
