@@ -35,7 +35,7 @@ from api.documents.month_files import (
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
-from api.http.times import to_unix
+from api.http.times import first_instant
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
@@ -160,7 +160,7 @@ def selected(whole: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, An
     """The list's files of some zones and metrics, and of bytes that are new since an instant."""
     zones, metrics, since = query["zone"], query["metric"], query["since"]
     stored = {METRICS[metric].value for metric in metrics or METRICS}
-    at = to_unix("since", since, zones or ZONES, clock.now()) or 0
+    at = first_instant("since", since, zones or ZONES, clock.now()) or 0
     files = [
         file
         for file in whole["files"]

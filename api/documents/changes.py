@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from api.http import parameters, responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault, Problem
-from api.http.times import Moment, to_unix
+from api.http.times import Moment, first_instant
 from api.service import Service
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import CURRENT, Metric
@@ -83,13 +83,14 @@ def _cursor_gone(oldest: str) -> Problem:
 
 
 def cursor_of(storage: Storage, since: Moment | None, zones: Collection[str] | None) -> str | None:
-    """Return the cursor that `since` is, or that a time stands for; a time without an offset is of the zones' clock.
+    """Return the cursor that `since` is, or that a time stands for; a time without an offset is reached in
+    the first of the zones.
 
     Raises UnknownCursor, StorageError, Problem 400.
     """
     if since is None or (isinstance(since, str) and CURSOR.fullmatch(since)):
         return since
-    at = to_unix("since", since, zones or ZONES, int(time.time()))
+    at = first_instant("since", since, zones or ZONES, int(time.time()))
     return None if at is None else change_log.cursor_before(storage, at)
 
 

@@ -140,6 +140,12 @@ def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) ->
     raise Problem("invalid-parameters", f"{name}: {detail}.", [ParameterFault(name, "conflict", detail)])
 
 
+def first_instant(name: str, moment: Moment | None, zones: Iterable[str], now: int) -> int | None:
+    """Return the Unix seconds at which a time is reached in the first of some zones, as `to_unix` of each."""
+    instants = [to_unix(name, moment, [zone], now) for zone in zones]
+    return min((at for at in instants if at is not None), default=None)
+
+
 def _in_zone(moment: datetime | str, tz: str, now: int) -> int:
     if isinstance(moment, str):
         day = clock.local_date(now, tz) + timedelta(days=DAYS[moment])

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from api.documents import changes
+from api.http.times import first_instant, parse_time, to_unix
 from tests.api.conftest import NOW, Rig
 from warehouse.market.clock import DAY
 from warehouse.series import change_log
@@ -107,8 +108,12 @@ def test_since_takes_a_time(told: Rig) -> None:
     assert (coming["entries"], coming["next"]) == ([], every["next"])
     assert client.get("/v1/changes?zone=GB&since=yesterday").get_json()["count"] == 3
     assert client.get("/v1/changes?since=-1h").get_json() == every
-    refused = client.get("/v1/changes?since=yesterday")
-    assert (refused.status_code, refused.get_json()["errors"][0]["parameter"]) == (400, "since")
+
+
+def test_a_day_of_several_zones_begins_in_the_first_of_them() -> None:
+    day, now = parse_time("2026-11-20"), 0
+    assert first_instant("since", day, ["GB", "AU-NSW", "US-CAISO"], now) == to_unix("since", day, ["AU-NSW"], now)
+    assert first_instant("since", parse_time("2026-11-20T00:00Z"), ["GB", "AU-NSW"], now) == 1795132800
 
 
 @pytest.mark.parametrize("cursor", ["00000000-3", "{log}-99999", "{log}-7"])

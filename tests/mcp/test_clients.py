@@ -22,6 +22,7 @@ TOOLS = [
     "get_map_snapshot",
     "find_window",
     "get_statistics",
+    "get_changes",
 ]
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_zones", {}),
@@ -210,4 +211,4 @@ def test_the_inspector_tells_an_error_of_a_tool(programs: Any, served: Any) -> N
     ]
     ended = programs.run(*command, "--tool-name", "get_latest", "--tool-arg", "zone=XX")
     assert ended.returncode == 5
-    assert "zones are US-CAISO" in ended.stdout
+    assert "There is no zone 'XX'." in ended.stdout
