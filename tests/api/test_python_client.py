@@ -162,6 +162,36 @@ def test_a_followed_frame_is_the_series_after_every_change(package: Any, market:
         assert next(lost).frame.equals(whole), "a cursor that is gone begins again"
 
 
+def test_the_async_client_follows_too_and_waits_only_where_no_more_is_there(package: Any) -> None:
+    def page(value: float) -> httpx.Response:
+        envelope = {"attribution": "", "license": "", "start": 0, "end": 2, "count": 1, "truncated": False, "gaps": []}
+        row = {"ts": 1, "value": value, "unit": "MW", "resolution": "1h"}
+        return httpx.Response(200, json={**envelope, "data": [row]})
+
+    def changes(cursor: str, more: bool, *spans: tuple[int, int]) -> httpx.Response:
+        entries = [{"first": first, "last": last} for first, last in spans]
+        return httpx.Response(200, json={"entries": entries, "next": cursor, "more": more})
+
+    script = Script(
+        changes("a-1", False), page(1), changes("a-2", True, (1, 1)), page(2), changes("a-3", False, (-9, -1))
+    )
+    pauses: list[float] = []
+
+    async def run() -> list[tuple[str, bool, list[float]]]:
+        async with package.AsyncClient(BASE, transport=httpx.MockTransport(script)) as client:
+
+            async def sleep(seconds: float) -> None:
+                pauses.append(seconds)
+
+            client._sleep, updates = sleep, client.changes.follow("demand", "GB", 0)
+            read = [await anext(updates) for _ in range(3)]
+            return [(update.cursor, update.changed, update.frame["value"].tolist()) for update in read]
+
+    assert asyncio.run(run()) == [("a-1", True, [1]), ("a-2", True, [2]), ("a-3", False, [2])]
+    assert pauses == [60], "none while there is more"
+    assert script.asked[-1].url.params["since"] == "a-2"
+
+
 def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple[Any, str]) -> None:
     transport, key = service
     with package.Client(BASE, key, transport=transport) as client:
