@@ -117,7 +117,7 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expe
         ("/v1/geo/interconnectors?format=topojson", "*/*"),
         ("/v1/geo/plants?format=pmtiles", "*/*"),
         ("/v1/geo/live?format=parquet", "*/*"),
-        ("/v1/geo/plants", "text/html"),
+        ("/v1/geo/plants", "image/png"),
         ("/v1/geo/plants", "text/csv;q=nan"),
         ("/v1/geo/plants", ",,,"),
         ("/v1/geo/interconnectors", "application/topo+json"),

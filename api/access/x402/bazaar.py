@@ -31,6 +31,12 @@ _DOCUMENTS: dict[str, dict[str, Any]] = {
         **_ORIGIN,
     },
     "latest": {"zone": "GB", "metrics": {"price": _VALUE}, **_ORIGIN},
+    "records": {
+        "zone": "GB",
+        "metric": "price",
+        "all_time": {"since": "2026-01-01", "unit": "GBP/MWh", "highest": {"value": 412.5, "ts": 1767225600}},
+        **_ORIGIN,
+    },
     "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
 }
 _MOMENT = {"type": "string", "description": "Unix seconds or ISO 8601"}
