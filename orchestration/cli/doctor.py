@@ -11,7 +11,7 @@ from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
 from orchestration.cli import machine
 from orchestration.work.resources import open_unclaimed
-from warehouse.documents import catalogue, health
+from warehouse.documents import health
 from warehouse.errors import WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import iso
@@ -40,7 +40,7 @@ def doctor() -> int:
     if fault := machine.publish_fault():
         print(f"WARNING: {fault}")
         bad = True
-    is_empty = catalogue.load(pipeline.storage) is None
+    is_empty = not any(health.load(pipeline.storage, code) for code in pipeline.sources)
     if is_empty:
         print("nothing is ingested yet: `emds up` fills 35 days, `emds backfill --days 35 --dry-run` says how long")
     for source in pipeline.sources.values():

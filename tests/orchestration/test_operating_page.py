@@ -27,7 +27,8 @@ def test_the_page_holds_the_table_of_settings() -> None:
     assert settings.table() in PAGE, "put the table that warehouse.settings.table() gives into docs/operating.md"
 
 
-CALLERS_OWN = {ROOT / "api" / "openapi" / "code_samples.py"}
+CLIENT = ROOT / "api" / "clients" / "python" / "emds_client" / "clients.py"
+CALLERS_OWN = {ROOT / "api" / "openapi" / "code_samples.py", CLIENT}
 """Text for callers, whose key stands in an environment variable of their own."""
 
 
