@@ -36,7 +36,7 @@ from warehouse.market.zones import ZONES
 _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
 _NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
 """What stands for the part of a path in braces; paths with another part are left out."""
-_PACKED_ALREADY = frozenset({"parquet", "pmtiles", "bin"})
+_PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 Former = Callable[[str], bytes | None]
 """Returns the bytes of an object that is already published, by its key: they need not be compressed again."""

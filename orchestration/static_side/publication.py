@@ -25,6 +25,8 @@ EXTENSIONS = {
     "application/vnd.apache.parquet": "parquet",
     "application/vnd.pmtiles": "pmtiles",
     "application/flatgeobuf": "fgb",
+    "application/xml": "xml",
+    "image/png": "png",
     "image/svg+xml": "svg",
     "text/css": "css",
     "text/csv": "csv",
