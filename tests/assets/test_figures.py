@@ -37,7 +37,7 @@ def test_the_soonest_feed_of_a_metric_owes_its_next_value_whichever_brought_the_
     publish(world.storage, NOW + 20 * HOUR)
     brief = artefact.load(world.storage, "brief/AU-SA.json")
     assert brief["valid_until"] == NOW + 2 * HOUR + 30 * 60
-    assert "The price was" in brief["summary"]
+    assert "Power cost A$40.00 a megawatt-hour" in brief["summary"]
     assert "A newer value was due by" in brief["summary"]
 
 

@@ -32,7 +32,7 @@ def test_expected_by_of_an_auction_that_has_not_come(world):
     brief = document(world, "brief/FR.json")
     assert brief["current"]["price"]["ts"] == NOW + 10 * HOUR
     assert brief["valid_until"] == NOW + 11 * HOUR
-    assert "The price was" in brief["summary"]
+    assert "Power cost €57.30 a megawatt-hour" in brief["summary"]
     assert "A newer value was due by 2026-11-21 00:00 CET (2026-11-20 23:00 UTC) and had not come." in brief["summary"]
 
 
