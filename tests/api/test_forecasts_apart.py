@@ -1,4 +1,7 @@
-"""A warehouse with publishers' forecasts says of everything else what one without them says."""
+"""A warehouse with publishers' forecasts says of everything else what one without them says.
+
+Three documents tell forecasts too, in members of their own: those alone may differ, and they do.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.api.conftest import NOW, Rig
 from warehouse.documents.catalogue import ranks
 from warehouse.documents.health import Health
 from warehouse.market.clock import HOUR
-from warehouse.market.metrics import Forecast
+from warehouse.market.metrics import Forecast, is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 from warehouse.store import layout
@@ -34,6 +37,7 @@ PATHS = (
     "/v1/publishers",
     "/v1/geo/live",
     "/v1/geo/live/hours",
+    "/v1/geo/live/GB",
     "/v1/bulk",
     "/v1/changes",
     "/v1/zones",
@@ -86,6 +90,21 @@ def test_all_documents_and_answers_are_those_of_a_warehouse_without_forecasts(ev
     publish_all(everywhere)
     assert answers(everywhere) == before
     assert documents_of(everywhere) == documents
+    hours, zone, publishers_read = (
+        orjson.loads(everywhere.storage.get(layout.published(key)) or b"")
+        for key in ("geo/live/hours.json", "geo/live/GB.json", "publishers.json")
+    )
+    assert {word for own in hours["zones"].values() for word in own if is_forecast(word)} == {
+        "demand_forecast",
+        "carbon_intensity_forecast",
+    }
+    assert zone["metrics"]["demand"]["forecast"]
+    assert {(score["zone"], score["feed"]) for score in publishers_read["scores"]} == {
+        ("GB", "east.ahead"),
+        ("US-NYISO", "east.ahead"),
+        ("GB", "east.carbon"),
+        ("AU-NSW", "east.price"),
+    }
 
 
 def answers(rig: Rig) -> dict[str, tuple[int, Any]]:
@@ -93,23 +112,36 @@ def answers(rig: Rig) -> dict[str, tuple[int, Any]]:
     headers, found = rig.key(client), {}
     for path in PATHS:
         answer = client.get(path, headers={} if path == "/v1/bulk" else headers)  # with a key: addresses of its own
-        found[path] = answer.status_code, without_forecasts(answer.get_json())
+        found[path] = answer.status_code, without_forecasts(path.removeprefix("/v1/"), answer.get_json())
     assert {status for status, _ in found.values()} == {200}, {p: s for p, (s, _) in found.items() if s != 200}
     return found
 
 
 def documents_of(rig: Rig) -> dict[str, Any]:
     """Every published document, but the manifest, which counts all month files."""
-    storage = rig.storage
-    keys = (key for key in storage.keys(layout.published("")) if "manifest" not in key)
-    documents: dict[str, Any] = {key: storage.get(key) for key in keys}
-    name = layout.published(layout.CATALOGUE)
-    return documents | {name: without_forecasts(orjson.loads(documents[name]))}
+    documents: dict[str, Any] = {}
+    for key in rig.storage.keys(layout.published("")):
+        body = rig.storage.get(key)
+        name = key.removeprefix(layout.published("")).removesuffix(".json")
+        if name in ("catalogue", "publishers") or name.startswith("geo/live/"):
+            documents[key] = without_forecasts(name, orjson.loads(body or b""))
+        elif "manifest" not in key:
+            documents[key] = body
+    return documents
 
 
-def without_forecasts(body: Any) -> Any:
-    """An answer, a catalogue without how many forecasts there are, and without the document's seal, which says so."""
+def without_forecasts(name: str, body: Any) -> Any:
+    """An answer or document without what it says of forecasts, and without the document's seal, which covers it."""
     body.pop("emds", None)
-    for zone in body["zones"].values() if "endpoints" in body or "feeds" in body else ():
-        del zone["forecasts"]
+    if name == "publishers":
+        del body["scores"]
+    elif name == "geo/live/hours":
+        for zone, own in body["zones"].items():
+            body["zones"][zone] = {word: values for word, values in own.items() if not is_forecast(word)}
+    elif name.startswith("geo/live/"):
+        for metric in body["metrics"].values():
+            del metric["forecast"]
+    elif "endpoints" in body or "feeds" in body:  # how many forecasts a catalogue lists
+        for zone in body["zones"].values():
+            del zone["forecasts"]
     return body
