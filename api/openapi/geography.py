@@ -25,11 +25,15 @@ from api.openapi.members import (
     text,
 )
 from warehouse.figures.context import Band
+from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import SCALAR
 from warehouse.market.zones import ZONES
 
 _TEXT, _NUMBER, _ZONE = or_null(TEXT), or_null(NUMBER), or_null(ZONE)
 _YEAR = or_null({"type": "number", "minimum": 1800, "maximum": 2100})
+_REAL_INSTANT: Schema = {"type": "number", "minimum": 0, "maximum": LAST_INSTANT}
+_REAL_PERCENTILE: Schema = PERCENTILE | {"type": "number"}
+"""Whole in the layer, reals in the items of OGC API Features (`GeoLayer.with_reals`): one schema describes both."""
 _BOX: Member = ("bbox?", listed(NUMBER, minItems=4, maxItems=4), "West, south, east, north in degrees.")
 _LINKS: Member = ("links?", listed(ref("OgcLink")), "Links (OGC API Features).")
 
@@ -96,11 +100,12 @@ _LIVE_PROPERTIES = record(
     *(member for metric in SCALAR for member in (
         (f"{metric}", _NUMBER, "The newest value, rounded; null without one."),
         (f"{metric}_unit", _TEXT, "Its unit."),
-        (f"{metric}_ts", or_null(INSTANT), "Start of its interval, Unix seconds."),
-        (f"{metric}_expected_by", or_null(INSTANT), "Unix seconds by which a newer one is due."),
-        (f"{metric}_percentile", or_null(PERCENTILE), "Its rank among the zone's last 30 days."),
+        (f"{metric}_ts", or_null(_REAL_INSTANT), "Start of its interval, Unix seconds."),
+        (f"{metric}_expected_by", or_null(_REAL_INSTANT), "Unix seconds by which a newer one is due."),
+        (f"{metric}_percentile", or_null(_REAL_PERCENTILE), "Its rank among the zone's last 30 days."),
         (f"{metric}_band", or_null(choice(*get_args(Band))), "That rank in a word."))),
-    "updated", "attribution", "license")
+    ("updated", _REAL_INSTANT, "Unix seconds when the document was built."),
+    "attribution", "license")
 
 
 def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
