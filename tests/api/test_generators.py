@@ -44,7 +44,7 @@ import importlib, inspect, json, pkgutil, sys
 import client
 for module in pkgutil.walk_packages(client.__path__, "client."):
     importlib.import_module(module.name)
-GIVEN = {"feature": "GB", "metric": "price", "kind": "not-found", "sample": True}
+GIVEN = {"feature": "GB", "metric": "price", "kind": "not-found", "file": "evcc.yaml", "page": "brief", "sample": True}
 made = client.ApiClient(client.Configuration(host=sys.argv[1], retries=False))
 listed, answered = client.FreeApi(made).zones(), []
 rows = client.SeriesApi(made).price(zone="GB", sample=True, limit=3).actual_instance
