@@ -116,17 +116,18 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
     if instance is None:
         return
-    from orchestration.definitions import AFTER_FILL, defs, first_partitions  # here: it loads every definition
+    from orchestration.definitions import AFTER_FILL, build, first_partitions  # here: it loads every definition
     from orchestration.jobs.schedules import MARTS, mart_months
     from orchestration.work.settings import PipelineSettings
 
     with logged("documents in Dagster"):
+        definitions = build()  # of this environment: partitions begin where this home's days do
         first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
         months = None if _was_materialised(instance, RECORDS) else mart_months(first)
         if months is not None:
-            marts = defs().resolve_job_def(MARTS)
+            marts = definitions.resolve_job_def(MARTS)
             marts.execute_in_process(instance=instance, run_config=QUIET, tags=months, raise_on_error=False)
-        job = defs().resolve_job_def(AFTER_FILL)
+        job = definitions.resolve_job_def(AFTER_FILL)
         never = [key for key in job.asset_layer.executable_asset_keys if not _was_materialised(instance, key)]
         if never:
             job.execute_in_process(instance=instance, run_config=QUIET, asset_selection=never, raise_on_error=False)
