@@ -20,6 +20,7 @@ JOB = "nyiso_every_30m"
 DOWN_S = 2.0
 """So long a part is away before it is started again."""
 BACK_WITHIN_S = 240.0
+GIVEN_UP = "Not retrying run since it is part of a backfill"
 
 
 @dataclass
@@ -124,9 +125,13 @@ class Kills:
         return None
 
     def _taken_up(self, run: str) -> bool:
-        """Whether another run is to go on with a killed one's work; or it had ended before."""
+        """Whether another run is to go on with a killed one's work; or it had ended before.
+
+        Dagster gives up a run whose backfill its daemon has ended in between, and says so: its days are asked for again
+        at the end, as an operator would.
+        """
         runs = {each["id"]: each for each in self.dagster.runs()}
-        if runs.get(run, {}).get("status") == "SUCCESS":
+        if runs.get(run, {}).get("status") == "SUCCESS" or GIVEN_UP in self.dagster.describe(run):
             return True
         return any(each["tags"].get("dagster/parent_run_id") == run for each in runs.values())
 
