@@ -19,7 +19,7 @@ from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
 from api.endpoints.series_paths import FORECAST
 from api.http.parameters import conflict
-from api.http.times import to_unix
+from api.http.times import first_instant
 from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.text import number, terms
@@ -64,11 +64,8 @@ def _dates_of_first_clock(arguments: Mapping[str, Any], zones: Sequence[str]) ->
 
     No two zones are a day apart, so every zone's days of the dates asked for begin in between, and no others.
     """
-    return {
-        name: min(at for zone in zones if (at := to_unix(name, moment, [zone], now())) is not None)
-        for name in ("start", "end")
-        if (moment := arguments[name]) is not None
-    }
+    instants = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
+    return {name: at for name, at in instants.items() if at is not None}
 
 
 def request_of(

@@ -26,7 +26,7 @@ from api.openapi.members import (
 )
 from warehouse.figures.context import Band
 from warehouse.market.clock import LAST_INSTANT
-from warehouse.market.metrics import SCALAR
+from warehouse.market.metrics import FORECASTS, SCALAR
 from warehouse.market.zones import ZONES
 
 _TEXT, _NUMBER, _ZONE = or_null(TEXT), or_null(NUMBER), or_null(ZONE)
@@ -171,7 +171,9 @@ GEOGRAPHY: dict[str, Schema] = {
             *((f"{metric}?", _HOURS, "Rounded means, one a step; null where there are too few rows.")
               for metric in SCALAR),
             *((f"{metric}_percentile?", listed(or_null(PERCENTILE)), "Ranks of these hours; null as the means.")
-              for metric in SCALAR)), {"enum": list(ZONES)}),
+              for metric in SCALAR),
+            *((f"{metric}_forecast?", _HOURS, "The same of what its publisher expects; never joined with the means.")
+              for metric in SCALAR if f"{metric}_forecast" in FORECASTS)), {"enum": list(ZONES)}),
          "Rounded hourly values by zone.")),
     "LiveZone": record(
         "zone", "generated", "valid_until", "rounded", "simulated",

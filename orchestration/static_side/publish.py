@@ -22,6 +22,7 @@ from orchestration.static_side.publication import KEPT_S, MANIFESTS, OBJECTS, Pu
 from orchestration.static_side.target import Target, open_target
 from orchestration.work.resources import opened
 from warehouse import settings as warehouse_settings
+from warehouse.bookkeeping import logged
 from warehouse.store import artefact, modes
 from warehouse.store.storage import Storage
 
@@ -68,8 +69,10 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
     if settings.public_url:
         entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
         if [entry["object"] for entry in entries] != [month["object"] for month in before.get("months", ())]:
-            for item in duckdb_files.build(entries, settings.public_url):
-                target.replace(item)
+            # They must not hold up what is published or withdrawn; the next change of a month tries again.
+            with logged("the files for DuckDB"):
+                for item in duckdb_files.build(entries, settings.public_url):
+                    target.replace(item)
     months.record_months(storage, entries)
     withheld = months.carried(catalogue)
     replaced = months.replaced(before, entries, _shut(withheld, _narrowed(withheld, [before])), now)

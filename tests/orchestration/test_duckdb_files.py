@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -88,6 +89,22 @@ def test_views_find_the_rows_of_every_listed_file_and_no_others(rig: Rig, tmp_pa
             columns = ("zone", "metric", "month", "rows", "first", "last")
             expected = [tuple(file[name] for name in columns) for file in files if file["metric"] == metric]
             assert sorted(connection.sql(query).fetchall()) == sorted(expected)
+
+
+def test_files_that_cannot_be_made_hold_up_no_publication(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Least of all one that takes back what must not be passed on any more."""
+    folder = tmp_path / "public"
+    assert any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
+    north = rig.sources["north"]
+    feeds = tuple(replace(feed, withheld=feed.withheld or feed.id == "north.price") for feed in north.feeds)
+    rig.sources["north"] = replace(north, feeds=feeds)
+    rig.publish()
+    with monkeypatch.context() as patch:
+        patch.setattr(duckdb_files, "build", lambda *_: 1 // 0)
+        assert not any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
+    assert not list((folder / "series/metric=price/zone=GB").glob("*.parquet"))
 
 
 def test_the_lake_names_every_listed_file_with_its_bounds(rig: Rig, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ pytestmark = in_chromium
 STAYED = "window.stayed === true"
 
 
-def shown(page: Any, name: str) -> None:
+def require_shown(page: Any, name: str) -> None:
     page.wait_for_selector(f"#panel-title >> text={name}")
     page.wait_for_selector('#panel[aria-busy="false"]')
 
@@ -24,15 +24,15 @@ def test_back_and_forward_walk_through_zones(visit: Callable[..., Any]) -> None:
     page.click("#chart-bar >> text=24 h")
     touch(page, "FR")
     page.go_back()
-    shown(page, "Great Britain")
+    require_shown(page, "Great Britain")
     assert page.url.endswith("#metric=price&zone=GB&span=24h"), "another span is no step"
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "24 h"
     page.go_back()
     page.wait_for_selector("#panel", state="hidden")
     page.go_forward()
-    shown(page, "Great Britain")
+    require_shown(page, "Great Britain")
     page.go_forward()
-    shown(page, "France")
+    require_shown(page, "France")
     assert page.evaluate(STAYED)
 
 
@@ -78,7 +78,7 @@ def test_a_frame_names_its_sources_and_leads_to_the_whole_page(visit: Callable[.
 def test_rows_of_the_list_open_their_zone_wherever_they_are_clicked(visit: Callable[..., Any]) -> None:
     page = visit()
     page.locator("#zone-rows tr", has_text="Austria").locator(".rank").click()
-    shown(page, "Austria")
+    require_shown(page, "Austria")
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == "ATAustria"
 
@@ -86,7 +86,7 @@ def test_rows_of_the_list_open_their_zone_wherever_they_are_clicked(visit: Calla
 def test_a_metric_of_one_zone_opens_it_with_the_mix_first(visit: Callable[..., Any]) -> None:
     page = visit()
     page.check('input[value="carbon_intensity"]', force=True)
-    shown(page, "Great Britain")
+    require_shown(page, "Great Britain")
     assert page.locator("#panel-rest > *").first.inner_text() == "Generation mix, 48 h, %"
 
 

@@ -105,7 +105,7 @@ class Pick(NamedTuple):
     lead_s: int | None = None
     every: bool = False
 
-    def of(self, versions: Versions, ranks: Mapping[str, int]) -> Versions:
+    def choose(self, versions: Versions, ranks: Mapping[str, int]) -> Versions:
         """Return the versions that it picks."""
         if self.every:
             return every(versions, ranks, self.known_at)

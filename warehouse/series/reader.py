@@ -270,7 +270,7 @@ class Reader:
         else:
             versions = vintages.read(self.storage, Month(*layout.of_series(file.key)[:3]))
         self._require_unreplaced(file)
-        picked = pick.of(versions, ranks)
+        picked = pick.choose(versions, ranks)
         rows = _columns(picked, np.ones(len(picked), np.bool_))
         rows = replace(rows, published_at=picked.published_at)
         return rows, rows.nbytes
