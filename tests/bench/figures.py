@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.peers import PEERS
 from tests.bench.servers import ROOT
 from tests.bench.wrk import Speed
 
@@ -37,7 +36,7 @@ def table(figures: Sequence[Figure]) -> str:
     ).stdout.strip()
     cores = f"{os.cpu_count()} cores of {_processor()}"
     lines = [
-        f"Commit {commit}, Python {platform.python_version()}, {cores}; {', '.join(PEERS)}.",
+        f"Commit {commit}, Python {platform.python_version()}, {cores}.",
         "",
         "| question | requests/s | p50 ms | p99 ms | against | budget |",
         "|---|---|---|---|---|---|",
@@ -45,8 +44,6 @@ def table(figures: Sequence[Figure]) -> str:
     for figure in figures:
         speed = figure.speed
         part = "" if figure.part is None else f"{figure.part:.2f} of {figure.against}"
-        if figure.against == "theirs":
-            part = f"ours {figure.part:.1f} times"
         least = "" if figure.least is None else f"{figure.least:g}"
         lines.append(f"| {figure.name} | {speed.rate:.0f} | {speed.p50:.2f} | {speed.p99:.2f} | {part} | {least} |")
     return "\n".join(lines) + "\n"

@@ -11,21 +11,20 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 
 from assets.documents.publish import publish
+from tests.bench.warehouse import NOW, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, RESOLUTIONS
-from warehouse.market.market import Feed, Metric, Publication, Source, Zone
+from warehouse.market.market import Metric, Zone
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store.storage import Folder
 
-NOW = 1_795_176_000
 BUDGET_S = 2.0
 DAYS = 45
 
@@ -57,29 +56,6 @@ def shapes(zone: Zone) -> list[Shape]:
             Shape(Metric.GENERATION, "30m"),
         ]
     return [Shape(Metric.PRICE, "15m"), Shape(Metric.DEMAND, "15m"), Shape(Metric.INTERCHANGE, "1h", 8)]
-
-
-def source() -> Source:
-    """One publisher that carries everything."""
-    feeds = tuple(
-        Feed(
-            id=f"bench.{m.value}",
-            title=m.value,
-            zones=tuple(z.id for z in ZONES.values() if m in z.metrics),
-            metrics=(m,),
-            rank=1,
-            resolution="5m",
-            stamps="start",
-            tz="UTC",
-            since=date(2020, 1, 1),
-            publication=Publication(lag_minutes=5),
-            requests=lambda days: [],
-            parse=lambda body, request: Rows(),
-            every_minutes=5,
-        )
-        for m in Metric
-    )
-    return Source("bench", "Bench", "https://bench.example", ("bench.example",), 60, "none", "", "Bench", "yes", feeds)
 
 
 def fill(storage: Folder, zone: Zone, shape: Shape, random: np.random.Generator) -> None:

@@ -6,8 +6,7 @@
 windows over one series whose months are in memory. `all series`: random windows over all; each question is asked once.
 `asked again`: the same list a second time, also in each content coding, since most clients take one: a script's gzip, a
 browser's any. `all zones`: a day of all 25 in one call, against a day of one. The yardstick is a bare Flask route under
-the same gunicorn that returns as many bytes. Peers hold one year of all series (more rows take them minutes to load)
-and are asked the same as our worker over the same year.
+the same gunicorn that returns as many bytes. Beside peers: `tests.bench.cpu_per_answer`.
 
 First one worker, each server on a core and wrk on the other. Then, as `two cores`, two workers as they run in service,
 with wrk on the same cores.
@@ -30,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from api.http.compression import CODINGS
-from tests.bench import side_by_side, wrk
+from tests.bench import wrk
 from tests.bench.decade import warehouse
 from tests.bench.figures import Figure, table
 from tests.bench.random_questions import WARM, YEARS, every_series, of_all_zones, questions
@@ -127,9 +126,8 @@ def main() -> int:
         print("wrk is not installed: nothing was measured")
         return 0
     figures, megabytes = over_ten_years()
-    figures += side_by_side.on_one_core()
     if (os.cpu_count() or 1) > 1:
-        figures += on_two_cores() + side_by_side.on_two_cores()
+        figures += on_two_cores()
     text = table(figures)
     print(text)
     print(f"worker: {megabytes:.0f} MB (at most {MOST_RESIDENT_MB})")

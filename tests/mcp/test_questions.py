@@ -1,8 +1,7 @@
 """Sixteen questions of the kind agents get: the tools alone answer each, within a budget of calls and tokens.
 
 Each is answered twice, by a reader of the texts and by a reader of the structures. The right answer is computed from
-the warehouse's Parquet files, in plain Python and without the service. `python -m tests.bench.agents` prints what each
-takes, as docs/mcp.md shows it.
+the warehouse's Parquet files, in plain Python and without the service. docs/mcp.md shows what each takes.
 """
 
 from __future__ import annotations
@@ -309,9 +308,7 @@ def test_the_tools_alone_answer(asked: Any, agents: Any, question: Question) -> 
     assert structure <= question.budget[1]
     row = re.search(rf"^\| {re.escape(question.words)} \| (\d+) \| (\d+) \| (\d+) \|$", PAGE, re.M)
     assert row, "docs/mcp.md has a row for it"
-    assert (int(row[1]), int(row[2]), int(row[3])) == (len(question.calls), text, structure), (
-        "python -m tests.bench.agents"
-    )
+    assert (int(row[1]), int(row[2]), int(row[3])) == (len(question.calls), text, structure)
 
 
 def test_there_are_sixteen() -> None:
