@@ -12,14 +12,19 @@ TEST_OPTIONS ?=
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test thorough check lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
+.PHONY: up test campaigns thorough check lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
 
 up: $(or $(wildcard $(STAMP)),$(RUN))
 	$(BIN)/emds up --port $(PORT) --ui-port $(UI_PORT) $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
 
 # On all cores; the tests of one file stay on one core, since many share a server.
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(TEST_OPTIONS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not campaign" $(TEST_OPTIONS)
+
+# The few that take minutes each: kills of a fleet, faults, days of schedules, schemathesis.
+campaigns: setup
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m campaign $(TEST_OPTIONS) \
+	  $$(grep -rl --include='test_*.py' mark.campaign tests)
 
 # The same with many times the examples: 100,000 mutated bodies, schemathesis with 100 an operation. Before a release.
 thorough: setup

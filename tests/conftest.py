@@ -24,7 +24,7 @@ settings.register_profile("emds", deadline=None, derandomize=bool(os.environ.get
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_ui", "test_fleet", "test_schemathesis", "test_line_daemon", "test_campaign"),
+    *("test_fleet", "test_schemathesis", "test_ui", "test_line_daemon", "test_campaign"),
     *("test_run_containers", "test_bucket_commands", "test_x402_chain", "test_copy", "test_clients", "test_fuzz"),
     *("test_reach", "test_x402_service", "test_aemo", "test_line", "test_x402_doubts", "test_browser", "test_up"),
     *("test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones", "test_reference"),
@@ -43,7 +43,6 @@ _SLOW_ONES = """
     assets/test_level_shifts assets/test_live assets/test_publish_at_once
     assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
     assets/test_publish_words assets/test_series_asset assets/test_sql_page
-    faults/test_campaign
     fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
     fleet/test_object_store
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
@@ -142,7 +141,7 @@ def pytest_unconfigure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow ones, before `-m` chooses, and puts `_LONGEST` first."""
     for item in items:
-        if _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        if item.get_closest_marker("campaign") or _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
         file = f"{item.path.parent.name}/{item.path.stem}"
         if file in _SLOW or f"{file}::{item.name.partition('[')[0]}" in _SLOW:
@@ -152,9 +151,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Five on two cores: with four, these stood idle a sixth of the first minutes. One a core for fast tests."""
+    """Five on two cores: with four, these stood idle a sixth of the first minutes. One a core for others."""
     cores = len(os.sched_getaffinity(0))
-    return cores if config.option.markexpr == "not slow" else cores * 5 // 2
+    return cores * 5 // 2 if config.option.markexpr == "not campaign" else cores
 
 
 @pytest.hookimpl(wrapper=True)

@@ -39,7 +39,7 @@ SHARED = {
 """What each run would work out anew: the tables of Unicode, and for each call whether there is a proxy."""
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("caller", ["stranger", "holder"])
 def test_every_answer_is_documented_and_of_its_schema(

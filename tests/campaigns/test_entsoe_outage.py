@@ -21,7 +21,7 @@ from warehouse.documents import catalogue
 from warehouse.errors import NotPublished
 from warehouse.market.clock import DAY, RESOLUTIONS, instant, market_days
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.campaign
 AWAY = "2026-08-30T19:10Z/2026-09-09T06:00Z"
 FIRST, LAST = date(2026, 8, 31), date(2026, 9, 8)
 DURING, AFTER = "2026-09-08T15:00:00Z", "2026-09-10T15:00:00Z"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.campaign import KINDS, run
 
+pytestmark = pytest.mark.campaign
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -12,7 +12,7 @@ from tests.stand_ins.postgres import programs
 from tests.stand_ins.web_server import program
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.campaign,
     pytest.mark.skipif(programs() is None, reason="PostgreSQL IS NOT INSTALLED: the fleet is not tested here"),
     pytest.mark.skipif(program() is None, reason="nginx IS NOT INSTALLED: the fleet is not tested here"),
 ]

@@ -21,7 +21,7 @@ from tests.campaigns import lights
 from tests.orchestration.dagster_servers import Ui, serving
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.campaign,
     pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning"),
 ]

@@ -14,7 +14,7 @@ from tests.stand_ins.followers import Follower, Reader, Told, served
 from tests.stand_ins.line import Api, ReceiverProcess
 from warehouse.market.clock import MarketDay
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
+pytestmark = [pytest.mark.campaign, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 
 ASSET = ["elexon", "demand"]
 DAY = date.today() - timedelta(days=4)  # noqa: DTZ011  partition keys follow the wall clock
