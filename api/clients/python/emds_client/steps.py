@@ -70,6 +70,17 @@ class Followed(NamedTuple):
         return Update(frame, body["next"], bool(spans), body["more"])
 
 
+def read_body(call: Call) -> Steps[dict[str, Any]]:
+    """Read one JSON answer."""
+    return calls.body_of((yield call))
+
+
+def read_zones() -> Steps[list[dict[str, Any]]]:
+    """Read the zones."""
+    zones: list[dict[str, Any]] = calls.body_of((yield calls.call("/v1/zones")))["zones"]
+    return zones
+
+
 def _spans(entries: Iterable[dict[str, Any]], start: int) -> list[tuple[int, int]]:
     """The spans that entries touch from `start` on, those that overlap as one."""
     spans: list[tuple[int, int]] = []
