@@ -280,14 +280,6 @@ def fill(days: int) -> int:
 
 
 @emds.command()
-def bucket() -> int:
-    """Make the bucket of EMDS_HOME where its S3 server has none."""
-    from orchestration.work import make_bucket
-
-    return make_bucket.main()
-
-
-@emds.command()
 def doctor() -> int:
     """Print what is configured, what is missing and what is stale."""
     from orchestration.cli import doctor

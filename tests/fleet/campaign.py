@@ -22,7 +22,7 @@ from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
 from assets.sources import sources
 from tests.fleet.kills import Kill, Kills, answers
-from tests.fleet.parts import SERVICES, Parts
+from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Away, Dagster, days_between
 from tests.fleet.report import Report, charges
 from tests.fleet.rows import difference
@@ -105,7 +105,7 @@ def running(folder: Path, plan: Plan, say: Say) -> Iterator[Fleet]:
         span = ("--start", str(today - timedelta(days=5)), "--end", str(today - timedelta(days=3)))
         brought_in = [("backfill", "--source", source, *span) for source, _ in LIVE]
         files = [("publish", "--to", str(parts.public))] if plan.documents else []
-        parts.emds(SERVICES["bucket"]["command"][1:], *brought_in, *files)
+        parts.emds(*brought_in, *files)
         say("a warehouse with three days")
         parts.start_replicas()
         parts.start_dagster()

@@ -161,7 +161,7 @@ def test_a_run_gets_what_a_service_has() -> None:
 def test_every_volume_file_and_network_is_there() -> None:
     whole = model(FLEET)
     for name, service in whole["services"].items():
-        for volume in service["volumes"]:
+        for volume in service.get("volumes", ()):
             source = volume.split(":")[0]
             assert source in whole["volumes"] or source == "/data" or volume == SOCKET or (ROOT / source).exists(), name
         assert set(service.get("networks", ())) <= set(whole["networks"])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,16 +14,14 @@ import yaml
 from assets.sources import feeds
 from orchestration import cli
 from orchestration.servers import dagster_home
-from orchestration.work import backfill, make_bucket
+from orchestration.work import backfill
 from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Dagster
-from tests.stand_ins.buckets import CREDENTIALS, moto
+from tests.stand_ins.buckets import CREDENTIALS
 from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Container, Engine
 from tests.stand_ins.postgres import programs
 from warehouse.errors import StorageError
-from warehouse.store.bucket import Bucket
-from warehouse.store.object_store import address
 from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
@@ -63,23 +57,6 @@ def test_runs_in_containers_need_a_storage_in_common(tmp_path: Path, monkeypatch
         configured(tmp_path, monkeypatch, EMDS_RUN_IMAGE="emds")
 
 
-def test_a_bucket_is_made_once_and_a_refusal_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
-    with moto("another") as url:
-        monkeypatch.setenv("EMDS_HOME", f"s3://emds/warehouse?endpoint={url}")
-        place = address(os.environ["EMDS_HOME"])
-        assert not make_bucket.exists(place)
-        assert cli.main(["bucket"]) == 0
-        assert make_bucket.exists(place)
-        assert make_bucket.make(place) is False
-        Bucket(place, tmp_path, fresh_s=0.0).require_conditions()
-    with refusing() as url, pytest.raises(StorageError, match="cannot be made: the object store answered 403"):
-        make_bucket.make(address(f"s3://emds?endpoint={url}"))
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    assert cli.main(["bucket"]) == 1
-
-
 @pytest.mark.slow
 def test_fill_brings_in_an_empty_warehouse_once_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -95,32 +72,6 @@ def test_fill_brings_in_an_empty_warehouse_once_and_ends(
     assert cli.main(["fill", "--days", "1"]) == 0
     assert "first start" not in capsys.readouterr().out
     assert Folder(tmp_path).keys("series/") == held
-
-
-@contextmanager
-def refusing() -> Iterator[str]:
-    """An S3 server that has no bucket and lets nobody make one; its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._say(404, b"<Error><Code>NoSuchBucket</Code></Error>")
-
-        def do_PUT(self) -> None:
-            self._say(403, b"<Error><Code>AccessDenied</Code></Error>")
-
-        def _say(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
 
 
 @pytest.fixture
@@ -140,7 +91,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
 def test_a_run_goes_through_composes_servers_into_a_container_of_its_own(parts: Parts) -> None:
     parts.engine.keep = True
     span = ("--start", TODAY, "--end", TODAY)
-    parts.emds(SERVICES["bucket"]["command"][1:], ("backfill", "--feed", "neso.generation", *span))
+    parts.emds(("backfill", "--feed", "neso.generation", *span))
     parts.start_dagster()
     checked = parts.health("code")
     assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}"
