@@ -5,41 +5,46 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
-from orchestration.cli import machine
 from orchestration.work.resources import open_unclaimed
+from warehouse import settings as warehouse_settings
 from warehouse.documents import health
-from warehouse.errors import WrongMode
+from warehouse.errors import StorageError, WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.market import Source
 from warehouse.settings import SETTINGS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket
+from warehouse.store.home import Home
+
+LEAST_FREE_BYTES = 2_000_000_000
+"""Dagster's storage alone grows by some 60 MB a day."""
+Fault = tuple[str, bool]
+"""What is wrong, in a sentence or two, and whether it surely is."""
 
 
 def doctor() -> int:
     """Print the report; return 1 when a source that should work is late or down, or something else surely is wrong."""
-    pipeline, bad = _open()
+    pipeline, faults = _open()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
     own_home = home.of(os.environ)
     own_home.make_local()
-    free = shutil.disk_usage(pipeline.storage.local).free / 1e9
-    place, disk = pipeline.storage, pipeline.storage.local
-    print(f"warehouse {place}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
+    free, disk = shutil.disk_usage(own_home.local).free / 1e9, own_home.local
+    print(f"warehouse {pipeline.storage}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
     for setting in SETTINGS:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
-    bad |= _access(pipeline.mode)
-    for warning in machine.warnings(own_home):
-        print(f"WARNING: {warning}")
-    if fault := machine.publish_fault():
+    faults += access_faults(Settings.from_environ(os.environ), pipeline.mode)
+    faults += [*disk_faults(own_home), *_publish_faults()]
+    for fault, _ in faults:
         print(f"WARNING: {fault}")
-        bad = True
+    is_bad = any(grave for _, grave in faults)
     is_empty = not any(health.load(pipeline.storage, code) for code in pipeline.sources)
     if is_empty:
         print("nothing is ingested yet: `emds up` fills 35 days, `emds backfill --days 35 --dry-run` says how long")
@@ -50,21 +55,46 @@ def doctor() -> int:
                 print(f"  {gain}")
         elif not is_empty:
             for report, grave in _feeds(pipeline, source.code):
-                bad |= grave
+                is_bad |= grave
                 print(f"  {report}")
     unequal = list(_partitions(pipeline))
     for line in unequal:
         print(line)
-    return 1 if bad or unequal else 0
+    return 1 if is_bad or unequal else 0
 
 
-def _open() -> tuple[PipelineContext, bool]:
+def _open() -> tuple[PipelineContext, list[Fault]]:
     """Open the warehouse; one of another mode than EMDS_FEEDS is a fault, and looked at all the same."""
     try:
-        return open_unclaimed(), False
+        return open_unclaimed(), []
     except WrongMode as error:
-        print(f"WARNING: {error}")
-        return open_unclaimed({**os.environ, "EMDS_FEEDS": ""}), True
+        return open_unclaimed({**os.environ, "EMDS_FEEDS": ""}), [(str(error), True)]
+
+
+def disk_faults(own_home: Home) -> Iterator[Fault]:
+    """Yield the disks that are nearly full."""
+    places = {own_home.local, *([own_home.place] if isinstance(own_home.place, Path) else [])}
+    for place in sorted(place for place in places if place.is_dir()):
+        free = shutil.disk_usage(place).free
+        if free < LEAST_FREE_BYTES:
+            yield f"{free / 1e6:.0f} MB are free in {place}: make room, or set EMDS_RAW_DAYS lower", False
+
+
+def _publish_faults() -> Iterator[Fault]:
+    """Yield why nothing can be published to EMDS_PUBLISH_TO, where it is set."""
+    address = warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")
+    if not address:
+        return
+    from orchestration.static_side.target import open_target, parse
+
+    try:
+        place = parse(address)
+        if not isinstance(place, Path):
+            open_target(address).current()
+        elif not os.access(next(path for path in (place, *place.parents) if path.exists()), os.W_OK | os.X_OK):
+            yield f"EMDS_PUBLISH_TO: {place} cannot be written", True
+    except StorageError as error:
+        yield f"EMDS_PUBLISH_TO: {error}", True
 
 
 def _credentials(pipeline: PipelineContext, source: Source) -> str:
@@ -113,18 +143,9 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
         yield "`emds repair` brings Dagster's partitions in line with what is held"
 
 
-def _access(mode: str) -> bool:
-    """Print what is wrong with payments and client addresses; return whether something surely is."""
-    settings = Settings.from_environ(os.environ)
-    faults = access_faults(settings, mode)
-    for fault, _ in faults:
-        print(f"WARNING: {fault}")
-    return any(grave for _, grave in faults)
-
-
-def access_faults(settings: Settings, mode: str) -> list[tuple[str, bool]]:
-    """Return what is wrong with payments and client addresses, a sentence or two each, and whether it surely is."""
-    faults: list[tuple[str, bool]] = []
+def access_faults(settings: Settings, mode: str) -> list[Fault]:
+    """Return what is wrong with payments and client addresses."""
+    faults: list[Fault] = []
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         text = (
             "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
