@@ -24,6 +24,7 @@ from assets.documents.publish import publish
 from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
+from tests.api.key_service import Service, opened
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
@@ -269,6 +270,14 @@ def trade(tmp_path: Path) -> Iterator[Trade]:
     """A service that sells, with facilitators, a node and a buyer."""
     with open_trade(tmp_path) as built:
         yield built
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A gate over keys whose clock stands at noon until the test moves it, and a client of the shop behind it."""
+    built = opened(tmp_path)
+    yield built
+    built.gate.close()
 
 
 @pytest.fixture

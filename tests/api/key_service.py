@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from api.access import sign_up as sign_ups
 from api.access.gate import Gate
+from api.access.keys import digest_of
+from api.access.sign_up import SignUp
 from api.settings import Settings
 from tests.stand_ins.shop import shop
 from warehouse.market.clock import DAY
@@ -31,12 +35,33 @@ class Service:
             "/v1/keys/signup", json={"email": email}, headers=headers, environ_base={"REMOTE_ADDR": client}
         )
 
-    def get(self, **headers: str) -> TestResponse:
-        return self.http.get(PATH, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    def key(self) -> str:
+        """A key of somebody new."""
+        person = SignUp(f"{secrets.token_hex(4)}@example.org", "x")
+        return sign_ups.sign_up(self.gate.database, person, 0, self.gate.now).key
+
+    def get(self, path: str = PATH, **headers: str) -> TestResponse:
+        return self.http.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    def used(self, key: str) -> int:
+        """The calls of a key's day."""
+        usage = self.gate.usage.usage(digest_of(key), self.gate.now)
+        assert usage
+        return usage.used
+
+    def spend(self, key: str, calls: int) -> None:
+        for _ in range(calls):
+            self.gate.usage.reserve(digest_of(key), self.gate.now)
 
 
 def opened(folder: Path, **changes: Any) -> Service:
     settings = Settings(database_url=f"sqlite:///{folder / 'accounts.sqlite'}", base_url="https://emds.example")
     now = [float(NOON)]
-    gate = Gate.open(replace(settings, signups_per_hour=0, **changes), "live", lambda: now[0])
+    gate = Gate.open(replace(settings, **{"signups_per_hour": 0, **changes}), "live", lambda: now[0])
     return Service(gate, shop(gate).test_client(), now)
+
+
+def problem_of(answer: TestResponse) -> tuple[int, str]:
+    """Status and kind of a refusal."""
+    assert answer.content_type == "application/problem+json"
+    return answer.status_code, str(answer.json["type"].rpartition("/")[2])

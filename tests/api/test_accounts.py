@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
@@ -253,39 +252,4 @@ def test_a_database_without_an_encoding_serves(server: postgres.Postgres) -> Non
     usage = accounts.usage(digest, NOW)
     assert usage is not None
     assert usage.used == 1
-    accounts.close()
-
-
-@pytest.mark.slow
-@NEEDS_POSTGRES
-def test_a_machine_that_vanishes_is_noticed_in_seconds(server: postgres.Postgres) -> None:
-    """By the kernel, which is told so: by itself it would try for a quarter of an hour."""
-    engine = open_engine(server.url)
-    with engine.connect() as connection:
-        opened = connection.connection.driver_connection
-        assert isinstance(opened, psycopg.Connection)
-        parameters = opened.info.get_parameters()
-    engine.dispose()
-    assert int(parameters["tcp_user_timeout"]) <= 10_000
-    assert (
-        int(parameters["keepalives_idle"])
-        + int(parameters["keepalives_interval"]) * int(parameters["keepalives_count"])
-        <= 30
-    )
-
-
-@pytest.mark.slow
-@NEEDS_POSTGRES
-def test_a_restart_of_postgres_loses_no_count(server: postgres.Postgres) -> None:
-    server.empty()
-    accounts = UsageCounter(Database.opened(server.url))
-    digest = digest_of(sign_up(accounts, email="restart@example.org"))
-    for _ in range(20):
-        accounts.reserve(digest, NOW)
-    server.stop()
-    server.start()
-    after = accounts.reserve(digest, NOW)
-    assert after
-    assert after.used == 21
-    sign_up(accounts, email="after@example.org")
     accounts.close()

@@ -50,11 +50,6 @@ def test_a_password_among_the_options_is_one_too() -> None:
     assert driver_reason(RuntimeError(f"by {address}: away"), address).endswith("password=***: away")
 
 
-def test_an_address_without_a_password_leaves_the_words_as_they_are() -> None:
-    assert driver_reason(RuntimeError("away"), "postgresql+psycopg://127.0.0.1/x") == "away"
-    assert driver_reason(RuntimeError("database is locked"), "sqlite:////x/accounts.sqlite") == "database is locked"
-
-
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
     with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as caught:
         Settings.from_environ({"EMDS_DATABASE_URL": "postgresql://emds:s3cret@127.0.0.1:port/x"})
