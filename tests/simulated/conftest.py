@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -17,7 +16,7 @@ from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
 from warehouse.rows.forecasts import date_by_answer
-from warehouse.rows.schema import Readings, Row, Rows
+from warehouse.rows.schema import Readings, Rows
 
 
 @pytest.fixture
@@ -52,21 +51,6 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
     return fetched
 
 
-@pytest.fixture
-def inside() -> Callable[..., list[Row]]:
-    """Rows of a zone's metric in a market day, ascending: the net, or those of the borders with one counterparty."""
-
-    def rows_of(rows: Rows, day: MarketDay, metric: str, zone: str, counterparty: str | None = None) -> list[Row]:
-        own = Rows()
-        for key, readings in rows.readings.items():
-            if (key.metric, key.zone, key.counterparty) == (metric, zone, counterparty):
-                own.extend(key, readings.ts, readings.values)
-        window = day.window
-        return [r for r in own.sorted() if r.ts in window]
-
-    return rows_of
-
-
 @pytest.fixture(scope="session")
 def recordings() -> Path:
     """The folder of recorded answers; tests that need it are skipped where it is missing."""
@@ -74,15 +58,3 @@ def recordings() -> Path:
     if not (shared / "recordings" / "MANIFEST.json").exists():
         pytest.skip("no recordings beside the project")
     return shared / "recordings"
-
-
-@pytest.fixture
-def recorded(recordings: Path) -> Callable[[str], tuple[bytes, Rows]]:
-    """The bytes of a recorded answer, and the rows that its feed's parser reads in it."""
-    entries = {entry["file"]: entry for entry in json.loads((recordings / "MANIFEST.json").read_bytes())}
-
-    def read(file: str) -> tuple[bytes, Rows]:
-        body, product = (recordings / file).read_bytes(), feed(entries[file]["feed"])
-        return body, product.parse(body, Request(product.id, "", zone=entries[file]["zone"]))
-
-    return read

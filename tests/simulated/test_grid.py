@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +11,6 @@ import pytest
 
 from assets.simulated import grid
 from assets.simulated.grid.ties import TIES
-from assets.sources.aemo import SOURCE as AEMO
-from assets.sources.entsoe.areas import borders
-from assets.sources.isone import TIES as ISONE_TIES
-from assets.sources.nyiso import TIES as NYISO_TIES
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.market.metrics import Metric, define
 from warehouse.market.zones import ZONES, zones_with
@@ -58,25 +51,6 @@ def test_a_figure_follows_from_zone_and_instant_alone(zone):
     assert everything(zone, week[:0]).shape == (4, 0)
 
 
-def test_another_process_sees_the_same_grid():
-    code = (
-        "import numpy as np; from assets.simulated import grid; t = np.arange(1790000000, 1790086400, 3600);"
-        "print(repr([*grid.price('ES', t), *grid.demand('AU-SA', t), *grid.flow(grid.line('gb-fr-ifa'), t)]))"
-    )
-    root = Path(__file__).resolve().parents[2]
-    first, second = (
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=root,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        )
-        for seed in ("1", "2")
-    )
-    assert first.stdout == second.stdout
-
-
 @pytest.mark.parametrize("zone", TRADING)
 def test_flows_are_continuous_and_of_the_size_of_the_real_zone(zone):
     net, sampled = grid.interchange(zone, YEAR), grid.interchange(zone, QUARTERS)
@@ -115,16 +89,6 @@ def test_prices_have_a_level_spikes_and_the_day_ahead_shape(zone):
     assert np.abs(hourly - ahead).max() > 0.2 * ahead.mean()
 
 
-def test_some_zones_have_negative_hours_and_some_have_none():
-    share = {
-        zone: float(np.mean(grid.price(zone, QUARTERS[::4], HOUR, "day_ahead") < 0))
-        for zone in ("DE-LU", "AU-SA", "DK-1", "US-PJM")
-    }
-    assert 0.01 < share["DE-LU"] < 0.12
-    assert 0.1 < share["AU-SA"] < 0.35
-    assert share["US-PJM"] == 0.0
-
-
 def test_an_interval_is_the_mean_of_its_five_minute_points():
     five = grid.demand("FR", YEAR[:288])
     assert np.allclose(grid.demand("FR", YEAR[:288:12], HOUR), five.reshape(24, 12).mean(axis=1))
@@ -157,15 +121,6 @@ def test_lines_stay_within_their_capacity():
         assert flow.std() > 0
 
 
-def test_the_lines_are_those_that_the_publishers_tell_of():
-    ids = {tie.id for tie in TIES}
-    assert len(ids) == len(TIES)
-    assert {tie.link for tie in (*NYISO_TIES.values(), *ISONE_TIES.values())} <= ids
-    for border in borders():
-        assert border.neighbour in grid.neighbours(border.zone), f"{border.zone} has no line to {border.neighbour}"
-    assert all(grid.ties(zone) for feed in AEMO.feeds for zone in feed.zones)
-
-
 def test_the_lines_between_our_zones_are_those_of_the_map():
     shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
     path = shared / "geo/interconnectors.geojson"
@@ -182,38 +137,6 @@ def test_the_lines_between_our_zones_are_those_of_the_map():
             assert (tie.forward, tie.backward) == (line["capacity_from_to_mw"], line["capacity_to_from_mw"])
 
 
-def test_the_mix_of_gb_adds_up_to_a_hundred_per_cent():
-    mix = grid.generation("GB", QUARTERS)
-    assert set(mix) == {"biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "solar", "wind"}
-    assert np.allclose(sum(mix.values()), 100.0)
-    assert all(share.min() >= 0 for share in mix.values())
-    assert mix["wind"].max() > 50
-    assert 10 < mix["gas"].mean() < 45
-
-
-def test_intensity_follows_the_mix():
-    mix, grams = grid.generation("GB", QUARTERS), grid.carbon_intensity(QUARTERS)
-    assert 15 < grams.min() < grams.max() < 400
-    assert np.corrcoef(grams, mix["gas"])[0, 1] > 0.95
-
-
-def test_california_adds_up():
-    mix = grid.generation("US-CAISO", QUARTERS)
-    assert np.allclose(sum(mix.values()) + grid.interchange("US-CAISO", QUARTERS), grid.demand("US-CAISO", QUARTERS))
-    assert mix["solar"][np.arange(len(QUARTERS)) % 96 == 32].max() == 0.0, "08:00 UTC is midnight"
-    assert mix["solar"].max() > 12_000
-    assert mix["battery"].min() < -3000 < 3000 < mix["battery"].max()
-
-
-@pytest.mark.parametrize("zone", [zone for zone in ZONE_IDS if "capacity" in ZONES[zone].metrics])
-def test_capacities_grow_and_shrink_with_the_years(zone):
-    this, other = grid.capacity(zone, 2025), grid.capacity(zone, 2026)
-    assert sum(this.values()) > 0.9 * ZONES[zone].peak_mw
-    assert this.keys() == other.keys()
-    assert other["solar" if "solar" in other else "wind_onshore"] > this["solar" if "solar" in this else "wind_onshore"]
-    assert all(value == int(value) for value in other.values())
-
-
 def test_only_young_values_are_first_estimates():
     now, values = int(YEAR[1000]), grid.demand("US-PJM", YEAR[:1000])
     published = grid.as_published(values, YEAR[:1000], now, "eia.demand/US-PJM", settles=DAY)
@@ -223,27 +146,3 @@ def test_only_young_values_are_first_estimates():
     assert np.abs(published / values - 1).max() < 0.005
     later = grid.as_published(values, YEAR[:1000], now + 600, "eia.demand/US-PJM", settles=DAY)
     assert np.array_equal(later[-100:], published[-100:]), "an estimate stands until it is settled"
-
-
-def test_a_year_of_five_minutes_is_quick():
-    for call in (grid.demand, grid.price, grid.interchange):
-        call("US-CAISO", YEAR[:10])
-        best = min(_timed(call) for _ in range(3))
-        assert best < 0.6, f"{call.__name__} takes {best:.2f} s"
-
-
-def _timed(call):
-    start = time.process_time()
-    call("US-CAISO", YEAR)
-    return time.process_time() - start
-
-
-def test_unknown_zones_and_markets_are_refused():
-    with pytest.raises(KeyError):
-        grid.demand("XX", YEAR[:1])
-    with pytest.raises(KeyError):
-        grid.generation("FR", YEAR[:1])
-    with pytest.raises(KeyError):
-        grid.capacity("GB", 2026)
-    with pytest.raises(ValueError, match="market"):
-        grid.price("FR", YEAR[:1], market="intraday")
