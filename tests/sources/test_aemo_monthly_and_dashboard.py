@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.sources.aemo_reports import DASHBOARD, MONTHLY, START, read, values
-from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import instant
 
 HEADER = "REGION,SETTLEMENTDATE,TOTALDEMAND,RRP,PERIODTYPE"
@@ -41,24 +40,6 @@ def test_forecasts_in_the_monthly_file_are_left_out():
     assert rows.dropped == {"forecast": 1}
 
 
-@pytest.mark.parametrize(
-    ("body", "failure"),
-    [
-        (monthly(), NotPublished),
-        (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-8], FeedChanged),
-        (monthly("SA1,2026/08/31 23:55:00,1500.5,86,TRADE")[:-20], FeedChanged),
-        (monthly("SA1,2026/07/31 23:55:00,1500.5,86,TRADE", "SA1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
-        (monthly("NSW1,2026/08/31 23:55:00,1500.5,86,TRADE"), FeedChanged),
-        (monthly("SA1,2026/08/31 23:55:00,1500.5,n/a,TRADE"), FeedChanged),
-        (monthly("SA1,31.08.2026 23:55,1500.5,86,TRADE"), FeedChanged),
-        (b"REGION,SETTLEMENTDATE,TOTALDEMAND,PRICE,PERIODTYPE\r\n", FeedChanged),
-    ],
-)
-def test_what_is_no_month_of_that_region_fails_by_type(body, failure):
-    with pytest.raises(failure):
-        read(MONTHLY, body, "AU-SA")
-
-
 def entry(**changes):
     return {
         "SETTLEMENTDATE": "2026-11-20T12:00:00",
@@ -86,21 +67,3 @@ def test_the_dashboard_states_actuals_and_its_forecasts_are_left_out():
         ("AU-SA", "interchange", START): 47.63,
     }
     assert rows.dropped == {"forecast": 1}
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"30MIN": []},
-        {"5MIN": {}},
-        {"5MIN": [entry(PERIODTYPE="TREND")]},
-        {"5MIN": [entry(REGIONID="NZ1")]},
-        {"5MIN": [entry(RRP="cheap")]},
-        {"5MIN": [entry(SETTLEMENTDATE="2026-11-20T12:00:00+10:00")]},
-        {"5MIN": [{"REGIONID": "NSW1"}]},
-        {"5MIN": ["NSW1"]},
-    ],
-)
-def test_what_is_no_dashboard_fails_by_type(document):
-    with pytest.raises(FeedChanged):
-        read(DASHBOARD, json.dumps(document).encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from assets.sources.aemo import SOURCE
 from tests.sources.aemo_reports import (
     DISPATCH,
     NOON,
@@ -84,24 +83,11 @@ def test_positive_net_interchange_is_export():
     assert values(rows) == {("AU-NSW", "demand", START): 8025.43, ("AU-NSW", "interchange", START): -268.61}
 
 
-def test_a_balanced_region_has_no_negative_zero():
-    (row,) = read(DISPATCH, report(REGION, f"D,DISPATCH,REGIONSUM,9,{NOON},1,NSW1,0,,0"))
-    assert str(row.value) == "0.0"
-
-
 def test_a_tie_runs_from_its_first_region_to_its_second():
     rows = read(DISPATCH, report(TIE, tie("VIC1-NSW1", 300.5)))
     assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
         ("AU-NSW", "AU-VIC", "au-vic-nsw-vni", 300.5),
         ("AU-VIC", "AU-NSW", "au-vic-nsw-vni", -300.5),
-    }
-
-
-def test_the_line_between_new_south_wales_and_south_australia_has_its_rows():
-    rows = read(DISPATCH, report(TIE, tie("NSW1-SA1", 120.25)))
-    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
-        ("AU-SA", "AU-NSW", "au-sa-nsw-pec", 120.25),
-        ("AU-NSW", "AU-SA", "au-sa-nsw-pec", -120.25),
     }
 
 
@@ -136,17 +122,6 @@ def test_an_intervention_settles_at_the_pricing_run_and_flows_as_its_own_run_say
     assert rows.dropped == {"intervention run": 1, "pricing run of an intervention": 2}
 
 
-def test_an_empty_cell_is_no_row():
-    rows = read(DISPATCH, report(REGION, f"D,DISPATCH,REGIONSUM,9,{NOON},1,SA1,0,,12"))
-    assert [r.metric for r in rows] == ["interchange"]
-
-
-def test_readings_off_the_five_minute_grid_are_dropped_and_counted():
-    rows = read(DISPATCH, report(PRICE, price("SA1", 90), price("SA1", 91, "2026/11/20 12:01:00")))
-    assert len(rows) == 1
-    assert rows.dropped == {"off the grid": 1}
-
-
 def test_the_region_abolished_in_2008_is_left_out():
     rows = read(DISPATCH, report(PRICE, price("SNOWY1", 20), price("SA1", 90)))
     assert list(values(rows)) == [("AU-SA", "price", START)]
@@ -167,15 +142,6 @@ def test_trading_was_half_hourly_until_october_2021():
         (instant("2021-09-30T13:30:00Z"), 41.0, "30m"),
         (instant("2021-09-30T14:00:00Z"), 42.0, "5m"),
     ]
-
-
-def test_one_report_is_not_taken_for_the_other(recordings):
-    trading = (recordings / "aemo/PUBLIC_TRADINGIS_202308301800_0000000395916754.zip").read_bytes()
-    dispatch = (recordings / "aemo/PUBLIC_DISPATCH_202403151945_20240315194011_LEGACY.zip").read_bytes()
-    scada = report("I,DISPATCH,UNIT_SCADA,1,SETTLEMENTDATE,DUID,SCADAVALUE")
-    for feed, body in ((DISPATCH, trading), (TRADING, dispatch), (DISPATCH, scada)):
-        with pytest.raises(FeedChanged, match="none of the tables"):
-            read(feed, body)
 
 
 def test_a_zip_of_zips_gives_the_rows_of_all():
@@ -202,54 +168,6 @@ def test_an_empty_report_in_a_bundle_costs_no_other():
             assert [r.value for r in read(DISPATCH, body)] == [81.5]
         with pytest.raises(NotPublished):
             read(DISPATCH, zipped(a=empty, b=empty))
-
-
-@pytest.mark.parametrize("blank", [b"\r\n\r\n", b"\r\n\r\n\r\n", b"\n\n\n", b" \r\n\r\n"])
-def test_blank_lines_are_no_lines(blank):
-    expected = values(read(DISPATCH, WHOLE))
-    assert values(read(DISPATCH, WHOLE + blank)) == expected
-    assert values(read(DISPATCH, WHOLE.replace(b"\r\nI,", b"\r\n" + blank + b"I,"))) == expected
-
-
-@pytest.mark.parametrize("cut", range(1, len(WHOLE) - 2, 7))
-def test_a_report_cut_anywhere_is_refused(cut):
-    with pytest.raises(FeedChanged):
-        read(DISPATCH, WHOLE[:cut])
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        report(PRICE, price("NSW1", 81.5), count=5),
-        WHOLE.replace(b"\r\nI,DISPATCH,PRICE", b"\r\nI,DISPATCH,PRICES", 1),
-        report(PRICE, price("NSW1", 81.5, version=6)),
-        report(PRICE.replace("RRP", "RRP2"), price("NSW1", 81.5)),
-        report(PRICE, price("NSW9", 81.5)),
-        report(PRICE, price("NSW1", "81,5")).replace(b"81,5", b"8_1"),
-        report(PRICE, price("NSW1", "n/a")),
-        report(PRICE, price("NSW1", "inf")),
-        report(PRICE, price("NSW1", 81.5, "2026/11/20 24:00:00")),
-        report(PRICE, price("NSW1", 81.5, "20/11/2026 12:00")),
-        report(PRICE, price("NSW1", 81.5, intervention=2)),
-        report(PRICE, "D,DISPATCH,PRICE,5,2026/11/20"),
-        report("I,DISPATCH", price("NSW1", 81.5)),
-        report(PRICE, "X,1,2,3"),
-        WHOLE.replace(b"NEMP.WORLD,DISPATCHIS,", b"N" * 300, 1),
-        b"<html><body>403 Forbidden</body></html>",
-        b"PK\x03\x04 and no more",
-        zipped(),
-        zipped(a=b"REGION,SETTLEMENTDATE\r\n"),
-    ],
-)
-def test_what_is_no_dispatch_report_fails_by_type(body):
-    with pytest.raises(FeedChanged):
-        read(DISPATCH, body)
-
-
-@pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
-def test_an_empty_body_is_not_published(feed):
-    with pytest.raises(NotPublished):
-        read(feed, b"\r\n")
 
 
 def test_monthly_archives_are_read_though_their_rows_were_filtered():

@@ -6,10 +6,9 @@ from datetime import date
 
 import pytest
 
-from tests.sources.aemo_reports import DASHBOARD, DISPATCH, MONTHLY, TRADING, WHOLE
-from warehouse.errors import FeedChanged
+from tests.sources.aemo_reports import DISPATCH, MONTHLY, TRADING
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.clock import market_days
 from warehouse.market.market import Request
 
 
@@ -42,12 +41,6 @@ def test_days_before_are_bundled_and_months_before_are_tables():
 def test_a_month_that_may_not_yet_be_archived_is_asked_for_by_day(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-10T02:00:00Z")
     assert len(ask(DISPATCH, date(2026, 10, 1), date(2026, 10, 31))) == 31
-
-
-def test_every_day_and_month_of_the_year_is_alike_in_market_time():
-    for day in (date(2026, 4, 5), date(2026, 10, 4)):
-        assert MarketDay(day, DISPATCH.tz).hours == 24
-        assert len(ask(DISPATCH, day)) == 3
 
 
 def test_the_monthly_archive_renamed_its_files_in_august_2024():
@@ -83,12 +76,6 @@ def test_a_month_of_price_and_demand_is_one_file_a_region(recorded):
     assert len(requests) == 5
     assert requests[0].url == recorded("aemo/PRICE_AND_DEMAND_202608_NSW1_slice.csv")["request_url"]
     assert (requests[0].zone, len(requests[0].days)) == ("AU-NSW", 31)
-
-
-def test_the_dashboard_is_asked_once():
-    (request,) = ask(DASHBOARD, date(2026, 11, 19), date(2026, 11, 20))
-    assert (request.method, request.body) == ("POST", '{"timeScale":["30MIN"]}')
-    assert request.url == "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN"
 
 
 def page(*names, href="/Reports/Current/DispatchIS_Reports/"):
@@ -134,19 +121,6 @@ def test_files_are_asked_for_at_the_publisher_wherever_the_listing_points():
     assert request.url == LISTING.url + "PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<html><body>503</body></html>",
-        page("PUBLIC_DISPATCHIS_202611201200_0000000000000004.zip")[:-40],
-        page(),
-    ],
-)
-def test_what_is_no_listing_is_refused(body):
-    with pytest.raises(FeedChanged):
-        DISPATCH.follow(body, LISTING)
-
-
 def test_the_recorded_listings_lead_to_their_files(recordings):
     page = (recordings / "aemo/dirlisting_DispatchIS_2021-11_browser-saved.html").read_bytes()
     day = Request(DISPATCH.id, LISTING.url, days=(date(2021, 11, 9),), kind="listing")
@@ -158,7 +132,3 @@ def test_the_recorded_listings_lead_to_their_files(recordings):
         ("PUBLIC_TRADINGIS_20230723_20230729", (date(2023, 7, 29),), False),
         ("PUBLIC_TRADINGIS_20230730_20230805", (date(2023, 7, 30),), False),
     ]
-
-
-def test_files_lead_nowhere():
-    assert DISPATCH.follow(WHOLE, Request(DISPATCH.id, "")) == []

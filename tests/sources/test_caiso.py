@@ -112,23 +112,6 @@ def test_the_price_column_may_be_called_prc_but_must_be_one():
             read(LMP_DA, csv(DAM_COLUMNS.replace(",MW,", f",{name},"), []))
 
 
-def test_columns_may_stand_in_any_order_and_in_quotes():
-    lines = [line.split(",") for line in (DAM_COLUMNS, dam(T, "29.18319"), dam(T, "1.0", "MCE"))]
-    last = [[*cells[:9], *cells[10:], cells[9]] for cells in lines]
-    quoted = [[f'"{cell}"' for cell in cells] for cells in lines]
-    for table in (last, [cells[::-1] for cells in last], quoted):
-        rows = read(LMP_DA, "\n".join(",".join(cells) for cells in table) + "\n")
-        assert [(r.ts, r.value) for r in rows] == [(T, 29.18319)]
-
-
-@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25)])
-def test_days_of_clock_changes_are_whole(day, hours):
-    (market_day,) = market_days(day, day, LMP_DA.tz)
-    rows = read(LMP_DA, csv(DAM_COLUMNS, (dam(ts, "5.5") for ts in range(market_day.start, market_day.end, 3600))))
-    assert [r.ts for r in rows] == list(range(market_day.start, market_day.end, 3600))
-    assert len(rows) == hours
-
-
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
@@ -150,11 +133,6 @@ def test_errors_come_as_xml_in_a_zip_with_status_200(text, failure):
             read(LMP_RT, body)
         assert type(caught.value) is failure
     assert "Acceptable" not in text or caught.value.retry_after == 5.0
-
-
-def test_a_header_without_lines_is_nothing_published():
-    with pytest.raises(NotPublished):
-        read(LMP_DA, csv(DAM_COLUMNS, []))
 
 
 @pytest.mark.parametrize(
@@ -253,21 +231,6 @@ def test_case_of_the_header_varies(header):
     assert len(read(FUELSOURCE, header + "00:00,1,1,1,1,1,1,1,1,1,1,1,1,1\r\n", date(2023, 1, 1))) == 11
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        OUTLOOK.replace("Imports,", ""),
-        OUTLOOK.replace("Biogas,", ""),
-        OUTLOOK.replace("Time", "When"),
-        OUTLOOK.replace("Coal", "Wind"),
-        "Time,Current demand,Net demand\r\n",
-    ],
-)
-def test_missing_columns_are_a_changed_feed(header):
-    with pytest.raises(FeedChanged):
-        read(FUELSOURCE, header + "00:00" + ",1" * header.count(",") + "\r\n", date(2023, 1, 1))
-
-
 def demand(*lines: tuple[str, object]) -> str:
     return "Time,Day ahead forecast,Hour ahead forecast,Current demand\r\n" + "".join(
         f"{t},1,2,{v}\r\n" for t, v in lines
@@ -333,25 +296,3 @@ def test_yesterdays_file_is_refused_on_the_night_that_skips_an_hour_too():
         read(DEMAND, saturday, date(2026, 3, 8), requested_at="2026-03-09T06:50:00Z")
     running = demand(*((label, 1) for label in day_of() if label < "02:00" or "03:00" <= label <= "04:05"))
     assert len(read(DEMAND, running, date(2026, 3, 8), requested_at="2026-03-08T11:06:00Z")) == 24 + 14
-
-
-def test_labels_off_the_grid_and_without_time_are_dropped_and_counted():
-    rows = read(DEMAND, demand(("00:00", 1), ("00:07", 2), ("", 3)), date(2026, 7, 14))
-    assert len(rows) == 1
-    assert rows.dropped == {"off the grid": 1, "no time": 1}
-
-
-@pytest.mark.parametrize("label", ["25:00", "00:61", "noon", "1:2:3:4", "00:00:30", "14/07/2026 00:00"])
-def test_a_label_that_is_no_time_is_a_changed_feed(label):
-    with pytest.raises(FeedChanged):
-        read(DEMAND, demand((label, 1)), date(2026, 7, 14))
-
-
-def test_a_body_cut_in_its_last_figure_does_not_show_a_shorter_one():
-    whole = demand(("00:00", 21511), ("00:05", 21518))
-    for end in range(len(whole)):
-        try:
-            rows = read(DEMAND, whole[:end], date(2026, 7, 14))
-        except FeedError:
-            continue
-        assert {r.value for r in rows} <= {21511.0, 21518.0}

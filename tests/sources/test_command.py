@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -64,24 +60,3 @@ def test_a_failure_is_one_line_and_exit_code_2(
     assert printed.out == ""
     assert message in printed.err
     assert printed.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["parse"], ["parse", "neso.generation"], ["nothing"], ["parse", "a", "b", "--zzz"]]
-)
-def test_wrong_use_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_only_the_one_source_is_imported(body: Path) -> None:
-    code = (
-        "import sys; from assets.sources.__main__ import main; "
-        f"main(['parse', 'neso.generation', {str(body)!r}]); "
-        "print(*sorted(m for m in sys.modules if m.startswith('assets.sources.') and '._' not in m), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.split() == ["assets.sources.neso"]
-    assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == 2

@@ -11,7 +11,7 @@ import pytest
 from assets import sources
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
 from warehouse.rows.schema import Rows
 
@@ -128,38 +128,6 @@ def test_codes_of_one_fuel_are_added_where_none_is_lacking():
     }
 
 
-def test_rows_in_any_order_and_twice_are_the_same():
-    rows = [border(f"2026-11-20T{hour:02}", -hour, toba) for hour in range(8, 12) for toba in ("NEVP", "BANC")]
-    assert stated(read(INTERCHANGE, answer(rows[::-1] + rows))) == stated(read(INTERCHANGE, answer(rows)))
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [fuel("2026-11-20T08", 1, "FUSION")],
-        [fuel("2026-11-20T08", "x", "SUN")],
-        [{**fuel("2026-11-20T08", 1, "SUN"), "value-units": "gigawatthours"}],
-        [fuel("2026-11-20", 1, "SUN"), fuel("yesterday", 1, "SUN")],
-        [region("2026-11-20T08", 1, "CISO")],
-        ["row"],
-    ],
-)
-def test_what_is_not_known_is_a_change(rows):
-    with pytest.raises(FeedChanged):
-        read(GENERATION, answer(rows))
-
-
-def test_another_products_rows_are_refused():
-    for feed, rows in (
-        (DEMAND, [fuel("2026-11-20T08", 1, "SUN")]),
-        (DEMAND, [region("2026-11-20T08", 1, kind="TI")]),
-        (INTERCHANGE, [region("2026-11-20T08", 1)]),
-        (DEMAND, [border("2026-11-20T08", 1, "NEVP")]),
-    ):
-        with pytest.raises(FeedChanged):
-            read(feed, answer(rows))
-
-
 def test_refusals_have_their_type_and_never_the_key():
     key = "0123456789abcdef"
     for document, kind in (
@@ -224,13 +192,3 @@ def test_a_day_is_asked_for_to_its_last_hours_end(day):
         "ISNE",
         "SWPP",
     ]
-
-
-def test_a_month_is_asked_for_in_pieces_that_one_page_holds():
-    month = market_days(date(2026, 10, 1), date(2026, 10, 31), "UTC")
-    assert [(len(r.days), dict(r.params)["start"]) for r in DEMAND.requests(month, clock.now())] == [
-        (28, "2026-10-01"),
-        (3, "2026-10-29"),
-    ]
-    assert [len(r.days) for r in INTERCHANGE.requests(month, clock.now())] == [3] * 10 + [1]
-    assert [len(r.days) for r in GENERATION.requests(month, clock.now())] == [12, 12, 7]

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from assets import sources
-from assets.sources.elexon import SOURCE, TIES
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from assets.sources.elexon import TIES
+from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import instant, market_days
 from warehouse.market.market import Request
@@ -65,13 +65,6 @@ def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
         ("FR", "gb-fr-ifa", 1706.0, 1783769400),
         ("DK-1", "gb-dk1-viking", 1426.0, 1783769400),
     }
-
-
-@pytest.mark.parametrize("file", ["elexon/system_prices_2026-08-01_SP5.json", "elexon/itsdo_2026-08-19.json"])
-@pytest.mark.parametrize("feed", SOURCE.feeds, ids=lambda feed: feed.id)
-def test_neighbours_of_the_series_are_refused(file, feed, recordings):
-    with pytest.raises(FeedChanged):
-        read(feed, (recordings / file).read_bytes())
 
 
 def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
@@ -163,12 +156,6 @@ def test_the_net_is_the_sum_of_all_ties():
     assert len(rows) == 11
 
 
-def test_without_one_tie_there_is_no_net_and_the_others_stay():
-    rows = read(TIES_FEED, {"data": [*ALL[1:], flow(next(iter(TIES)), None)]})
-    assert nets(rows) == {}
-    assert len(rows) == 9
-
-
 def test_a_tie_that_says_two_things_has_no_net():
     assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 101)]})) == {}
     assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 100)]})) == {instant(AT): 1000.0}
@@ -214,45 +201,6 @@ def test_a_tie_counts_from_its_first_reading_and_not_before():
     assert nets(young) == {instant(start[0]): 90.0, instant(start[1]): 100.0}
 
 
-def test_blanks_in_a_name_do_not_matter():
-    assert len(read(TIES_FEED, {"data": [flow("France (IFA)", 5)]})) == 1
-
-
-@pytest.mark.parametrize(
-    ("document", "failure"),
-    [
-        (b"", NotPublished),
-        ({"data": []}, NotPublished),
-        (b'{"data":[{"dataset":"MID","startTime":"2026-07-01T09:30:00Z","dataProv', FeedChanged),
-        (b"<html>Gateway</html>", FeedChanged),
-        ({"data": [index("EPEX")]}, FeedChanged),
-        ({"data": [{**index(), "startTime": "2026-07-01"}]}, FeedChanged),
-        ({"data": [{**index(), "startTime": "2026-07-01T09:40:00Z"}]}, FeedChanged),
-        ({"data": [{**index(), "startTime": 1782898200}]}, FeedChanged),
-        ({"data": [{**index(), "price": "n/a"}]}, FeedChanged),
-        ({"data": [{**index(), "dataset": "DISEBSP"}]}, FeedChanged),
-        ({"data": {"price": 1}}, FeedChanged),
-        ({"data": ["MID"]}, FeedChanged),
-        ({"metadata": {"datasets": ["DISEBSP"]}, "data": [index()]}, FeedChanged),
-        ({"metadata": 5, "data": [index()]}, FeedChanged),
-        ("MID", FeedChanged),
-        (
-            {
-                "type": "https://tools.ietf.org/html/rfc7231",
-                "title": "One or more validation errors occurred.",
-                "status": 400,
-            },
-            FeedChanged,
-        ),
-        ({"statusCode": 429, "message": "Rate limit is exceeded. Try again in 10 seconds."}, FeedUnavailable),
-        ({"title": "Internal error", "status": 500}, FeedUnavailable),
-    ],
-)
-def test_what_is_no_market_index_fails_by_type(document, failure):
-    with pytest.raises(failure):
-        read(PRICE, document)
-
-
 def ask(feed, first, last=None):
     return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
@@ -283,15 +231,6 @@ def test_days_are_asked_for_by_settlement_date():
     (request,) = ask(TIES_FEED, date(2026, 7, 11))
     assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/generation/outturn/interconnectors"
     assert request.params[0] == ("settlementDateFrom", "2026-07-11")
-
-
-@pytest.mark.parametrize(
-    ("feed", "count"), [(PRICE, 5), (DEMAND, 2), (TIES_FEED, 5)], ids=lambda x: getattr(x, "id", str(x))
-)
-def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(feed, count):
-    requests = ask(feed, date(2026, 10, 1), date(2026, 10, 31))
-    assert len(requests) == count
-    assert [day for request in requests for day in request.days] == [date(2026, 10, i + 1) for i in range(31)]
 
 
 def test_no_question_of_the_index_spans_more_than_seven_times_24_hours():

@@ -8,10 +8,10 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
-from warehouse.errors import FeedChanged, NotLicensed, NotPublished
+from warehouse.errors import FeedChanged, NotLicensed
 from warehouse.judge.quality import judge
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, instant, market_days
+from warehouse.market.clock import MarketDay, market_days
 from warehouse.market.market import Request
 
 PRICE = feed("energy_charts.price")
@@ -41,20 +41,6 @@ def read(document, zone="DE-LU"):
     return PRICE.parse(body, Request(PRICE.id, "", zone=zone))
 
 
-def test_rows_are_prices_of_the_zone_that_was_asked_for():
-    rows = list(read(answer(day(date(2026, 5, 1), 900)), "NO-2"))
-    assert len(rows) == 96
-    assert rows[0][:2] == ("NO-2", "price")
-    assert (rows[0].ts, rows[0].unit, rows[0].resolution) == (instant("2026-04-30T22:00:00Z"), "EUR/MWh", "15m")
-
-
-@pytest.mark.parametrize(("first", "count"), [(date(2026, 3, 29), 92), (date(2026, 10, 25), 100)])
-def test_clock_changes_make_days_of_92_and_100_quarters(first, count):
-    rows = read(answer(day(first, 900)))
-    assert len(rows) == count
-    assert {r.resolution for r in rows} == {"15m"}
-
-
 def test_an_answer_over_the_change_to_quarter_hours_mixes_resolutions():
     rows = list(read(answer(day(date(2025, 9, 30), 3600) + day(date(2025, 10, 1), 900))))
     assert [r.resolution for r in rows] == ["1h"] * 24 + ["15m"] * 96
@@ -70,13 +56,6 @@ def test_a_null_price_is_no_row_and_leaves_the_resolution():
 def test_missing_stamps_do_not_coarsen_the_rest():
     stamps = [ts for ts in day(date(2026, 5, 1), 900) if ts % 3600 != 900]
     assert {r.resolution for r in read(answer(stamps))} == {"15m"}
-
-
-def test_order_does_not_matter():
-    stamps = day(date(2024, 12, 10), 3600)
-    prices = [float(i) for i in range(24)]
-    forward, backward = answer(stamps, prices), answer(stamps[::-1], prices[::-1])
-    assert read(forward).sorted() == read(backward).sorted()
 
 
 def test_a_lone_stamp_is_dropped_and_counted():
@@ -113,42 +92,6 @@ def test_the_recorded_restrictive_text_is_not_licensed(recordings):
         read(answer(day(date(2026, 5, 1), 900), license_info=text), "FR")
 
 
-def test_an_answer_that_does_not_say_its_licence_is_not_licensed():
-    document = answer(day(date(2026, 5, 1), 900))
-    del document["license_info"]
-    with pytest.raises(NotLicensed):
-        read(document)
-
-
-NOON = instant("2026-05-01T12:00:00Z")
-
-
-@pytest.mark.parametrize(
-    ("document", "failure"),
-    [
-        (b"", NotPublished),
-        (answer([]), NotPublished),
-        ({"detail": "No content found for this request"}, NotPublished),
-        ({"detail": [{"loc": ["query", "start"], "msg": "invalid date"}]}, FeedChanged),
-        (json.dumps(answer([NOON, NOON + 900])).encode()[:-40], FeedChanged),
-        (b"<html>502</html>", FeedChanged),
-        (answer([NOON, NOON + 900], [1.0]), FeedChanged),
-        (answer([NOON, NOON + 600]), FeedChanged),
-        (answer([NOON + 60, NOON + 960]), FeedChanged),
-        (answer([NOON, NOON + 900], [1.0, "dear"]), FeedChanged),
-        (answer([NOON, NOON + 900], unit="GBP / MWh"), FeedChanged),
-        (answer([NOON, float(NOON + 900)]), FeedChanged),
-        (answer([NOON, True]), FeedChanged),
-        (answer([NOON, NOON * 1000]), FeedChanged),
-        (answer({}), FeedChanged),
-        ([1], FeedChanged),
-    ],
-)
-def test_what_is_no_price_fails_by_type(document, failure):
-    with pytest.raises(failure):
-        read(document)
-
-
 def test_without_a_zone_nothing_is_guessed():
     with pytest.raises(FeedChanged, match="zone"):
         read(answer(day(date(2026, 5, 1), 900)), None)
@@ -179,20 +122,6 @@ def test_a_recorded_request_is_the_one_that_we_send(recorded):
     url = recorded("energy_charts/price_DE-LU_2024-12-10_hourly_pretty.json")["request_url"]
     request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())[0]
     assert url == request.url + "?" + "&".join("=".join(pair) for pair in request.params)
-
-
-@pytest.mark.parametrize(
-    ("first", "last"),
-    [
-        (date(2026, 3, 29), date(2026, 3, 29)),
-        (date(2026, 10, 25), date(2026, 10, 25)),
-        (date(2026, 10, 1), date(2026, 10, 31)),
-    ],
-)
-def test_a_day_and_a_month_are_one_question_a_zone(first, last):
-    requests = PRICE.requests(market_days(first, last, PRICE.tz), clock.now())
-    assert len(requests) == len(PRICE.zones)
-    assert {r.params[1:] for r in requests} == {(("start", str(first)), ("end", str(last)))}
 
 
 def test_an_interface_that_is_to_end_is_a_notice_and_its_prices_stand():

@@ -41,12 +41,6 @@ def test_filling_stops_between_two_periods():
     ]
 
 
-def test_points_in_another_order_and_repeated_are_the_same():
-    assert stamped(prices(auction(period(*DAY, "PT60M", {20: 70, 1: 50, 3: 60})))) == stamped(
-        prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
-    )
-
-
 def test_one_series_may_mix_resolutions():
     rows = prices(
         auction(
@@ -64,17 +58,6 @@ def test_a_quarter_hourly_period_may_carry_an_hourly_product():
     assert {r.resolution for r in rows} == {"15m"}
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "count"),
-    [
-        ("2026-03-28T23:00Z", "2026-03-29T22:00Z", 92),
-        ("2026-10-24T22:00Z", "2026-10-25T23:00Z", 100),
-    ],
-)
-def test_clock_changes_make_days_of_92_and_100_quarters(start, end, count):
-    assert len(prices(auction(period(start, end, "PT15M", {1: 50})))) == count
-
-
 def test_a_partial_day_is_not_filled(parsed):
     rows = parsed("entsoe/a44_PL_2017-03-01_eur-then-pln_partial-day.xml")
     assert min(r.ts for r in rows if r.ts >= instant("2017-02-28T23:00:00Z")) == instant("2017-03-01T05:00:00Z")
@@ -86,47 +69,6 @@ def test_periods_in_reverse_order_and_outside_the_document_are_read():
     rows = prices(inside, auction(later, period(*DAY, "PT60M", {1: 50})))
     assert {r.value for r in rows} == {50.0, 80.0}
     assert len(rows) == 48
-
-
-@pytest.mark.parametrize("ns", ["urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:0", "urn:something:else"])
-def test_namespaces_do_not_matter(ns):
-    assert len(prices(auction(period(*DAY, "PT60M", {1: 50})), ns=ns)) == 24
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        period(*DAY, "PT60M", {25: 1}),
-        period(*DAY, "PT60M", {0: 1}),
-        period(*DAY, "PT60M", {"-1": 1}),
-        period(*DAY, "PT60M", {"x": 1}),
-        period(*DAY, "PT60M", {"9" * 30: 1}),
-        period(*DAY, "PT60M", {1: "n/a"}),
-        period(*DAY, "PT60M", {1: ""}),
-        period(*DAY, "PT60M", {1: "NaN"}),
-        period(*DAY, "PT60M", {1: "5_0"}),
-        period(*DAY, "PT60M", {1: 5}).replace(
-            "</Period>", "<Point><position>1</position><price.amount>6</price.amount></Point></Period>"
-        ),
-        period(*DAY, "PT60M", {1: 5, 2: 6}).replace("<position>2</position>", ""),
-        period(*DAY, "PT60M", {1: 5}, "quantity"),
-        period(*DAY, "PT5M", {1: 5}),
-        period(*DAY, "P1D", {1: 5}),
-        period(*DAY, "", {1: 5}),
-        period(*reversed(DAY), "PT60M", {1: 5}),
-        period(DAY[0], DAY[0], "PT60M", {1: 5}),
-        period("2026-11-19T23:00Z", "2026-11-20T22:30Z", "PT60M", {1: 5}),
-        period("2026-11-19T23:10Z", "2026-11-20T23:10Z", "PT60M", {1: 5}),
-        period("2026-11-19T23:00Z", "2099-11-20T23:00Z", "PT15M", {1: 5}),
-        period("2026-11-19T23:00Z", "9999-11-20T23:00Z", "PT15M", {1: 5}),
-        period("2026-11-19T23:00", "2026-11-20T23:00", "PT60M", {1: 5}),
-        period("yesterday", "today", "PT60M", {1: 5}),
-        "<Period><resolution>PT60M</resolution></Period>",
-    ],
-)
-def test_a_broken_period_is_a_change_of_the_feed(bad):
-    with pytest.raises(FeedChanged):
-        prices(auction(bad))
 
 
 def test_an_unknown_curve_is_a_change_of_the_feed():

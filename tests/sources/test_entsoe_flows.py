@@ -8,12 +8,11 @@ from datetime import date
 import pytest
 
 from assets.sources import feed
-from assets.sources.entsoe.areas import BORDERS, EIC, zone_of
+from assets.sources.entsoe.areas import BORDERS, EIC
 from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, MarketDay, instant
 from warehouse.market.market import Metric, Request
-from warehouse.market.zones import ZONES as ALL_ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 
 FLOWS = feed("entsoe.flows")
@@ -97,11 +96,6 @@ def test_the_net_is_there_for_the_intervals_that_all_borders_share():
     assert net(rows) == {(NOON, "1h"): 0.0}
 
 
-def test_balanced_borders_have_no_negative_zero():
-    rows = FLOWS.combine(zone("ES", 0.0, 0.0))
-    assert {str(r.value) for r in rows} == {"0.0"}
-
-
 def quarters(*values):
     return {NOON + i * QUARTER: value for i, value in enumerate(values)}
 
@@ -123,15 +117,6 @@ def test_a_border_whose_directions_differ_in_resolution_takes_the_coarser():
         gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, {NOON: 5.0}))
     )
     assert over(rows, "FR") == {(NOON, "1h"): 20.0}
-
-
-def test_half_hours_lie_between():
-    one = border("ES", "FR")
-    halves = {NOON: 1.0, NOON + 2 * QUARTER: 2.0}
-    rows = FLOWS.combine(
-        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0, 40.0), "15m"), one_way(one, OUT_OF, halves, "30m"))
-    )
-    assert over(rows, "FR") == {(NOON, "30m"): 14.0, (NOON + 2 * QUARTER, "30m"): 33.0}
 
 
 def test_an_hour_that_is_not_whole_has_no_mean():
@@ -157,14 +142,6 @@ def test_each_hour_has_its_own_resolution():
     sides = [one_way(one, way, *readings) for way in (INTO, OUT_OF) for readings in ((fine, "15m"), (coarse,))]
     rows = FLOWS.combine(gathered(*sides))
     assert {resolution for _, resolution in over(rows, "FR")} == {"15m", "1h"}
-
-
-def test_equal_quarters_have_their_own_value_as_mean():
-    one = border("ES", "FR")
-    rows = FLOWS.combine(
-        gathered(one_way(one, INTO, quarters(*[1234.57] * 4), "15m"), one_way(one, OUT_OF, {NOON: 0.0}))
-    )
-    assert over(rows, "FR") == {(NOON, "1h"): 1234.57}
 
 
 def test_a_direction_that_says_two_things_has_no_sum():
@@ -200,12 +177,6 @@ def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
     for one in (b for borders in BORDERS.values() for b in borders):
         ids = lines.get(frozenset((one.zone, one.neighbour)), [])
         assert one.link == (ids[0] if len(ids) == 1 else None), one
-
-
-def test_borders_between_our_zones_are_known_from_both_sides():
-    pairs = {(b.zone, b.neighbour) for borders in BORDERS.values() for b in borders}
-    assert {(b, a) for a, b in pairs if b in EIC} <= pairs
-    assert {a for a, _ in pairs} == {z.id for z in ALL_ZONES.values() if z.currency == "EUR"}
 
 
 # From bodies.
@@ -295,10 +266,6 @@ def test_a_body_gives_each_of_our_zones_its_side():
     }
 
 
-def test_an_area_of_others_has_no_rows():
-    assert {r.zone for r in read(flow("10YGB----------A", EIC["FR"], [500]))} == {"FR"}
-
-
 def test_two_areas_that_are_known_but_share_no_border_are_an_unknown_one():
     with pytest.raises(FeedChanged, match="border 'DE-LU-GB'"):
         read(flow("10YGB----------A", EIC["DE-LU"], [500]), "DE-LU")
@@ -375,9 +342,3 @@ def test_recorded_flows_of_a_new_cable(parsed):
     )
     assert {(r.zone, r.counterparty, r.link, r.resolution) for r in rows} == {("DK-1", "GB", "gb-dk1-viking", "1h")}
     assert next(r.value for r in rows.sorted()) == -1362.0
-
-
-def test_codes_are_known():
-    assert zone_of("10Y1001A1001A82H") == "DE-LU"
-    assert zone_of("10YGB----------A") is None
-    assert zone_of(None) is None

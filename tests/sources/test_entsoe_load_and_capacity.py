@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.entsoe_documents import CAPACITY, DAY, DEMAND, FLOWS, installed, load, period, year
+from tests.sources.entsoe_documents import DAY, installed, load, period, year
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import instant, iso
-from warehouse.market.market import Request
 
 
 def test_load_ends_with_the_last_published_hour():
@@ -24,13 +23,6 @@ def test_a_forecast_of_load_is_not_taken_for_load():
         load(demand, unit="KWH")
     with pytest.raises(FeedChanged):
         load(demand, zone="BE")
-
-
-@pytest.mark.parametrize("feed", [DEMAND, FLOWS, CAPACITY], ids=lambda feed: feed.id)
-def test_another_document_is_refused(feed, recordings):
-    body = (recordings / "entsoe/a44_NL_2024-09-02_pt60m_a03.xml").read_bytes()
-    with pytest.raises(FeedChanged, match="A44"):
-        feed.parse(body, Request(feed.id, "", zone="NL"))
 
 
 def test_types_of_one_fuel_are_added_up():
@@ -53,21 +45,6 @@ def test_a_period_of_several_years_leaves_out_years_that_did_not_change():
         ("2023-12-31T23:00:00Z", 500.0),
         ("2024-12-31T23:00:00Z", 500.0),
     ]
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        (("B26", year(2024, 2024, [1])),),
-        (("B04", year(2024, 2024, [1])), ("B04", year(2024, 2024, [2]))),
-        (("B04", period("2024-03-31T22:00Z", "2025-03-31T22:00Z", "P1Y", [1], "quantity")),),
-        (("B04", period("2023-12-31T23:00Z", "2024-12-31T23:00Z", "P1M", [1], "quantity")),),
-        (("B04", year(2024, 2024, {2: 1})),),
-    ],
-)
-def test_what_is_no_capacity_of_calendar_years_is_refused(typed):
-    with pytest.raises(FeedChanged):
-        installed(*typed)
 
 
 def test_the_same_capacity_twice_is_counted_once():

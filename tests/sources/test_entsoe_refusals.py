@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from assets.sources.entsoe import SOURCE
-from tests.sources.entsoe_documents import PRICE, WHOLE, document, refusal
-from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from tests.sources.entsoe_documents import PRICE, WHOLE, refusal
+from warehouse.errors import CredentialsMissing, FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market.market import Request
 
 
@@ -69,29 +69,6 @@ def test_too_many_requests_are_banned_for_ten_minutes():
             Request(PRICE.id, ""),
         )
     assert caught.value.retry_after == 600
-
-
-@pytest.mark.parametrize("cut", range(0, len(WHOLE) - 1, 41))
-def test_a_document_cut_anywhere_gives_nothing(cut):
-    with pytest.raises(FeedError):
-        PRICE.parse(WHOLE[:cut], Request(PRICE.id, "", zone="NL"))
-
-
-@pytest.mark.parametrize(
-    ("body", "failure"),
-    [
-        (b"", NotPublished),
-        (document("A44"), NotPublished),
-        (b"<html><body>502 Bad Gateway</body></html>", FeedChanged),
-        (b"{}", FeedChanged),
-        (b'<!DOCTYPE x [<!ENTITY a "b">]><Publication_MarketDocument/>', FeedChanged),
-        (document("A69", root="GL_MarketDocument"), FeedChanged),
-        (b"<Publication/>", FeedChanged),
-    ],
-)
-def test_what_is_no_document_fails_by_type(body, failure):
-    with pytest.raises(failure):
-        PRICE.parse(body, Request(PRICE.id, "", zone="NL"))
 
 
 def test_a_zipped_answer_is_opened():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,7 +9,7 @@ import pytest
 
 from assets import sources
 from assets.sources.entsoe.areas import BORDERS, EIC
-from tests.sources.entsoe_documents import CAPACITY, DEMAND, FLOWS, PRICE
+from tests.sources.entsoe_documents import DEMAND, FLOWS, PRICE
 from warehouse.market import clock
 from warehouse.market.clock import market_days
 
@@ -75,30 +74,6 @@ def test_the_first_auction_is_asked_for_where_there_are_two():
     assert {zone for zone, query in queries.items() if query.get(name) == "1"} == {"DE-LU", "AT"}
     assert {query["contract_MarketAgreement.type"] for query in queries.values()} == {"A01"}
     assert len(queries) == 12
-
-
-def test_the_token_is_never_part_of_a_request():
-    request = ask(PRICE, date(2026, 11, 20))[0]
-    assert request.secrets[0].name == "securityToken"
-    assert "securityToken" not in request.url + json.dumps(request.params)
-
-
-@pytest.mark.parametrize(
-    ("feed", "blocks"), [(PRICE, 5), (DEMAND, 2), (FLOWS, 2)], ids=lambda x: getattr(x, "id", str(x))
-)
-def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers(feed, blocks):
-    requests = [
-        r for r in ask(feed, date(2026, 10, 1), date(2026, 10, 31)) if (r.zone, r.part) in (("NL", ""), ("NL", "BE>NL"))
-    ]
-    assert len(requests) == blocks
-    assert [day for r in requests for day in r.days] == [date(2026, 10, i + 1) for i in range(31)]
-
-
-def test_a_year_of_capacity_is_one_question_a_zone():
-    requests = ask(CAPACITY, date(2024, 1, 1), date(2025, 1, 1))
-    assert len(requests) == 20
-    assert dict(requests[0].params)["periodStart"] == "202312312300"
-    assert {r.days for r in requests} == {(date(2024, 1, 1),), (date(2025, 1, 1),)}
 
 
 def test_both_directions_of_every_border_are_asked_for():

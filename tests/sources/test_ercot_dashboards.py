@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.ercot_reports import AUTUMN, HOURLY, LOAD, ORDINARY, PRICES, SPRING, TIES, read
-from warehouse.errors import FeedChanged, FeedError, NotPublished
+from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import instant, market_days
 
 T = instant("2026-09-05T05:00:00Z")
@@ -107,21 +107,6 @@ def test_a_recorded_excerpt_of_the_ties(recordings):
 def test_readings_of_no_known_tie_are_a_changed_feed(reading):
     with pytest.raises(FeedChanged):
         read(TIES, {"data": [reading]})
-
-
-@pytest.mark.parametrize("feed", [PRICES, LOAD, HOURLY, TIES])
-@pytest.mark.parametrize("epoch", [None, "1788584400000", True, -1, 10**20, 1e300, 0])
-def test_an_epoch_that_is_none_is_a_changed_feed(feed, epoch):
-    reading = {"epoch": epoch, "interval": epoch, "forecast": 0, "demand": 1, "systemLoad": 1, "hbHubAvg": 1, "dcE": 1}
-    body = {
-        "data": [reading],
-        "rtSppData": [reading],
-        "damSppData": [],
-        "previousDay": {"data": [reading]},
-        "currentDay": {"data": []},
-    }
-    with pytest.raises(FeedError):
-        read(feed, body)
 
 
 @pytest.mark.parametrize(

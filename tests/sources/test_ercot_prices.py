@@ -62,32 +62,6 @@ def test_columns_have_been_renamed(columns):
     assert len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], columns))) == 1
 
 
-def test_other_settlement_points_alone_are_a_changed_feed():
-    with pytest.raises(FeedChanged, match="no price of HB_HUBAVG"):
-        read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], node="HB_BUSAVG"))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        day_ahead(ORDINARY, [(1, "N")], DA_COLUMNS.replace("DSTFlag", "Flag")),
-        day_ahead(ORDINARY, [(1, "maybe")]),
-        day_ahead(ORDINARY, [(25, "N")]),
-        day_ahead(ORDINARY, [(0, "N")]),
-        zipped(DA_COLUMNS + "\n2026-09-23,01:00,HB_HUBAVG,1,N\n"),
-        zipped(RT_COLUMNS + "\n"),
-        b"PK\x05\x06" + bytes(18),
-        b"PK\x03\x04",
-        b"{}",
-        b'{"fields": [], "data": [[1]]}',
-        b'{"ListDocsByRptTypeRes": {"DocumentList": []}}',
-    ],
-)
-def test_what_is_no_day_ahead_report_is_a_changed_feed(body):
-    with pytest.raises(FeedChanged):
-        read(SPP_DA, body)
-
-
 def test_real_time_quarters_are_labelled_by_hour_and_number():
     lines = [
         f"11/01/2026,{h},{q},HB_HUBAVG,AH,{h}.{q},{flag}"

@@ -9,14 +9,10 @@ import pytest
 
 from tests.sources.ercot_reports import (
     AUTUMN,
-    HOURLY,
-    LOAD,
     ORDINARY,
-    PRICES,
     SPP_DA,
     SPP_RT,
     SPRING,
-    TIES,
     day_ahead,
     read,
 )
@@ -117,21 +113,6 @@ def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
     assert {days for _, days in documents} == {(AUTUMN,)}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{}",
-        b"<html></html>",
-        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "yesterday", "DocID": "1"}}),
-        listing({"Document": {"FriendlyName": "DAMSPNP4190_csv", "PublishDate": "2026-10-03T12:32:39"}}),
-        listing({}),
-    ],
-)
-def test_a_listing_that_we_cannot_read_is_a_changed_feed(body):
-    with pytest.raises(FeedChanged):
-        SPP_DA.follow(body, Request(SPP_DA.id, "", days=(ORDINARY,), kind="listing"))
-
-
 def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
     for product, report, listed in ((SPP_RT, "12301", 5), (SPP_DA, "12331", 20)):
         request, *keyed = product.requests(market_days(AUTUMN, date(2026, 11, 20), product.tz), clock.now())
@@ -174,33 +155,6 @@ def test_an_answer_of_no_pages_is_no_fault():
 
 
 @pytest.mark.parametrize(
-    ("feed", "path", "first", "last", "size"),
-    [
-        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", SPRING, SPRING, "100"),
-        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", ORDINARY, ORDINARY, "100"),
-        (SPP_DA, "np4-190-cd/dam_stlmnt_pnt_prices", date(2026, 8, 1), date(2026, 8, 31), "775"),
-        (SPP_RT, "np6-905-cd/spp_node_zone_hub", date(2025, 11, 2), date(2025, 11, 2), "100"),
-    ],
-)
-def test_the_keyed_api_is_asked_for_runs_of_days(feed, path, first, last, size):
-    (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
-    assert request.url == f"https://api.ercot.com/api/public-reports/{path}"
-    assert request.params == (
-        ("deliveryDateFrom", str(first)),
-        ("deliveryDateTo", str(last)),
-        ("settlementPoint", "HB_HUBAVG"),
-        ("size", size),
-    )
-    assert [s.where for s in request.secrets] == ["header", "ercot"]
-    assert len(request.days) == (last - first).days + 1
-
-
-def test_a_month_across_the_end_of_the_listings_is_asked_for_in_two():
-    requests = SPP_DA.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), SPP_DA.tz), clock.now())
-    assert [(r.kind, len(r.days)) for r in requests] == [("listing", 11), ("rows", 20)]
-
-
-@pytest.mark.parametrize(
     "file", ["ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json"]
 )
 def test_requests_are_those_that_were_recorded(file, recorded):
@@ -224,26 +178,3 @@ def test_pages_are_followed_to_the_last():
         SPP_RT.follow(page(1, 2), second)
     with pytest.raises(NotPublished):
         read(SPP_RT, page(1, 1))
-
-
-@pytest.mark.parametrize(
-    ("feed", "name"),
-    [
-        (PRICES, "system-wide-prices"),
-        (LOAD, "supply-demand"),
-        (HOURLY, "system-wide-demand"),
-        (TIES, "dc-tie-flows"),
-    ],
-)
-def test_a_dashboard_is_asked_once_whatever_the_days(feed, name):
-    for first, last in (
-        (SPRING, SPRING),
-        (AUTUMN, AUTUMN),
-        (ORDINARY, ORDINARY),
-        (date(2026, 10, 1), date(2026, 10, 31)),
-    ):
-        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
-        assert request.url == f"https://www.ercot.com/api/1/services/read/dashboards/{name}.json"
-        assert request.params == ()
-        assert len(request.days) == (last - first).days + 1
-    assert feed.requests([], clock.now()) == []

@@ -7,9 +7,8 @@ from datetime import date
 
 import pytest
 
-from tests.sources.miso_reports import LMP_RT, LOAD, LOAD_DAILY, NSI, read
-from tests.sources.miso_workbook import MARCH_9, NEW, OLD, OLD_HEADER, hours, workbook
-from warehouse.errors import FeedChanged, NotPublished
+from tests.sources.miso_reports import LOAD, LOAD_DAILY, NSI, read
+from tests.sources.miso_workbook import MARCH_9, NEW, OLD, OLD_HEADER, workbook
 from warehouse.market.clock import MarketDay, instant
 from warehouse.rows.schema import Member
 
@@ -37,23 +36,6 @@ def test_a_list_that_runs_on_after_its_own_interval_is_yesterdays():
     rows = read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 00:00 EST", "FiveMinTotalLoad": entries}})
     assert [(r.ts, r.value) for r in rows] == [(instant("2026-10-02T05:00:00Z"), 70_000.0)]
     assert rows.dropped["after the interval that RefId names"] == 23
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"RefId": "2026-10-02"},
-        {"RefId": "02-Okt-2026 - Interval"},
-        {"RefId": "02-Oct-2026 - Interval 16:45 EDT"},
-        {"RefId": None},
-        {"FiveMinTotalLoad": {}},
-        {"FiveMinTotalLoad": [{"Time": "00:00"}]},
-        {"FiveMinTotalLoad": [{"Load": {"Time": "noon", "Value": "1"}}]},
-    ],
-)
-def test_another_load_layout_is_a_changed_feed(change):
-    with pytest.raises(FeedChanged):
-        read(LOAD, {"LoadInfo": {"RefId": "02-Oct-2026 - Interval 16:45 EST", "FiveMinTotalLoad": [], **change}})
 
 
 def test_minus_is_import_and_neighbours_are_named():
@@ -84,65 +66,12 @@ def test_minus_is_import_and_neighbours_are_named():
     assert not rows.refused, "the net is a column of its own"
 
 
-@pytest.mark.parametrize(
-    "reading",
-    [
-        {"timestamp": "2026-10-02 16:05:00", "PJM": "1"},
-        {"timestamp": "2026-10-02 16:05:00", "MISO": "1", "not an area": "1"},
-        {"MISO": "1"},
-        {"timestamp": "16:05", "MISO": "1"},
-        {"timestamp": "2026-10-02 16:05:00", "MISO": "none"},
-        "MISO",
-    ],
-)
-def test_another_interchange_layout_is_a_changed_feed(reading):
-    with pytest.raises(FeedChanged):
-        read(NSI, {"instance": [reading]})
-
-
-@pytest.mark.parametrize(
-    ("feed", "body"),
-    [
-        (LMP_RT, {"headers": [], "data": []}),
-        (NSI, {"instance": []}),
-        (LMP_RT, ""),
-        (LOAD_DAILY, b""),
-    ],
-)
-def test_nothing_yet_is_not_published(feed, body):
-    with pytest.raises(NotPublished):
-        read(feed, body)
-
-
 @pytest.mark.parametrize("sheet", [OLD, NEW], ids=["until April 2026", "since"])
 def test_both_workbooks_give_the_actual_hours_of_standard_time(sheet):
     start = MarketDay(date(2025, 3, 9), "Etc/GMT+5").start
     rows = [row for row in read(LOAD_DAILY, workbook(sheet)) if row.metric == "demand"]
     assert [(r.ts, r.value) for r in rows] == [(start + (h - 1) * 3600, 59_000.25 + h) for h in range(1, 25)]
     assert {(r.metric, r.resolution, r.unit) for r in rows} == {("demand", "1h", "MW")}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        workbook(OLD[:4]),
-        workbook([["Market Day", "HourEnding", "MISO MTLF (MWh)"], *hours(MARCH_9, True)]),
-        workbook([OLD_HEADER, [MARCH_9, 25, 1, 2, 3, 4]]),
-        workbook([OLD_HEADER, ["", 1, 1, 2, 3, 4]]),
-        workbook([OLD_HEADER, [-1, 1, 1, 2, 3, 4]]),
-        workbook([OLD_HEADER, ["9 March", 1, 1, 2, 3, 4]]),
-        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3, "n/a"]]),
-        workbook([OLD_HEADER, [MARCH_9, 1, 1, 2, 3]], error_at=(1, 5)),
-        workbook(OLD)[:3000],
-        b"\xd0\xcf\x11\xe0" + bytes(4000),
-        b"PK\x03\x04",
-        b"Market Day,HourEnding",
-        b"<html></html>",
-    ],
-)
-def test_what_is_no_such_workbook_is_a_changed_feed(body):
-    with pytest.raises(FeedChanged):
-        read(LOAD_DAILY, body)
 
 
 def test_a_broken_row_number_does_not_fill_the_memory():

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from assets.sources.miso.prices import LARGE
-from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD_DAILY, ORDINARY, SPRING, read
-from warehouse.errors import FeedChanged, FeedError, NotPublished
+from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, ORDINARY, SPRING, read
+from warehouse.errors import FeedChanged
 from warehouse.market.clock import MarketDay, instant
 
 HOURS = ",".join(f"HE {h}" for h in range(1, 25))
@@ -30,22 +30,6 @@ def test_an_interval_is_stamped_by_its_end_and_columns_are_found_by_name():
     midnight = instant("2026-10-02T05:00:00Z")
     assert [(r.ts, r.value, r.resolution) for r in rows] == [(midnight - 300, 27.13, "5m"), (midnight, -0.4, "5m")]
     assert rows.dropped == {"off the five-minute grid": 1}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"headers": ["INTERVAL", "CPNODE"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
-        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB"]]},
-        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "n/a"]]},
-        {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": [["today", "INDIANA.HUB", "1"]]},
-        {"headers": ["INTERVAL", "CPNODE", "LMP", "LMP"], "data": [["2026-10-02T00:00:00", "INDIANA.HUB", "1", "2"]]},
-        {"LoadInfo": {}},
-    ],
-)
-def test_what_is_no_live_price_is_a_changed_feed(answer):
-    with pytest.raises(FeedChanged):
-        read(LMP_RT, answer)
 
 
 def report(
@@ -81,44 +65,6 @@ def test_real_time_files_are_hourly_prices(title, feed):
     rows = read(feed, report(title))
     assert len(rows) == 24
     assert {(r.metric, r.resolution) for r in rows} == {("price", "1h")}
-
-
-@pytest.mark.parametrize(
-    ("feed", "text"),
-    [
-        (LMP_DA, report("Day Ahead Market ExAnte LMPs")),
-        (LMP_DA, report("Real-Time Final Market LMPs")),
-        (LMP_RT, report()),
-        (LMP_DA, report(day="soon")),
-        (LMP_DA, report(day="07/14/2026 07/15/2026")),
-        (LMP_DA, report().replace("HE 24", "HE 25")),
-        (LMP_DA, report().replace("HE 24", "24")),
-        (LMP_DA, report().replace("Node,Type,Value", "Name,Type,Value")),
-        (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,1,2",))),
-        (LMP_DA, report(lines=("INDIANA.HUB,Hub,LMP,x" + ",1" * 23,))),
-        (LMP_DA, "<html>Just a moment...</html>"),
-        (LMP_DA, "<Error><Code>AuthenticationFailed</Code></Error>"),
-    ],
-)
-def test_another_report_is_a_changed_feed(feed, text):
-    with pytest.raises(FeedChanged):
-        read(feed, text)
-
-
-@pytest.mark.parametrize("feed", [LMP_DA, LMP_RT_DAILY, LOAD_DAILY])
-def test_a_file_that_is_not_there_is_not_published(feed):
-    with pytest.raises(NotPublished):
-        read(feed, '<?xml version="1.0" encoding="utf-8"?><Error><Code>BlobNotFound</Code></Error>')
-
-
-def test_a_file_cut_in_its_last_figure_does_not_show_a_shorter_one():
-    whole = report()
-    good = set(read(LMP_DA, whole))
-    for end in range(0, len(whole), 3):
-        try:
-            assert set(read(LMP_DA, whole[:end])) <= good
-        except FeedError:
-            continue
 
 
 def test_of_a_large_live_answer_only_the_hubs_rows_are_decoded():

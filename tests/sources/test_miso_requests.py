@@ -7,8 +7,7 @@ from datetime import date
 import pytest
 
 from assets import sources
-from assets.sources.miso import SOURCE
-from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD, LOAD_DAILY, NSI, ORDINARY, SPRING
+from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD_DAILY, ORDINARY, SPRING
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, market_days
 
@@ -29,26 +28,6 @@ def test_real_time_prices_are_the_newest_interval_or_for_a_fill_two_days(monkeyp
     ):
         requests = LMP_RT.requests(days, clock.now())
         assert [r.url.rpartition("/GetRealTimeFiveMinExPost/")[2] for r in requests] == names
-
-
-@pytest.mark.parametrize(
-    ("feed", "path"),
-    [
-        (LOAD, "RealTimeTotalLoad"),
-        (NSI, "Interchange/GetNsi/FiveMinute"),
-    ],
-)
-def test_live_answers_are_asked_for_once_whatever_the_days(feed, path):
-    for first, last in (
-        (SPRING, SPRING),
-        (AUTUMN, AUTUMN),
-        (ORDINARY, ORDINARY),
-        (date(2026, 10, 1), date(2026, 10, 31)),
-    ):
-        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
-        assert request.url == f"https://public-api.misoenergy.org/api/{path}"
-        assert request.params == ()
-        assert len(request.days) == (last - first).days + 1
 
 
 @pytest.mark.parametrize(
@@ -90,8 +69,3 @@ def test_requests_are_those_that_were_recorded(file, recorded):
     feed = sources.feed(entry["feed"])
     (request,) = feed.requests([MarketDay(date.fromisoformat(entry["day"]), feed.tz)], clock.now())
     assert request.url == entry["request_url"]
-
-
-def test_what_miso_forbids_to_publish_is_withheld():
-    assert SOURCE.withheld
-    assert SOURCE.redistributable == "no"

@@ -8,8 +8,6 @@ from datetime import date
 import pytest
 
 from assets import sources
-from assets.sources.neso import SOURCE
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.judge.quality import judge
 from warehouse.market import clock
 from warehouse.market.clock import market_days
@@ -91,12 +89,6 @@ def test_a_mix_that_lacks_a_fuel_is_dropped_and_counted():
     assert rows.dropped == {"shares that are not 100 per cent": 1}
 
 
-def test_order_and_repetition_of_half_hours_do_not_matter():
-    earlier = half_hour("2026-07-31T23:30Z", "2026-08-01T00:00Z", intensity={"actual": 166, "forecast": 1})
-    rows = read(INTENSITY, {"data": [MIDNIGHT, earlier, MIDNIGHT]})
-    assert [(r.ts, r.value) for r in rows.sorted()] == [(1785540600, 166.0), (1785542400, 165.0)]
-
-
 @pytest.mark.parametrize(
     ("first", "last", "path"),
     [
@@ -113,70 +105,7 @@ def test_a_day_is_asked_for_to_its_end_in_utc(first, last, path):
     assert request.days[0] == first
 
 
-def test_a_month_is_asked_for_in_blocks_that_the_publisher_answers():
-    requests = ask(INTENSITY, date(2026, 10, 1), date(2026, 10, 31))
-    assert [r.url.rsplit("/", 2)[1:] for r in requests] == [
-        ["2026-10-01T00:00Z", "2026-10-15T00:00Z"],
-        ["2026-10-15T00:00Z", "2026-10-29T00:00Z"],
-        ["2026-10-29T00:00Z", "2026-11-01T00:00Z"],
-    ]
-    assert sum(len(r.days) for r in requests) == 31
-
-
-def test_days_apart_are_asked_for_apart():
-    days = market_days(date(2026, 10, 1), date(2026, 10, 3), "UTC")
-    assert len(INTENSITY.requests([days[2], days[0]], clock.now())) == 2
-
-
 def test_the_recorded_request_is_the_one_that_we_send_but_for_its_lost_last_half_hour(recorded):
     url = recorded("neso/generation_2019-04-01_week.json")["request_url"]
     (request,) = ask(GENERATION, date(2019, 4, 1), date(2019, 4, 7))
     assert url == request.url.replace("2019-04-08T00:00Z", "2019-04-07T23:59Z")
-
-
-def broken(**changes):
-    return {"data": [{**MIDNIGHT, **changes}]}
-
-
-@pytest.mark.parametrize(
-    ("document", "failure"),
-    [
-        (b"", NotPublished),
-        (b'{"data":[{"from":"2026-08-01T00:00Z","to"', FeedChanged),
-        (b"<html><body>Bad gateway</body></html>", FeedChanged),
-        (b"\xff\xfe\x00", FeedChanged),
-        ({"data": []}, NotPublished),
-        ({"dates": []}, FeedChanged),
-        ([], FeedChanged),
-        ({"data": [7]}, FeedChanged),
-        (broken(to="2026-08-01T01:00Z"), FeedChanged),
-        (broken(**{"from": "2026-08-01T00:10Z", "to": "2026-08-01T00:40Z"}), FeedChanged),
-        (broken(**{"from": "2026-08-01"}), FeedChanged),
-        (broken(**{"from": "2026-13-01T00:00Z"}), FeedChanged),
-        (broken(**{"from": "9026-08-01T00:00Z", "to": "9026-08-01T00:30Z"}), FeedChanged),
-        (broken(**{"from": ["2026-08-01T00:00Z"]}), FeedChanged),
-        (broken(intensity={"forecast": 1}), FeedChanged),
-        (broken(intensity={"actual": "n/a"}), FeedChanged),
-        (broken(intensity={"actual": True}), FeedChanged),
-        ({"error": {"code": "400 Bad Request", "message": "Please enter a valid date"}}, FeedChanged),
-        ({"error": {"code": "500 Internal Server Error", "message": "There was an error"}}, FeedUnavailable),
-        ({"error": "no"}, FeedChanged),
-    ],
-)
-def test_what_is_no_intensity_fails_by_type(document, failure):
-    with pytest.raises(failure):
-        read(INTENSITY, document)
-
-
-def test_one_series_is_not_taken_for_the_other():
-    with pytest.raises(FeedChanged):
-        read(GENERATION, {"data": [MIDNIGHT]})
-    with pytest.raises(FeedChanged):
-        read(INTENSITY, {"data": [MIX]})
-
-
-def test_the_demand_table_of_the_data_portal_is_refused(recordings):
-    body = (recordings / "neso/demanddata_2025-10-26_50periods_slice.csv").read_bytes()
-    for feed in SOURCE.feeds:
-        with pytest.raises(FeedChanged):
-            read(feed, body)

@@ -138,12 +138,6 @@ def test_advisory_quarter_hours_of_a_running_day_are_no_prices(ends, kept):
     assert sum(rows.dropped.values()) == len(ends) - kept
 
 
-def test_readings_off_the_grid_are_dropped():
-    rows = read(RT, lbmp(["11/20/2026 01:00:00", "11/20/2026 01:02:48", "11/20/2026 01:05:00"]))
-    assert list(net(rows)) == [at("2026-11-20T00:55-05:00"), at("2026-11-20T01:00-05:00")]
-    assert rows.dropped == {"off the five-minute grid": 1}
-
-
 def test_hourly_and_five_minute_files_are_not_taken_for_each_other():
     midnight = MarketDay(date(2026, 11, 20), "America/New_York").start
     with pytest.raises(FeedChanged):
@@ -205,18 +199,6 @@ def test_a_zone_at_exactly_zero_is_an_outage_of_its_meter():
     rows = read(LOAD, body)
     assert net(rows) == {at("2026-11-20T00:05-05:00"): 1157.75}
     assert rows.dropped == {"a zone at 0 MW: meter outage": 1}
-
-
-def test_contradicting_loads_give_no_sum():
-    twice = pal(["11/20/2026 00:00:00"]) + '"11/20/2026 00:00:00","EST","WEST",61752,999.00\r\n'
-    rows = read(LOAD, twice)
-    assert not len(rows)
-    assert rows.dropped == {"sum of contradicting parts": 1}
-
-
-def test_a_load_that_the_line_breaks_off_is_not_read():
-    whole = pal(["11/20/2026 00:00:00"])
-    assert not len(read(LOAD, whole[:-4]))
 
 
 def test_every_tie_has_its_row_and_quebec_counts_once():
@@ -282,15 +264,6 @@ def zip_of(files):
     return out.getvalue()
 
 
-def test_nothing_yet_and_another_file_are_told_apart():
-    with pytest.raises(NotPublished):
-        read(RT, LBMP + "\r\n")
-    with pytest.raises(FeedChanged):
-        read(RT, lbmp(["11/20/2026 00:05"], name="WEST"))
-    with pytest.raises(FeedChanged, match="no column"):
-        read(LOAD, lbmp(["11/20/2026 00:05"]))
-
-
 POSTINGS = "https://oasis-postings.prod.nysdi.com"
 
 
@@ -318,8 +291,3 @@ def test_a_month_of_old_real_time_prices_is_asked_for_once():
     ]
     assert requests[1].days == tuple(date(2025, 11, 1) + timedelta(days=i) for i in range(30))
     assert requests[2].days == tuple(date(2025, 12, i) for i in range(1, 6))
-
-
-def test_a_month_of_load_is_a_file_a_day():
-    requests = LOAD.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), LOAD.tz), clock.now())
-    assert len({r.url for r in requests}) == 31

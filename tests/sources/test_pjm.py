@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import date
 from urllib.parse import parse_qsl
 
 import pytest
 
 from assets import sources
-from assets.sources.pjm import SOURCE
-from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days
 from warehouse.market.market import Request
@@ -37,10 +36,6 @@ def page(items: list[object], total: int | None = None, row: int = 1) -> bytes:
 
 def read(feed, body: bytes, **params: str):
     return feed.parse(body, Request(feed.id, "", tuple(params.items())))
-
-
-def at(ts: int) -> str:
-    return datetime.fromtimestamp(ts, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def test_hourly_real_time_prices_are_not_taken_for_those_of_five_minutes():
@@ -100,40 +95,6 @@ def test_readings_off_the_grid_are_dropped_and_counted_and_old_versions_are_left
     assert rows.dropped == {"off the grid": 1}
 
 
-@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 9, 23), 24)])
-def test_utc_stamps_make_days_of_any_length_whole(day, hours):
-    market_day = MarketDay(day, DA.tz)
-    rows = read(DA, page([item(at(ts)) for ts in range(market_day.start, market_day.end, 3600)]))
-    assert [r.ts for r in rows] == list(range(market_day.start, market_day.end, 3600))
-    assert len(rows) == hours
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{}",
-        b"[]",
-        b'{"errors": [{"field": "pnode_id"}]}',
-        b'{"items": [], "totalRows": 3}',
-        page([item("2026-06-09T04:00:00")], 0)[:-9],
-        page([item("2026-06-09T04:00:00"), item("2026-06-09T05:00:00")], 1),
-        page([item("9/6/2026 4:00")]),
-        page([item("2026-06-09T04:00:00", "n/a")]),
-        page([item("2026-06-09T04:00:00", market="rt")]),
-        page(["2026-06-09T04:00:00"]),
-        page([item("0001-01-01T00:00:00")]),
-    ],
-)
-def test_what_is_no_page_is_a_changed_feed(body):
-    with pytest.raises(FeedChanged):
-        read(DA, body)
-
-
-def test_no_rows_yet_is_nothing_published():
-    with pytest.raises(NotPublished):
-        read(DA, page([]))
-
-
 def test_pages_are_followed_until_totalrows_are_there():
     (first,) = DA.requests([MarketDay(FIRST, DA.tz)], clock.now())
     two = [item("2026-10-01T04:00:00"), item("2026-10-01T05:00:00")]
@@ -145,30 +106,6 @@ def test_pages_are_followed_until_totalrows_are_there():
         DA.follow(page(two[:1], 3, 1), second)
     with pytest.raises(FeedUnavailable, match="counts 4"):
         DA.parse(page(two[:1], 4, 3), second)
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "span"),
-    [
-        (date(2026, 3, 8), date(2026, 3, 8), "2026-03-08 00:00to2026-03-08 23:59"),
-        (date(2026, 11, 1), date(2026, 11, 1), "2026-11-01 00:00to2026-11-01 23:59"),
-        (date(2026, 9, 23), date(2026, 9, 23), "2026-09-23 00:00to2026-09-23 23:59"),
-        (FIRST, date(2026, 10, 31), "2026-10-01 00:00to2026-10-31 23:59"),
-    ],
-)
-def test_a_run_of_days_is_one_range_with_its_end_included(first, last, span):
-    for feed, product, price in ((DA, "da_hrl_lmps", "total_lmp_da"), (RT, "rt_fivemin_hrl_lmps", "total_lmp_rt")):
-        (request,) = feed.requests(market_days(first, last, feed.tz), clock.now())
-        assert request.url == f"https://api.pjm.com/api/v1/{product}"
-        assert dict(request.params) == {
-            "rowCount": "50000",
-            "startRow": "1",
-            "fields": f"datetime_beginning_utc,pnode_id,pnode_name,type,{price},row_is_current",
-            "pnode_id": "1",
-            "datetime_beginning_ept": span,
-            "row_is_current": "TRUE",
-        }
-        assert [d.day for d in market_days(first, last, feed.tz)] == list(request.days)
 
 
 def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
@@ -196,13 +133,3 @@ def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_on
     verified_later, later = RT.requests(days, clock.now())
     assert verified_later == verified
     assert dict(later.params)["rowCount"] != dict(recent.params)["rowCount"]
-
-
-def test_the_key_is_never_part_of_the_address_and_the_prices_are_withheld():
-    (request,) = RT.requests([MarketDay(FIRST, RT.tz)], clock.now())
-    assert [(s.where, s.name, s.env) for s in request.secrets] == [
-        ("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
-    ]
-    assert SOURCE.withheld
-    assert SOURCE.redistributable == "no"
-    assert SOURCE.required_env == ("PJM_API_KEY",)
