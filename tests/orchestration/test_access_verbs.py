@@ -17,9 +17,7 @@ from api.access.database import Database
 from api.access.keys import digest_of
 from api.access.sign_up import SignUp
 from api.access.usage import UsageCounter
-from api.settings import Facilitator, Settings
 from orchestration.cli import main
-from orchestration.cli.doctor import access_faults
 from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
 from warehouse.market.clock import DAY
@@ -131,32 +129,6 @@ def _materialised() -> tuple[bool, int]:
 def test_the_asset_reconciles_and_its_check_passes(trade: Trade) -> None:
     assert trade.get(trade.payment()).status_code == 200
     assert _materialised() == (True, 0)
-
-
-def test_without_payments_there_is_nothing_to_reconcile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.delenv("EMDS_PAY_TO", raising=False)
-    assert main(["reconcile"]) == 0
-    assert "no payments are taken" in capsys.readouterr().out
-    assert _materialised() == (True, 0)
-
-
-def test_the_doctor_warns_of_payments_without_a_node_and_of_hidden_clients(tmp_path: Path) -> None:
-    far = Settings(pay_to=PAY_TO, facilitators=(Facilitator("https://far.example"),))
-    ((text, grave),) = access_faults(far, "live")
-    assert (grave, "NO PAYMENTS ARE TAKEN" in text) == (True, True)
-    assert access_faults(far, "simulated") == []
-    near = Settings(pay_to=PAY_TO, facilitators=(Facilitator("http://127.0.0.1:9"),))
-    assert access_faults(near, "live") == []
-    assert "EMDS_TRUSTED_PROXIES" in access_faults(Settings(base_url="https://emds.example"), "live")[0][0]
-
-
-def test_a_proxy_that_is_not_trusted_is_warned_of_once(trade: Trade, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in range(3):
-        trade.http.get("/v1/zones", headers={"X-Forwarded-For": "203.0.113.9"})
-    assert caplog.text.count("EMDS_TRUSTED_PROXIES does not list") == 1
 
 
 @pytest.mark.parametrize("verb", [["keys", "list"], ["webhooks", "list"]])

@@ -87,35 +87,6 @@ def silent() -> None:
     raise dg.RetryRequested(max_retries=0) from dg.Failure("2026-01-02: FeedUnavailable: no answer in time")
 
 
-@dg.op
-def broken() -> None:
-    raise KeyError("zone")
-
-
-@pytest.mark.parametrize(
-    ("step", "reason"),
-    [
-        (changed, CHANGED),
-        (silent, "2026-01-02: FeedUnavailable: no answer in time"),
-        (broken, "KeyError: 'zone'"),
-    ],
-)
-def test_the_reason_is_told(heard: list[dict[str, object]], watch: Watch, step: dg.OpDefinition, reason: str) -> None:
-    watch.run(step)
-    (message,) = heard
-    assert message["reason"] == reason
-    assert (message["job"], message["source"], message["partitions"]) == ("caiso_every_1h", "caiso", ["2026-01-01"])
-
-
-def test_without_a_webhook_nobody_is_told(
-    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("EMDS_ALERT_WEBHOOK")
-    with dg.build_sensor_context(instance=watch.instance, resources={"warehouse": watch.pipeline}) as context:
-        assert "not set" in str(alerts.alerts(context).skip_message)
-    assert heard == []
-
-
 def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]], watch: Watch) -> None:
     for step in (works, silent, changed, silent, works, works, changed):
         watch.run(step)

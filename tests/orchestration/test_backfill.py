@@ -16,16 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.ingest.reports import DayReport, RunReport
-from assets.sources import feeds, sources
+from assets.ingest.reports import RunReport
+from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import backfill, gaps
 from orchestration.work.backfill import Task
-from orchestration.work.commands import end_report
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse.errors import StorageError
-from warehouse.market import clock
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -74,29 +72,6 @@ def test_an_ingest_asks_for_the_days_that_may_still_be_revised() -> None:
 def test_years_that_a_span_overlaps_are_asked_whole() -> None:
     (task,) = backfill.plan([CAPACITY], date(2024, 12, 31), date(2026, 1, 1))
     assert task.days == (date(2024, 1, 1), date(2025, 1, 1), date(2026, 1, 1))
-
-
-def test_days_before_a_feed_began_are_not_asked() -> None:
-    tasks = backfill.plan([FEED], date(1990, 1, 1), FEED.since)
-    assert [task.days for task in tasks] == [(FEED.since,)]
-    assert backfill.plan([FEED], date(1990, 1, 1), date(1990, 2, 1)) == []
-
-
-def test_feeds_are_chosen_by_source_or_name() -> None:
-    assert [f.id for f in backfill.chosen(None, "neso.generation")] == ["neso.generation"]
-    assert {f.source for f in backfill.chosen("aemo", None)} == {"aemo"}
-    assert {f.id for f in backfill.chosen(None, None)} == set(feeds())
-    for source, feed in [("nobody", None), (None, "neso.nothing"), ("aemo", "neso.generation")]:
-        with pytest.raises(KeyError):
-            backfill.chosen(source, feed)
-
-
-def test_a_dry_run_counts_requests_and_their_least_time() -> None:
-    tasks = backfill.plan([FEED], date(2026, 1, 1), date(2026, 3, 1))
-    source = sources()["neso"]
-    pause = max(60 / source.requests_per_minute, source.min_interval_s)
-    requests = sum(len(FEED.requests(backfill.days_of(task), clock.now())) for task in tasks)
-    assert backfill.estimate(tasks) == {FEED.id: backfill.Estimate(60, requests, 0, pytest.approx(pause * requests))}
 
 
 def test_a_dry_run_leaves_out_what_is_out_of_reach() -> None:
@@ -148,34 +123,6 @@ class _AtOnce:
         done: Future[RunReport] = Future()
         done.set_result(RunReport(task.feed, ()))
         return done
-
-
-def test_the_source_with_the_most_rows_begins_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "_worker", _AtOnce)
-    monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
-    tasks = backfill.plan(backfill.chosen(None, None), None, None, 35)
-    assert len(list(backfill.run(tasks, workers=2))) == len(tasks)
-    assert _AtOnce.begun[0] == "aemo", "five regions every five minutes, in four feeds"
-    assert {*_AtOnce.begun} == {*sources()}
-
-
-def test_the_end_report_counts_days_per_feed_and_names_failures() -> None:
-    days = (DayReport("2026-01-01", "done", 48), DayReport("2026-01-02", "failed", reason="FeedChanged: no column x"))
-    text = end_report([(Task("neso.generation", (date(2026, 1, 1),)), RunReport("neso.generation", days))])
-    assert text.splitlines()[1].split() == ["neso.generation", "2", "1", "0", "0", "1", "48", "0", "0"]
-    assert "failed: neso.generation 2026-01-02: FeedChanged: no column x" in text
-
-
-def test_the_end_report_tells_once_what_a_feed_lacks() -> None:
-    days = tuple(DayReport(f"2026-01-0{n}", "not configured", reason="not configured: set X") for n in (1, 2))
-    text = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))])
-    assert text.splitlines()[2:] == ["left out: a.b: not configured: set X"]
-
-
-def test_the_end_report_counts_the_failures_that_it_does_not_name() -> None:
-    days = tuple(DayReport(f"2026-01-0{n}", "failed", reason="silent") for n in range(1, 8))
-    lines = end_report([(Task("a.b", (date(2026, 1, 1),)), RunReport("a.b", days))]).splitlines()
-    assert lines[-2:] == ["failed: a.b 2026-01-03: silent", "failed: a.b: 4 days more"]
 
 
 def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.jobs import recording
-from orchestration.servers import dagster_home, serve
-from orchestration.work import commands
+from orchestration.servers import dagster_home
 from tests.orchestration.conftest import in_simulated
 from warehouse.documents import catalogue, health
 from warehouse.errors import UNKNOWN_MEMBER
@@ -156,100 +152,6 @@ def test_wrong_use_is_2(argv: list[str], tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ("backfill --days x", "'--days': 'x' is not a valid integer range."),
-        ("backfill --start yesterday", "'--start': 'yesterday' is no day such as 2026-01-31"),
-        ("probe --requests many", "'--requests': 'many' is not a valid integer range."),
-        ("up --ui-port -1", "'--ui-port': -1 is not in the range 0<=x<=65535."),
-        ("serve --port 99999", "'--port': 99999 is not in the range 0<=x<=65535."),
-        ("keys show x", "'ID': 'x' is not a valid integer range."),
-        ("keys quota 1 all", "'N': 'all' is neither a number from 0 to 10000000 nor `usual`"),
-        ("publish --to nope://x", "--to: an address of an object store begins with s3://, gs://, az://"),
-        ("ingest --source caiso --feed nyiso.load", "no source or feed caiso: nyiso.load"),
-    ],
-)
-def test_wrong_use_names_the_argument(argv: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(argv.split()) == 2
-    assert capsys.readouterr().err.endswith(f"{message}\n")
-
-
-def test_output_that_nobody_reads_to_its_end_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    command = [sys.executable, "-c", "from orchestration.cli import main; raise SystemExit(main())", "doctor"]
-    reads, writes = os.pipe()
-    os.close(reads)
-    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE, check=False, timeout=60)
-    os.close(writes)
-    assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_an_unknown_right_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_RIGHTS", "pjm,everything")
-    assert main(["publish"]) == 1
-    assert "EMDS_RIGHTS names no source: everything" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("days", ["a week", "-1", "１"])
-def test_a_setting_that_is_no_number_is_told_at_the_start(
-    days: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_RAW_DAYS", days)
-    assert main(["publish"]) == 1
-
-
-def test_an_address_of_another_kind_is_no_warehouse(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", "ftp://host/emds")
-    assert main(["publish"]) == 1
-    assert "begins with s3://, gs://, az://" in capsys.readouterr().err
-
-
-def test_a_server_finds_a_home_that_was_given_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("EMDS_HOME", "mine")
-    monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    serve.prepare()
-    assert os.environ["EMDS_HOME"] == str(tmp_path / "mine")
-    assert catalogue.load(Folder(tmp_path / "mine")) is not None
-
-
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [
-        ("import orchestration.cli", {"dagster", "api", "assets", "pyarrow"}),
-        ("import orchestration.cli, orchestration.servers.serve", {"dagster"}),
-        ("from orchestration.cli import main; assert main(['ingest', '--feed', 'neso.generation']) == 0", {"api"}),
-    ],
-)
-def test_a_verb_loads_what_it_needs_alone(
-    code: str, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    loaded = f"{code}\nimport sys; print({{name.split('.')[0] for name in sys.modules}} & {absent})"
-    done = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "set()"
-
-
-def test_the_dagster_home_holds_the_projects_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    folder = dagster_home.dagster_home(tmp_path)
-    mark, _, body = (folder / "dagster.yaml").read_text().partition("\n")
-    assert mark.startswith("# Written by emds")
-    assert body == (dagster_home.ROOT / "dagster.yaml").read_text()
-    assert os.environ["DAGSTER_HOME"] == str(folder)
-    assert isinstance(dg.DagsterInstance.get(), dg.DagsterInstance)
-    (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    dagster_home.dagster_home(tmp_path)
-    assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
-
-
 def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,14 +167,6 @@ def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
     file.write_text(written.replace("limit: 1", "limit: 2"))
     dagster_home.dagster_home(tmp_path)
     assert "limit: 2" in file.read_text(), "an owner's own"
-
-
-def test_after_a_fill_in_which_something_failed_servers_start_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    monkeypatch.setattr(commands, "run", lambda *_, **__: 1)
-    assert main(["fill", "--days", "1"]) == 0
 
 
 def test_doctor_names_an_unknown_member_and_fails(

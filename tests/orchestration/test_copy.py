@@ -163,27 +163,6 @@ def _by_name(storage: Storage) -> dict[str, bytes | None]:
     return {re.sub(r"/\d{13}-", "/", key): storage.get(key) for key in keys}
 
 
-def test_the_verbs_work_over_a_bucket(small, bucket_place, capsys):
-    storage = bucket_place.open()
-    copy.copy(Folder(small), storage)
-    key = layout.series("demand", "GB", "2026-11")
-    good = storage.get(key)
-    storage.put(key, good[:-100])
-    storage.delete(layout.published(layout.latest("GB")))
-    os.environ.update(EMDS_HOME=bucket_place.address, EMDS_NOW=str(NOW), EMDS_LOCAL=str(bucket_place.local))
-    os.environ["EMDS_BUCKET_FRESH_SECONDS"] = "0"
-    assert cli.main(["verify"]) == 1
-    assert f"{key}: its bytes are not those that were written" in capsys.readouterr().out
-    assert cli.main(["repair"]) == 0
-    assert cli.main(["verify"]) == 0
-    assert storage.get(key) == good, "made again from the kept bytes"
-    assert cli.main(["publish"]) == 0
-    assert storage.stat(layout.published(layout.latest("GB"))) is not None
-    cli.main(["doctor"])
-    told = capsys.readouterr().out
-    assert f"warehouse {bucket_place.address}: simulated" in told
-
-
 def test_a_kill_at_a_random_request_of_an_ingest_loses_nothing(small, bucket_place):
     copy.copy(Folder(small), bucket_place.open())
     before, _ = served(opened(small, LATER))

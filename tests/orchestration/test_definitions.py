@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import subprocess
 import sys
-import warnings
 from datetime import date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
-import yaml
 
 from assets import analyst
 from assets.partitions import asset_key, first_partition, last_day, partitions_of
 from assets.sources import feeds, sources
 from assets.sql.rules import RULES
 from orchestration import definitions
-from orchestration.jobs import live, recording
-from orchestration.jobs.schedules import PRIORITY, cron, look_back_keys, schedule_groups, schedules_and_jobs
-from orchestration.servers import dagster_home
+from orchestration.jobs import live
+from orchestration.jobs.schedules import PRIORITY, look_back_keys, schedule_groups, schedules_and_jobs
 from orchestration.work.settings import PipelineSettings
-from tests.test_architecture import FILES
 from warehouse.documents import health
 from warehouse.documents.health import Health
 from warehouse.market import clock
@@ -151,21 +146,6 @@ def test_every_feed_has_its_checks_and_the_rules_across_feeds_are_checks_too(loa
     assert {(analyst.KEY, rule.name) for rule in RULES} <= keys
 
 
-def test_feeds_are_found_by_zone_and_metric(loaded: dg.Definitions) -> None:
-    tags = {spec.key: set(spec.tags) for spec in loaded.resolve_all_asset_specs()}
-    assert {"metric/price", "zone/GB", "source"} <= tags[asset_key(feeds()["elexon.price"])]
-    keys = {key for key, names in tags.items() if {"metric/demand", "zone/US-PJM"} <= names}
-    assert keys == {asset_key(feeds()["eia.demand"])}
-
-
-def test_columns_and_address_are_told(loaded: dg.Definitions) -> None:
-    (spec,) = (s for s in loaded.resolve_all_asset_specs() if s.key == asset_key(feeds()["elexon.price"]))
-    columns = spec.metadata["dagster/column_schema"].columns
-    assert [c.name for c in columns][:3] == ["zone", "metric", "fuel"]
-    assert all(c.description for c in columns)
-    assert str(spec.metadata["dagster/uri"]).endswith("/series")
-
-
 def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
     ahead = feeds()["nyiso.lbmp_da"]
     assert look_back_keys([ahead], date(2026, 11, 1), date(2026, 1, 1)) == ("2026-10-30", "2026-11-02")
@@ -196,19 +176,6 @@ def test_live_asks_what_is_due_and_skips_a_tick_while_a_run_is_under_way(
             assert "under way" in str(schedule.evaluate_tick(context).skip_message)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "line"), [(5, "2-59/5 * * * *"), (60, "7 */1 * * *"), (720, "7 */12 * * *"), (1440, "7 13 * * *")]
-)
-def test_cron_lines_keep_the_rhythm(minutes: int, line: str) -> None:
-    assert cron(minutes, 7) == line
-
-
-def test_the_workspace_names_the_code_server() -> None:
-    root = Path(__file__).resolve().parents[2]
-    assert "grpc_server" in (root / "workspace.yaml").read_text()
-    assert "telemetry: {enabled: false}" in (root / "dagster.yaml").read_text()
-
-
 @pytest.mark.slow
 def test_importing_and_loading_the_definitions_writes_nothing_and_chooses_no_mode(tmp_path: Path) -> None:
     """In a process of its own, since this one has imported everything already."""
@@ -223,12 +190,6 @@ def test_importing_and_loading_the_definitions_writes_nothing_and_chooses_no_mod
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_loading_leaves_the_filters_of_warnings_alone() -> None:
-    before = list(warnings.filters)
-    definitions.build()
-    assert warnings.filters == before
-
-
 def test_the_lineage_runs_from_raw_answers_to_the_live_map(loaded: dg.Definitions) -> None:
     graph = loaded.resolve_asset_graph()
     path = ["raw/caiso", "caiso/demand", "published/latest", "published/snapshot", "geo/live"]
@@ -236,43 +197,6 @@ def test_the_lineage_runs_from_raw_answers_to_the_live_map(loaded: dg.Definition
         assert dg.AssetKey(above.split("/")) in graph.get(dg.AssetKey(below.split("/"))).parent_keys, below
     latest = graph.get(dg.AssetKey(["published", "latest"]))
     assert latest.partitions_def.get_partition_keys() == list(ZONES)
-
-
-def test_a_parser_is_where_its_code_reference_leads(loaded: dg.Definitions) -> None:
-    specs = {spec.key: spec for spec in loaded.resolve_all_asset_specs()}
-    for feed in feeds().values():
-        (code,) = specs[asset_key(feed)].metadata["dagster/code_references"].code_references
-        assert Path(code.file_path).parent.parent.name in ("assets", "sources"), feed.id
-        assert Path(code.file_path).read_text().splitlines()[code.line_number - 1].lstrip().startswith(("def ", "@"))
-
-
-def test_a_killed_run_does_not_keep_its_publishers_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dagster frees the slots of a run whose process is gone only where it is told after how long."""
-    monkeypatch.setenv("DAGSTER_HOME", "")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        instance = recording.instance(tmp_path)
-    assert instance is not None
-    with instance:
-        assert 0 < instance.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
-        assert instance.run_monitoring_poll_interval_seconds <= 30, "a killed worker is noticed within half a minute"
-
-
-def test_backfills_leave_room_for_live_data(loaded: dg.Definitions) -> None:
-    runs = yaml.safe_load((dagster_home.ROOT / "dagster.yaml").read_text())["concurrency"]["runs"]
-    limits = [each["limit"] for each in runs["tag_concurrency_limits"] if "value" not in each]
-    assert sum(limits) < runs["max_concurrent_runs"]
-
-
-def test_what_we_use_of_dagster_is_public() -> None:
-    """No private module, no patch, no table: a minor release away each would break the start of runs or the lights."""
-    for path in FILES:
-        text = path.read_text()
-        assert not re.search(r"dagster\._|from dagster\.|import dagster\.|dagster_\w+\._", text), path
-        if "dagster" in text:
-            assert "event_logs" not in text, path
-            assert "asset_check_executions" not in text, path
-            assert "event_log_storage" not in text, path
 
 
 def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(

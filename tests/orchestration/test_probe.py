@@ -10,7 +10,6 @@ from typing import NoReturn
 
 import pytest
 
-from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
@@ -22,9 +21,6 @@ from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
 from warehouse.rows.schema import Rows
-
-OPERATING = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
-
 
 Run = Callable[..., tuple[int, str]]
 
@@ -54,23 +50,6 @@ def test_every_feed_of_every_publisher_is_met(publishers: Publishers, run: Run) 
     met = {feed_id for (feed_id, _), verdict in verdicts.items() if verdict in ("ok", "part", "short")}
     assert met == set(feeds()), "each feed gave rows of one of its days"
     assert not publishers.limited, "no publisher had to refuse a request as one too many"
-
-
-def test_a_feed_line_tells_what_came_and_what_was_due(publishers: Publishers, run: Run) -> None:
-    code, text = run("--feed", "elexon.price")
-    [past, today] = [line for line in text.splitlines() if " | " in line]
-    assert code == 0
-    assert past.startswith("elexon.price               2026-11-19 ok               1 request ")
-    assert past.endswith("48 rows | 2026-11-19T00:00:00Z..2026-11-19T23:30:00Z")
-    assert "2026-11-20 ok" in today
-    assert "nothing is written to the warehouse" in text.splitlines()[0]
-
-
-def test_a_day_can_be_named_and_all_its_requests_sent(publishers: Publishers, run: Run) -> None:
-    _, text = run("--feed", "energy_charts.price", "--day", "2026-11-10", "--requests", "0")
-    line = next(line for line in text.splitlines() if "2026-11-10" in line)
-    assert "10 requests" in line
-    assert line.startswith("energy_charts.price        2026-11-10 ok")
 
 
 def test_simulated_publishers_are_probed_too_and_marked(
@@ -134,14 +113,6 @@ def test_each_documented_error_is_told_in_a_plain_sentence(
     assert "docs/operating.md" in text.splitlines()[-1]
 
 
-def test_an_expired_certificate_is_told(publishers: Publishers, run: Run) -> None:
-    publishers.expire(ELEXON)
-    code, text = run("--feed", "elexon.price")
-    assert code == 1
-    assert f"No whole answer: {ELEXON}: its TLS certificate does not verify" in text
-    assert not publishers.requests[ELEXON]
-
-
 def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers, run: Run) -> None:
     publishers.break_host(ELEXON, answers(503))
     code, text = run()
@@ -167,38 +138,7 @@ def test_a_feed_whose_own_code_fails_is_told_and_the_others_go_on(
     assert any(line.startswith("neso.carbon_intensity") and " ok " in line for line in lines)
 
 
-def test_every_beginning_of_a_sentence_is_explained_in_the_operating_page() -> None:
-    page = OPERATING[OPERATING.index("## A first meeting") :]
-    assert [words for words in probe.SENTENCES.values() if words not in page] == []
-
-
 # What stands around the answers
-
-
-def test_old_addresses_lead_to_the_new_ones(publishers: Publishers) -> None:
-    old = Request("ercot.dc_ties", "https://www.ercot.com/api/1/services/read/dashboards/rtsyscond.json")
-    reply = Live()(old, Credentials())
-    assert reply.status == 200
-    assert len(feed("ercot.dc_ties").parse(reply.body, old))
-    assert [path.rpartition("/")[2] for path in publishers.requests["www.ercot.com"]] == [
-        "rtsyscond.json",
-        "dc-tie-flows.json",
-    ]
-
-
-def test_pages_are_followed_to_the_last_row(publishers: Publishers) -> None:
-    whole = feed("eia.interchange")
-    day = MarketDay.at(instant("2026-11-10T12:00:00Z"), whole.tz)
-    session = Session(Live(), KEYS, sleep=lambda seconds: None)
-    queue, rows = whole.requests([day.next(n) for n in range(5)], instant(NOW)), 0
-    while queue:
-        request = queue.pop()
-        answer = session.ask(request)
-        rows += len(whole.parse(answer.body, request))
-        assert KEYS["EIA_API_KEY"].encode() not in answer.body
-        queue += whole.follow(answer.body, request) if whole.follow else []
-    assert len(publishers.requests["api.eia.gov"]) > 1
-    assert rows > 5000
 
 
 @pytest.mark.parametrize("zone", ["PJM", "ERCOT"])
@@ -227,17 +167,6 @@ def test_pages_of_prices_are_followed_to_the_last_row(
     assert len(set(asked)) == len(asked)
 
 
-def test_a_limit_refuses_what_exceeds_it_and_the_session_waits(publishers: Publishers, clocks: Clocks) -> None:
-    clock = clocks["aemo"]
-    listing = "https://nemweb.com.au/Reports/Current/DispatchIS_Reports/"
-    impatient = Live()
-    statuses = [impatient(Request("aemo.dispatch", listing), Credentials()).status for _ in range(61)]
-    assert statuses == [200] * 60 + [403]
-    session = Session(Live(), {}, tick=clock.tick, sleep=clock.sleep)
-    for _ in range(90):
-        assert session.ask(Request("aemo.dispatch", listing)).body
-
-
 def test_a_keyed_api_sells_its_token_first(publishers: Publishers) -> None:
     keyed = feed("ercot.spp_da")
     days = [MarketDay.at(instant("2026-09-01T12:00:00Z"), keyed.tz)]
@@ -248,11 +177,3 @@ def test_a_keyed_api_sells_its_token_first(publishers: Publishers) -> None:
     with pytest.raises(FeedUnavailable):
         Session(Live(), KEYS, sleep=lambda seconds: None).ask(Request("ercot.spp_da", requests[0].url))
     assert len(publishers.requests[stand_ins.B2C]) == 1
-
-
-def test_a_probe_leaves_out_requests_beyond_its_number(publishers: Publishers, run: Run) -> None:
-    _, text = run("--feed", "entsoe.flows", "--day", "2026-11-18", "--requests", "3")
-    line = next(line for line in text.splitlines() if "2026-11-18 part" in line)
-    assert "3 requests" in line
-    assert "| 129 requests left out" in line
-    assert len(publishers.requests["web-api.tp.entsoe.eu"]) == 6, "three of either day"

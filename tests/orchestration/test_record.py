@@ -12,13 +12,12 @@ import pytest
 
 from assets.fetch.recorded import recorded_requests
 from assets.ingest.runs import ingest_days
-from assets.sources import feed, sources
+from assets.sources import sources
 from assets.sources.__main__ import main as parse_command
 from orchestration import cli
-from orchestration.work import probe, record
+from orchestration.work import probe
 from orchestration.work.resources import open_context
 from tests.stand_ins.publishers import KEYS, Publishers, answers
-from warehouse.errors import StorageError
 from warehouse.market import clock
 
 DAY = "2026-11-18"
@@ -109,24 +108,3 @@ def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(
     assert cli.main(["replay", str(folder)]) == 1
     assert "simulated publishers" in capsys.readouterr().err
     assert not home.exists()
-
-
-def test_nothing_is_recorded_among_the_files_of_a_warehouse(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    home = tmp_path / "home"
-    monkeypatch.setenv("EMDS_HOME", str(home))
-    monkeypatch.setenv("EMDS_FEEDS", "simulated")
-    assert cli.main(["publish"]) == 0
-    before = {path.name for path in home.iterdir()}
-    assert cli.main(["record", str(home), "--source", "neso"]) == 2
-    assert f"{home} holds a warehouse" in capsys.readouterr().err
-    assert {path.name for path in home.iterdir()} == before
-
-
-def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("EMDS_FEEDS", "simulated")
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "home"))
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="file"):
-        record.record(tmp_path / "file" / "below", [feed("neso.generation")])

@@ -16,8 +16,7 @@ import pytest
 from assets import first_days
 from assets.sources import feeds
 from orchestration.cli import main
-from orchestration.servers import serve
-from orchestration.work import repair, verify
+from orchestration.work import verify
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
 from warehouse.errors import DamagedFile
@@ -126,31 +125,6 @@ def test_a_month_file_that_is_gone_is_named_and_made_again(
     assert damaged.waiting(storage) == []
 
 
-def test_a_catalogue_published_at_a_servers_start_forgets_no_month_that_is_gone(
-    storage: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    storage.delete(MONTH)
-    serve.prepare()
-    assert main(["verify"]) == 1
-    assert f"{MONTH}: waits for `emds repair`: is gone" in capsys.readouterr().out
-    assert main(["repair"]) == 0
-
-
-def test_a_repair_says_each_result_once(
-    storage: Folder, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    body = f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst"
-    storage.put(body, b"torn")
-    files.empty(storage.path(MONTH), CHANCE)
-    assert main(["repair"]) == 0
-    output = capsys.readouterr().out
-    for key, lines in ((MONTH, 2), (body, 1)):
-        assert sum(line.startswith(f"{key}: ") for line in output.splitlines()) == lines, "moved, and made again"
-        assert key not in caplog.text
-    damaged.set_aside(storage, MONTH, "later")
-    assert MONTH in caplog.text, "whoever else sets a file aside logs it"
-
-
 def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     storage.delete(layout.MODE)
     for verb in ("ingest", "publish", "rebuild"):
@@ -235,13 +209,6 @@ def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None
     assert mix(storage) == before
 
 
-def test_a_backup_without_accounts_leaves_no_empty_accounts_behind(storage: Folder, tmp_path: Path) -> None:
-    _shell(_blocks("Backup and restore")[0], tmp_path)
-    for place in (storage, Folder(tmp_path / "backup")):
-        assert place.stat(MONTH) is not None
-        assert place.stat(layout.ACCOUNTS) is None, "an empty one is refused by every command that counts"
-
-
 def _shell(commands: str, place: Path) -> None:
     emds = f'emds() {{ "{sys.executable}" -m orchestration.cli "$@"; }}\nset -e\n'
     extra = {"BACKUP": str(place / "backup"), "RESTORED": str(place / "restored"), "PYTHONPATH": str(ROOT)}
@@ -249,21 +216,6 @@ def _shell(commands: str, place: Path) -> None:
         ["bash", "-c", emds + commands], env=os.environ | extra, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_repair_that_could_not_publish_or_open_dagster_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    in_simulated(monkeypatch, tmp_path)
-    assert main(["repair"]) == 0
-    with monkeypatch.context() as patch:
-        patch.setattr(repair, "refresh_all", lambda _: ["snapshot.json: read-only file system"])
-        assert main(["repair"]) == 1
-    (tmp_path / "dagster").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr("orchestration.jobs.recording.instance", lambda _: None)
-        assert main(["repair"]) == 1
-    assert "Dagster's partitions could not be brought in line" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("damage", [b'{"aemo', b"[]", b'{"elexon.demand": "x"}', b'{"elexon.demand": 3}'])

@@ -19,9 +19,8 @@ from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Dagster
 from tests.stand_ins.buckets import CREDENTIALS
 from tests.stand_ins.compose import FLEET, model
-from tests.stand_ins.container_engine import Container, Engine
+from tests.stand_ins.container_engine import Container
 from tests.stand_ins.postgres import programs
-from warehouse.errors import StorageError
 from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
@@ -50,11 +49,6 @@ def test_the_fleet_differs_from_one_machine_by_launcher_and_storage_alone(
     launcher = many["run_launcher"]
     assert launcher["class"] == "DockerRunLauncher"
     assert launcher["config"]["image"] == {"env": "EMDS_RUN_IMAGE"}
-
-
-def test_runs_in_containers_need_a_storage_in_common(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StorageError, match="EMDS_RUN_IMAGE needs EMDS_DAGSTER_POSTGRES_URL"):
-        configured(tmp_path, monkeypatch, EMDS_RUN_IMAGE="emds")
 
 
 @pytest.mark.slow
@@ -132,25 +126,3 @@ def is_as_composed(container: Container, parts: Parts) -> None:
     for secret in (parts.postgres.address("dagster").partition("@")[2], CREDENTIALS["AWS_SECRET_ACCESS_KEY"]):
         assert secret in str(container.wanted["Env"])
         assert secret not in str(container.wanted["Cmd"])
-
-
-def test_the_stand_in_is_asked_by_dockers_own_client(tmp_path: Path) -> None:
-    import docker
-
-    engine = Engine(tmp_path, tmp_path / "own")
-    try:
-        client = docker.DockerClient(engine.address)
-        made = client.containers.create("emds", ["pwd"], environment={"A": "b"})
-        made.start()
-        (container,) = engine.containers.values()
-        assert container.process is not None
-        assert container.process.wait(30) == 0
-        assert container.environ == {"A": "b"}
-        assert client.containers.get(made.id).status == "exited"
-        ends = time.monotonic() + 30
-        while container.disk.exists():
-            assert time.monotonic() < ends
-            time.sleep(0.02)
-        client.close()
-    finally:
-        engine.close()

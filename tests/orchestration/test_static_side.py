@@ -38,7 +38,6 @@ from orchestration.static_side.target import Target, open_target
 from orchestration.work import commands
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
-from warehouse.errors import StorageError
 from warehouse.store import layout
 from warehouse.store.object_store import address, open_store
 
@@ -301,32 +300,6 @@ def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
     assert target.get(old.files[0].plain.key) is not None, "kept for a day"
     assert send(open_target(bucket), publication(3, "newer", "north"))[1] > 0
     assert open_target(bucket).get(old.files[0].plain.key) is None
-
-
-def test_names_that_a_killed_publisher_had_not_removed_go_with_the_next_publication(
-    address_of: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    send(open_target(address_of), publication(1, "old"))
-    one = replace(publication(2, "new"), files=publication(2, "new").files[:1])
-    with monkeypatch.context() as patch:
-        patch.setattr(Target, "_remove", killed)
-        with suppress(KeyboardInterrupt):
-            send(open_target(address_of), one)
-    assert open_target(address_of).get("site/docs.html") is not None
-    send(open_target(address_of), replace(one, version=3))
-    assert set(files_by_name(open_target(address_of))) == {"v1/zones.json"}
-
-
-@pytest.mark.parametrize("target", ["ftp://x/y", "s3://"])
-def test_a_wrong_target_is_told(target: str) -> None:
-    with pytest.raises(StorageError):
-        open_target(target)
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match="file"):
-        send(open_target(str(tmp_path / "file")), publication(1, "x"))
 
 
 def test_a_command_that_ingests_publishes_where_a_target_is_set(

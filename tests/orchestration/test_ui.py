@@ -1,46 +1,34 @@
-"""Dagster's web server and daemon over a simulated warehouse, driven as the UI drives them and by the UI itself.
+"""Dagster's web server and daemon over a simulated warehouse, driven by GraphQL as the UI drives them.
 
-By GraphQL: a partition, backfills, kills. In Chromium: the pages of an asset. One file: its servers start once.
+A partition, backfills, kills. One file: its servers start once.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import Any
 
 import pytest
 
 from tests.orchestration.dagster_servers import ENDED, SELECTOR, Ui, serving
-from tests.pages.browser import browser, in_chromium
 from warehouse.market.clock import MarketDay
 from warehouse.series import series
 from warehouse.store.storage import Folder
 
-__all__ = ["browser"]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 
 ASSET = ["caiso", "demand"]
 TODAY = date.today()  # noqa: DTZ011  partition keys follow the wall clock
 DAYS = [TODAY - timedelta(days=i) for i in range(45, 15, -1)]
 BROKEN = DAYS[9]
-HELD_ASSET = ["nyiso", "lbmp_da"]
 FEEDS = ("demand", "interchange")
 """Of EIA: what the kills are about; no other test touches them."""
 TEN_DAYS = [str(TODAY - timedelta(days=i)) for i in range(14, 4, -1)]
 MONITORING = "run_monitoring: {enabled: true, poll_interval_seconds: 3, free_slots_after_run_end_seconds: 1}\n"
-
-
-def chromium(test: Callable[..., None]) -> Callable[..., None]:
-    """Marks a test that needs it."""
-    for mark in in_chromium:
-        test = mark(test)
-    return test
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +39,6 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     }
     with serving(tmp_path_factory.mktemp("home"), settings, {"run_monitoring": MONITORING}) as servers:
         yield servers
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page; the test fails where the UI's own code raised."""
-    faults: list[str] = []
-    opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    yield opened
-    opened.close()
-    assert faults == []
-
-
-def test_the_ui_lists_every_feed(ui: Ui) -> None:
-    nodes = ui.ask("{ assetNodes { assetKey { path } groupName owners { ... on TeamAssetOwner { team } } kinds } }")[
-        "assetNodes"
-    ]
-    node_of = {"/".join(n["assetKey"]["path"]): n for n in nodes}
-    assert node_of["caiso/demand"]["groupName"] == "sources"
-    assert node_of["caiso/demand"]["owners"] == [{"team": "market-feeds"}]
-    assert {n["groupName"] for n in nodes} == {"sources", "documents", "marts", "service"}
 
 
 def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
@@ -128,27 +95,6 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
     whole, bad = lights(ui, ASSET, str(DAYS[0])), lights(ui, ASSET, str(BROKEN))
     assert set(whole.values()) == {"SUCCEEDED"}
     assert (bad["believed"], bad["complete"]) == ("FAILED", "FAILED")
-
-
-def test_a_backfill_of_days_that_are_held_is_complete_though_no_row_changes(ui: Ui) -> None:
-    days = [str(TODAY - timedelta(days=back)) for back in (7, 8)]
-    for _ in range(2):
-        backfill = ui.backfill([HELD_ASSET], days)
-        assert ui.until(lambda of=backfill: ui.backfill_status(of), lambda s: s in ENDED) == "COMPLETED_SUCCESS"
-    assert set(days) <= set(ui.partitions(HELD_ASSET)["MATERIALIZED"])
-
-
-@chromium
-def test_the_pages_of_an_asset_say_what_it_is_holds_and_is_checked_for(ui: Ui, page: Any) -> None:
-    page.goto(f"{ui.url}/assets/nyiso/load")
-    for text in ("Licence:", "Bidding zone, balancing authority or region.", "Never materialized"):
-        page.get_by_text(text).first.wait_for()
-    page.goto(f"{ui.url}/assets/nyiso/load?view=partitions")
-    page.get_by_text(re.compile(r"Missing \(7[012]\)")).wait_for()  # a day more after a midnight there
-    page.goto(f"{ui.url}/assets/nyiso/load?view=checks")
-    for check in ("believed", "complete", "fresh", "steady"):
-        page.get_by_text(check, exact=True).first.wait_for()
-    page.get_by_text("Every value of the day is possible, comes once and lies on its grid").wait_for()
 
 
 def test_a_backfill_is_cancelled(ui: Ui) -> None:

@@ -208,23 +208,6 @@ def test_the_next_round_goes_on_where_one_ended(post: Post, monkeypatch: pytest.
     assert sorted(served[:6]) == sorted(served[6:]) == [1, 2, 3, 4, 5, 6]
 
 
-def test_idle_subscriptions_are_read_and_not_written(post: Post) -> None:
-    for number in range(5):
-        post.subscribe(f"https://hook.example/{number}", "changes", "price.above", zones=("FR",), threshold=1.0)
-    post.change("GB", 1)
-    post.round()
-    statements: list[str] = []
-    event.listen(
-        post.accounts.database.open(),
-        "before_cursor_execute",
-        lambda _connection, _cursor, statement, *_: statements.append(statement.split()[0]),
-    )
-    post.change("GB", 2)
-    post.round()
-    assert "SELECT" in statements
-    assert not set(statements) & {"INSERT", "UPDATE", "DELETE"}
-
-
 @pytest.mark.slow
 def test_a_round_ends_within_its_time(post: Post) -> None:
     receiver = post.receiver()
@@ -260,13 +243,6 @@ def test_redirects_are_not_followed(post: Post, status: int) -> None:
     post.round()
     assert len(receiver.tries) == 1
     assert post.state(webhook).last_error == f"answered {status}"
-
-
-def test_interim_answers_are_passed_over(post: Post) -> None:
-    receiver = post.receiver(answer=lambda _: "hints")
-    post.subscribe(receiver.url)
-    post.change(at=1)
-    assert post.round().delivered == 1
 
 
 def test_a_receiver_that_comes_back_is_found(post: Post) -> None:
