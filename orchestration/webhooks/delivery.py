@@ -1,15 +1,14 @@
 """Delivers webhooks: each subscription's messages in order, at least once, and no receiver at another's expense.
 
-A round first turns news into messages, then sends them from one pool of threads. The key served longest ago comes next,
-and of its subscriptions the one served longest ago, so that the next round goes on where this one ended. Receivers that
-failed or were slow, and new ones, share half of the threads.
+A round first turns news into messages, then sends them. The key served longest ago comes first, so that the next round
+goes on where this one ended. Receivers that failed or were slow, and new ones, have threads of their own.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -26,10 +25,8 @@ from warehouse.store.storage import Storage
 ROUND_S = 60.0
 SLOW_S = 2.0
 """A delivery that took longer makes its receiver a slow one."""
-THREADS = 16
-SLOW_THREADS = 8
-KEY_THREADS = 2
-"""Deliveries of one key that may be under way at once."""
+THREADS = 8
+"""For prompt receivers, and as many for slow ones."""
 _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
@@ -81,7 +78,7 @@ def run_round(
         counts.created += created
         if webhook.waiting + created and webhook.next_at <= time.time():
             waiting.append(replace(webhook, waiting=webhook.waiting + created))
-    _deliver(database, send, _Queue(waiting), begun + round_s, counts)
+    _deliver(database, send, in_turns(waiting), begun + round_s, counts)
     return counts
 
 
@@ -101,51 +98,33 @@ def _enqueue_news(documents: Documents, database: Database, webhook: Webhook, ma
     return created
 
 
-class _Queue:
-    """Decides which subscription is served next: by key, the key served longest ago first."""
+def in_turns(subscribed: Sequence[Webhook]) -> list[Webhook]:
+    """Order subscriptions so that keys take turns, the key served longest ago first.
 
-    def __init__(self, subscribed: Sequence[Webhook]) -> None:
-        """`subscribed`: those with messages that are due, the one served longest ago first."""
-        served: dict[int, int] = {}
-        for webhook in subscribed:
-            served[webhook.key] = max(webhook.next_at, served.get(webhook.key, 0))
-        self._keys: dict[int, deque[Webhook]] = {key: deque() for key in sorted(served, key=lambda key: served[key])}
-        for webhook in subscribed:
-            self._keys[webhook.key].append(webhook)
-        self._active: Counter[int] = Counter()
-        self._slow = 0
-
-    def take(self) -> Webhook | None:
-        """Return the next subscription to serve, or None while none may be."""
-        for key, waiting in self._keys.items():
-            if self._active[key] == KEY_THREADS:
-                continue
-            webhook = next((each for each in waiting if self._slow < SLOW_THREADS or not each.slow), None)
-            if webhook is not None:
-                waiting.remove(webhook)
-                self._keys[key] = self._keys.pop(key)  # to the end of the line
-                self._active[key] += 1
-                self._slow += webhook.slow
-                return webhook
-        return None
-
-    def end(self, webhook: Webhook, after: Webhook | None) -> None:
-        """End a turn; `after` is the subscription as it stands now, where it has more to send."""
-        self._active[webhook.key] -= 1
-        self._slow -= webhook.slow
-        if after is not None:
-            self._keys[webhook.key].append(after)
+    `subscribed`: the subscription served longest ago first.
+    """
+    served, turns = dict[int, int](), Counter[int]()
+    for webhook in subscribed:
+        served[webhook.key] = max(webhook.next_at, served.get(webhook.key, 0))
+    places: list[tuple[int, int, Webhook]] = []
+    for webhook in subscribed:
+        places.append((turns[webhook.key], served[webhook.key], webhook))
+        turns[webhook.key] += 1
+    return [webhook for *_, webhook in sorted(places, key=lambda place: place[:2])]
 
 
-def _deliver(database: Database, send: Send, queue: _Queue, ends: float, counts: RoundCounts) -> None:
+def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends: float, counts: RoundCounts) -> None:
+    """Send the oldest message of each; a subscription that has more goes to the end of the line."""
     active: dict[Future[_Attempt], Webhook] = {}
-    with ThreadPoolExecutor(THREADS) as pool:
-        while True:
-            # A delivery begins only where its own time limit lies within the round's.
-            while len(active) < THREADS and time.monotonic() + TOTAL_S <= ends and (webhook := queue.take()):
-                active[pool.submit(_attempt, database, send, webhook)] = webhook
-            if not active:
-                return
+    with ThreadPoolExecutor(THREADS) as prompt, ThreadPoolExecutor(THREADS) as slow:
+
+        def enqueue(webhook: Webhook) -> None:
+            pool = slow if webhook.slow else prompt
+            active[pool.submit(_attempt, database, send, webhook, ends)] = webhook
+
+        for webhook in subscribed:
+            enqueue(webhook)
+        while active:
             for future in wait(active, return_when=FIRST_COMPLETED).done:
                 webhook, attempt = active.pop(future), _Attempt()
                 with logged(f"webhook {webhook.id}") as outcome:
@@ -155,12 +134,13 @@ def _deliver(database: Database, send: Send, queue: _Queue, ends: float, counts:
                 counts.delivered += attempt.delivered
                 counts.failed += attempt.failed
                 counts.disabled += bool(attempt.disabled)
-                queue.end(webhook, attempt.after)
+                if attempt.after is not None:
+                    enqueue(attempt.after)
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """How one attempt ended; neither delivered nor failed where another deliverer was first."""
+    """How one attempt ended; neither delivered nor failed where another deliverer was first or no time is left."""
 
     delivered: bool = False
     failed: bool = False
@@ -169,8 +149,10 @@ class _Attempt:
     """The subscription as it stands then, where another message may follow now."""
 
 
-def _attempt(database: Database, send: Send, webhook: Webhook) -> _Attempt:
-    """Send a subscription's oldest message."""
+def _attempt(database: Database, send: Send, webhook: Webhook, ends: float) -> _Attempt:
+    """Send a subscription's oldest message, where its time limit lies within the round's."""
+    if time.monotonic() + TOTAL_S > ends:
+        return _Attempt()
     message = webhooks.claim(database, webhook.id, int(time.time()))
     if message is None:
         return _Attempt()
