@@ -44,7 +44,6 @@ _SLOW_ONES = """
     assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
     assets/test_publish_words assets/test_series_asset assets/test_sql_page
     fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
-    fleet/test_object_store
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_review_asset
     geo/test_tiles
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties

@@ -6,7 +6,6 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pytest
 
 from assets.documents import live_history
@@ -179,15 +178,6 @@ def test_what_a_publisher_expects_stands_apart_and_without_a_rank(storage: Folde
     assert zone["metrics"]["interchange"]["forecast"] is None
 
 
-def test_publishing_one_zone_leaves_the_others_as_they_are(storage: Folder) -> None:
-    before = document(storage, layout.LIVE)
-    publish(storage, NOW, zones=["FR"])
-    after = document(storage, layout.LIVE)
-    assert after["flows"] == before["flows"]
-    assert [f["properties"] for f in after["features"]] == [f["properties"] for f in before["features"]]
-    assert set(document(storage, layout.LIVE_HOURS)["zones"]) == set(ZONES)
-
-
 def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
     before = artefact.identity(storage, layout.live_history("GB"))
     described = catalogue.load(storage)
@@ -196,15 +186,6 @@ def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
     _publish_live(storage, described, by_zone, NOW - HOUR, 1, Published())
     assert artefact.identity(storage, layout.live_history("GB")) == before
     assert document(storage, layout.LIVE)["flows"][0]["ts"] == LAST
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "rounded"),
-    [(62.5, "EUR/MWh", 63), (-62.5, "EUR/MWh", -63), (0.4, "GBP/MWh", 0), (-0.4, "GBP/MWh", 0), (49.0, "MW", 0),
-     (50.0, "MW", 100), (-149.9, "MW", -100), (174.0, "gCO2/kWh", 170), (30.4, "%", 30)],
-)  # fmt: skip
-def test_figures_are_rounded_half_away_from_zero(value: float, unit: str, rounded: int) -> None:
-    assert live_history.rounded(value, unit) == rounded
 
 
 def test_means_weigh_by_duration_and_need_half_the_step() -> None:
@@ -217,9 +198,3 @@ def test_means_weigh_by_duration_and_need_half_the_step() -> None:
         np.append(ts, 0), np.append(seconds, 1800), np.append(values, 30.0), Window(0, HOUR), HOUR, "%"
     )
     assert again["values"] == [25], "a later row of an interval corrects the earlier one"
-
-
-def test_the_documents_are_small(storage: Folder) -> None:
-    """They are asked for at every load of the map; figures are left out where nothing is known."""
-    assert len(orjson.dumps(document(storage, layout.LIVE))) < 250_000
-    assert len(orjson.dumps(document(storage, layout.live_history("GB")))) < 20_000

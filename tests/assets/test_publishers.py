@@ -12,12 +12,11 @@ import pytest
 from assets import publishers as publishers_asset
 from assets.documents import publishers
 from assets.ingest.runs import ingest_days
-from assets.sources import feed, source, sources
+from assets.sources import feed, source
 from orchestration.work.resources import open_context
 from warehouse.documents import attempts
 from warehouse.judge import feed_stats
 from warehouse.market.clock import HOUR, MarketDay, Window, instant, iso
-from warehouse.market.market import Publication
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store import modes
@@ -79,12 +78,6 @@ def test_rows_that_were_not_waited_for_tell_nothing_of_lateness(storage: Folder)
     assert one["late_s"]["worst"] == 90
 
 
-def test_the_first_run_of_all_watches_nothing_yet(storage: Folder) -> None:
-    attempts.note(storage, FEED.id, DAY + HALF + LAG + 60, 1, {}, 100_000_000)
-    known(storage, DAY + HALF + LAG + 60, {DAY: 1.0})
-    assert entry(storage, DAY + 2 * HOUR)["late_s"]["unwatched"] == 1
-
-
 def test_a_daily_feed_is_due_at_its_hour_on_the_days_of_its_own_clock() -> None:
     daily = feed("caiso.lmp_da")
     assert daily.publication.daily_at is not None
@@ -136,25 +129,6 @@ def test_holes_are_told_from_the_first_row_to_what_is_due(storage: Folder) -> No
     assert not one["complete"]
 
 
-def test_a_later_month_is_measured_from_its_first_instant(storage: Folder) -> None:
-    end = instant("2026-12-01T00:00:00Z")
-    known(storage, end, {end - HALF: 1.0})
-    known(storage, end + 3 * HOUR, {end + HOUR: 2.0})
-    one = entry(storage, end + 2 * HOUR + LAG + FEED.publication.grace_minutes * 60, "2026-12")
-    assert one["intervals"]["due"] == 4
-    assert one["intervals"]["missing"] == 3
-
-
-def test_failures_stand_by_kind_even_where_no_row_ever_came(storage: Folder) -> None:
-    known(storage, DAY, {DAY - HOUR: 1.0}, KEY)
-    attempts.note(storage, "elexon.demand", DAY, 9, {"server": 4, "changed": 1}, None)
-    document = publishers.measure(storage, ONE, (), "live", DAY + HOUR)
-    [one] = [e for e in document["publishers"] if e["feed"] == "elexon.demand"]
-    assert one["failures"] == {"total": 5, "by_kind": {"changed": 1, "server": 4}}
-    assert one["rows"] == 0
-    assert one["late_s"]["median"] is None
-
-
 def test_of_a_withheld_source_no_amount_is_told(storage: Folder) -> None:
     shut = {"elexon": replace(source("elexon"), withheld=True)}
     known(storage, DAY + HALF, {DAY: 50.0})
@@ -183,21 +157,6 @@ def test_an_unchanged_old_month_is_not_measured_again(storage: Folder, monkeypat
     monkeypatch.undo()
     known(storage, late, {DAY: 51.0})
     assert publishers.publish(storage, ONE, (), "live", late)["publishers"][0]["revised"]["rows"] == 1
-
-
-def test_a_spread_names_values_that_occurred() -> None:
-    values = np.arange(1.0, 101.0)
-    assert publishers._spread(values, 0) == {"median": 50, "p95": 95, "worst": 100}
-    assert publishers._spread(np.array([3.0]), 0) == {"median": 3, "p95": 3, "worst": 3}
-    assert publishers._spread(np.empty(0), 0) == {"median": None, "p95": None, "worst": None}
-
-
-def test_every_feed_has_a_time_at_which_its_rows_are_due() -> None:
-    start = np.array([instant("2026-11-18T12:00:00Z")], np.int64)
-    for one in (f for s in sources().values() for f in s.feeds):
-        due = feed_stats.due_at(one, start, start + HOUR)
-        assert abs(int(due[0]) - int(start[0])) < 400 * 86400, one.id
-    assert Publication().daily_at is None
 
 
 def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

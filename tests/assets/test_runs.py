@@ -148,13 +148,6 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
 
 
 @pytest.mark.usefixtures("at_noon")
-def test_why_a_day_is_out_of_reach_is_said(tmp_path: Path) -> None:
-    of = pipeline(tmp_path, {}, replace(FEED, reach_days=3))
-    assert run(of, date(2019, 1, 1)).days[0].reason == "test.demand begins on 2020-01-01"
-    assert run(of, date(2026, 6, 1)).days[0].reason == "test.demand reaches back 3 days"
-
-
-@pytest.mark.usefixtures("at_noon")
 def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     def yearly(body: bytes, request: Request) -> Rows:
         rows = Rows()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.session import Fetched, Reply, Session
+from assets.fetch.session import Reply, Session
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
 from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
@@ -88,17 +88,6 @@ def test_whatever_a_feeds_own_code_raises_fails_its_run_alone(tmp_path: Path, pa
 
     report = run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, **{part: raises})))  # type: ignore[arg-type]
     assert f"test.demand: {part} raised KeyError: 'no such thing' (test_runs_failures.py:" in report.failed[0].reason
-
-
-@pytest.mark.usefixtures("at_noon")
-def test_what_a_transport_raises_untyped_is_told_without_its_text(tmp_path: Path) -> None:
-    class Broken:
-        def ask(self, request: Request) -> Fetched:
-            raise RuntimeError("https://example.org/?key=sesame")
-
-    report = run(replace(pipeline(tmp_path, {}), session=Broken()))
-    assert "the request raised RuntimeError" in report.failed[0].reason
-    assert "sesame" not in report.failed[0].reason
 
 
 class Failing(Folder):

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.reports import retry_after
 from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
 from warehouse.documents import health
-from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable
+from warehouse.errors import CredentialsMissing, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Metric, Request, Secret
@@ -47,24 +46,6 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("at_noon")
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (FeedUnavailable("example.org answers 503"), "example.org answers 503"),
-        (CredentialsMissing(("X_KEY",), refused=True), "refused by the publisher: check X_KEY"),
-    ],
-)
-def test_failures_are_told_in_words(tmp_path: Path, error: FeedError, reason: str) -> None:
-    of = pipeline(tmp_path, {DAY: error})
-    report = run(of)
-    assert report.failed[0].reason.endswith(reason)
-    (noted,) = health.load(of.storage, "test")
-    assert (noted.last_ok, noted.last_error) == (0, reason)
-    assert stored(of) == {}
-    assert (retry_after(report.failures) is None) == isinstance(error, CredentialsMissing)
-
-
-@pytest.mark.usefixtures("at_noon")
 def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path: Path) -> None:
     def keyed(days: Sequence[MarketDay], now: int) -> list[Request]:
         secrets = (Secret("query", "key", ("X_KEY",)),)
@@ -94,16 +75,6 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
     assert run(pipeline(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
     (noted,) = health.load(Folder(tmp_path), "test")
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
-
-
-@pytest.mark.usefixtures("at_noon")
-@pytest.mark.parametrize("kept", [b"", b'{"feeds": [{"fe', b"[]", b'{"feeds": [{"feed": 1}]}', b"\xff\x00"])
-def test_health_that_does_not_decode_is_begun_anew(tmp_path: Path, kept: bytes) -> None:
-    of = pipeline(tmp_path, {DAY: whole(0, 30)})
-    of.storage.put("published/health/test.json", kept)
-    assert run(of).days[0].status == "done"
-    (noted,) = health.load(of.storage, "test")
-    assert (noted.last_ok, noted.data_until) == (NOON, START + 30 * 1800)
 
 
 @pytest.mark.usefixtures("at_noon")

@@ -38,15 +38,6 @@ def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("at_noon")
-def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(tmp_path: Path) -> None:
-    of = pipeline(tmp_path, {DAY: whole(0, 48)})
-    report = run(of)
-    assert max(stored(of)) == 30, "the answer came at 15:00: what begins at 15:30 is no reading"
-    assert report.quarantined == 17
-    assert [(f.check, f.severity, f.count) for f in report.findings if f.severity == "error"] == [("time", "error", 17)]
-
-
-@pytest.mark.usefixtures("at_noon")
 def test_tomorrows_rows_of_an_auction_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
     auction = replace(FEED, publication=Publication(daily_at=time(13), day_offset=-1))
     of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 125=30000 126=30000"}, auction)

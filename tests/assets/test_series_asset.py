@@ -15,7 +15,7 @@ from assets.feeds import ReadFrom, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
-from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
@@ -153,13 +153,6 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
     assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
 
 
-def test_a_plot_shows_the_rows_of_its_own_partition(pipeline: PipelineContext) -> None:
-    with dg.DagsterInstance.ephemeral() as instance:
-        for day, event in materialised(materialise(pipeline, instance)).items():
-            title = str(event.metadata["plot"].value).splitlines()[0]
-            assert f"{day}T00:00:00Z to {day}T23:00:00Z" in title
-
-
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
     """The data version of each materialised partition."""
     return {day: (event.tags or {})["dagster/data_version"] for day, event in materialised(result).items()}
@@ -243,29 +236,3 @@ def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -
         assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no column demand"
         failing = {key for key, passed in verdicts(result).items() if not passed and key[1]}
         assert failing == {(name, "2026-02-03") for name in ("believed", "complete", "steady")}
-
-
-def test_a_changed_format_is_not_asked_for_again(pipeline: PipelineContext) -> None:
-    publisher = Publisher(d2026_02_03=b"!")
-    with dg.DagsterInstance.ephemeral() as instance:
-        materialise(replace(pipeline, session=publisher), instance)
-    assert publisher.requests == len(DAYS)
-
-
-def test_a_publisher_that_is_away_is_asked_again_in_the_run(
-    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("random.uniform", lambda a, b: 0.0)
-    publisher = Publisher(d2026_02_10=FeedUnavailable("example.org answers 503"))
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(pipeline, session=publisher), instance, DAYS[-1:])
-    assert publisher.requests == 3
-    assert "2026-02-10: FeedUnavailable: example.org answers 503" in str(result.all_events)
-
-
-def test_a_run_over_kept_bytes_asks_nobody(pipeline: PipelineContext) -> None:
-    with dg.DagsterInstance.ephemeral() as instance:
-        materialise(pipeline, instance)
-        silent = Publisher()
-        assert materialise(replace(pipeline, session=silent), instance, read_from=ReadFrom.kept_bytes).success
-    assert silent.requests == 0

@@ -41,10 +41,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_page_shows_ten_queries() -> None:
-    assert len(SQL) + len(PYTHON) == 10
-
-
 @pytest.mark.parametrize("query", SQL, ids=lambda q: q.splitlines()[0][:40])
 def test_a_query_in_sql_runs(query: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)

@@ -98,11 +98,6 @@ def test_a_flow_is_told_in_its_own_direction(world, history, now, expected):
     assert expected in text(world, "FR")
 
 
-def test_a_percentage_of_three_digits_is_left_out(world):
-    world.fold("FR", "price", START, [*[40 + i % 24 for i in range(720)], 150])
-    assert "That is €98.50 above the median of €51.50. It is up €110.00 on a day earlier." in text(world, "FR")
-
-
 def test_said_numbers_add_up(world):
     world.fold("FR", "price", START, [*[30.0, 36.9] * 360, 37.904])
     world.fold("FR", "demand", START, [*[1550.2, 1557.9] * 360, 1559.9])
@@ -119,11 +114,6 @@ def test_a_difference_that_rounding_swallows_is_said_in_words(world, now, expect
     assert f"That is {expected} the median of 50 MW." in text(world, "FR")
 
 
-def test_a_rank_that_a_daily_cycle_hides_is_said(world):
-    world.fold("AU-QLD", "demand", START, [*[1000 * (i % 24) + i // 24 for i in range(720)], 15])
-    assert "usual at this hour but less than in 98 % of all hours of the last 30 days" in text(world, "AU-QLD")
-
-
 def test_negative_price_is_said_in_words_and_without_a_percentage(world):
     world.fold("FR", "price", START, [*[60] * 400, *[50] * 160, *[90] * 160, -5])
     assert (
@@ -131,11 +121,6 @@ def test_negative_price_is_said_in_words_and_without_a_percentage(world):
         "That is €65.00 below the median of €60.00. It is down €95.00 on a day earlier."
     ) in text(world, "FR")
     assert "%" not in text(world, "FR")
-
-
-def test_a_common_value_gets_no_rank(world):
-    world.fold("FR", "demand", START, [*[0] * 360, *range(100, 460), 0])
-    assert "Demand is 0 MW, as often in the last 30 days." in text(world, "FR")
 
 
 @pytest.mark.parametrize(("ties", "ranked"), [(2160, True), (2161, False)])
@@ -165,37 +150,9 @@ def test_overdue_is_said_in_absolute_time(world):
     assert "A newer value was due by 2026-11-20 15:30 CET (14:30 UTC) and had not come." in sentences
 
 
-def test_each_time_is_said_where_metrics_differ(world):
-    world.fold("FR", "price", START, range(721))
-    world.fold("FR", "demand", START, range(720))
-    assert "At 12:00 CET (11:00 UTC) demand is 719 MW" in text(world, "FR")
-
-
-def test_a_short_window_says_how_long_it_is(world):
-    world.fold("FR", "demand", NOW - 18 * DAY, [*range(18 * 24), 200])
-    assert "in the last 18 days" in text(world, "FR")
-    assert coverage_note(figures_of(world, "FR")).startswith(
-        "Only 0.6 of the window observed for demand (432 values): low confidence."
-    )
-
-
 def mix(world, ts):
     for fuel, value in {"gas": 31.25, "wind": 40, "nuclear": 12.04, "coal": 0}.items():
         world.fold("GB", "generation", ts, [value], "30m", fuel=fuel)
-
-
-def test_the_largest_parts_of_the_mix(world):
-    mix(world, NOW)
-    assert text(world, "GB").startswith(
-        "Great Britain, 2026-11-20 12:00 GMT (12:00 UTC). "
-        "The largest parts of the mix are wind 40 %, gas 31.3 % and nuclear 12 %."
-    )
-
-
-def test_a_mix_of_another_time_says_its_time(world):
-    world.fold("GB", "demand", START, range(721))
-    mix(world, NOW - HOUR // 2)
-    assert "At 11:30 GMT (11:30 UTC) the largest parts of the mix are wind 40 %" in text(world, "GB")
 
 
 def test_an_overdue_mix_is_said_like_an_overdue_value(world):

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from warehouse.documents import attempts
-from warehouse.documents.attempts import MOST_SPANS
 from warehouse.errors import DamagedFile
-from warehouse.market.clock import HOUR, instant
+from warehouse.market.clock import instant
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -28,37 +27,11 @@ def test_requests_and_failures_add_up(tmp_path: Path) -> None:
     assert attempts.load(storage, "elexon", "2026-10") == {}
 
 
-def test_asking_without_a_long_pause_is_one_span(tmp_path: Path) -> None:
-    storage = Folder(tmp_path)
-    for at in (T, T + 600, T + 1200, T + HOUR * 5, T + HOUR * 5 + 600):
-        attempts.note(storage, FEED, at, 1, {}, 900)
-    kept = attempts.load(storage, "elexon", "2026-11")[FEED]
-    assert kept.watched == ((T, T + 1200), (T + HOUR * 5, T + HOUR * 5 + 600))
-
-
 def test_a_run_that_asks_for_past_days_only_watches_nothing(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     attempts.note(storage, FEED, T, 1, {}, 900)
     attempts.note(storage, FEED, T + 600, 1, {}, None)
     assert attempts.load(storage, "elexon", "2026-11")[FEED].watched == ((T, T),)
-
-
-def test_a_span_goes_on_over_the_end_of_a_month(tmp_path: Path) -> None:
-    storage = Folder(tmp_path)
-    end = instant("2026-12-01T00:00:00Z")
-    attempts.note(storage, FEED, end - 500, 1, {}, 900)
-    attempts.note(storage, FEED, end + 100, 1, {}, 900)
-    attempts.note(storage, FEED, end + 700, 1, {}, 900)
-    assert attempts.load(storage, "elexon", "2026-12")[FEED].watched == ((end - 500, end + 700),)
-
-
-def test_the_number_of_spans_is_bounded(tmp_path: Path) -> None:
-    storage = Folder(tmp_path)
-    for number in range(MOST_SPANS + 20):
-        attempts.note(storage, FEED, T + number * 1000, 1, {}, 900)
-    watched = attempts.load(storage, "elexon", "2026-11")[FEED].watched
-    assert len(watched) == MOST_SPANS
-    assert watched[-1][0] == T + (MOST_SPANS + 19) * 1000, "the oldest go"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"feeds": {"elexon.price": {}}}', b'{"feeds": 3}', b"null"])

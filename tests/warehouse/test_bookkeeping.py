@@ -18,19 +18,6 @@ def test_what_a_block_raises_is_logged_with_its_place_and_goes_no_further(caplog
     assert "(test_bookkeeping.py:" in record.getMessage()
 
 
-def test_a_success_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    with logged("plot") as attempt:
-        pass
-    assert (attempt.error, attempt.failure, caplog.records) == (None, "", [])
-
-
-def test_a_long_text_becomes_one_short_line(caplog: pytest.LogCaptureFixture) -> None:
-    with logged("body"):
-        raise ValueError("a\n" * 10_000)
-    assert "\n" not in caplog.records[0].getMessage()
-    assert len(caplog.records[0].getMessage()) < 400
-
-
 @pytest.mark.parametrize("signal", [KeyboardInterrupt, SystemExit])
 def test_a_signal_passes(signal: type[BaseException]) -> None:
     with pytest.raises(signal), logged("anything"):

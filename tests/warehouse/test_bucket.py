@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import http.client
-import threading
 import time
 from urllib.parse import urlsplit
 
@@ -13,7 +11,7 @@ import obstore
 import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS, make_bucket
-from warehouse.errors import Conflict, StorageError
+from warehouse.errors import StorageError
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -136,27 +134,6 @@ def test_a_rotten_copy_of_a_month_is_fetched_again(bucket_place, line):
     assert len(asked(line)) == 1
 
 
-def test_a_disk_that_refuses_copies_costs_nothing_but_speed(bucket_place):
-    bucket_place.local.parent.mkdir(exist_ok=True)
-    bucket_place.local.write_bytes(b"a file where the folder should be")
-    storage = bucket_place.open(fresh_s=60.0)
-    storage.put("a", b"one")
-    assert storage.get("a") == b"one"
-
-
-def test_a_full_disk_keeps_no_pieces_of_copies(tmp_path, monkeypatch):
-    cache = BodyCache(tmp_path / "c", 1 << 20)
-    cache.put("a", {"e_tag": "1"}, b"one")
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("warehouse.store.bucket_cache.os.replace", full)
-    cache.put("b", {"e_tag": "1"}, b"two")
-    assert len([path for path in (tmp_path / "c").rglob("*") if path.is_file()]) == 1
-    assert cache.get("a", {"e_tag": "1"}) == b"one"
-
-
 def test_objects_of_other_tools_have_an_identity_too(bucket_place):
     storage = bucket_place.open()
     obstore.put(open_store(bucket_place.address), "a", b"one")
@@ -181,17 +158,6 @@ def test_a_bad_line_is_ridden_out(bucket_place, line, fault):
     assert storage.get("b") == b"zero0123"
     storage.delete("b")
     assert storage.get("b") is None
-
-
-def test_a_stalled_answer_is_asked_for_again(bucket_place, line):
-    storage = bucket_place.open(**QUICK)
-    storage.put("a", b"one")
-    line.requests.clear()
-    line.plan = lambda number, _: "stall" if number == 1 else ""
-    assert storage.get("a") == b"one"
-    line.requests.clear()
-    storage.put("a", b"two")
-    assert storage.get("a") == b"two"
 
 
 def test_a_write_repeated_late_by_the_line_changes_nothing(bucket_place, line):
@@ -224,34 +190,6 @@ def test_a_line_that_stays_bad_is_an_error_in_words(bucket_place, line):
     assert storage.get("a") == b"one"
 
 
-def test_a_write_to_a_store_that_is_away_is_not_begun_again(bucket_place, line):
-    """It would take four times as long, for each file of a run."""
-    storage = bucket_place.open(request_s=0.5, retries=1, retry_s=2.0)
-    storage.put("a", b"one")
-    line.requests.clear()
-    line.plan = lambda number, request: "lost"
-    with pytest.raises(StorageError, match="a cannot be written: no connection to the object store lasted"):
-        storage.put("a", b"two")
-    assert sum(request.startswith("PUT") for request in asked(line)) == 2
-
-
-def test_racing_writers_lose_nothing(bucket_place):
-    """Each has a storage of its own, as separate machines have."""
-    writers = [bucket_place.open(cache_bytes=0) for _ in range(4)]
-    writers[0].put("count", b"0")
-
-    def work(storage):
-        for _ in range(8):
-            storage.update("count", lambda stored: b"%d" % (int(stored.body) + 1))
-
-    threads = [threading.Thread(target=work, args=(storage,)) for storage in writers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert bucket_place.open().get("count") == b"32"
-
-
 def test_a_loser_does_its_change_again_with_what_lies_there_now(bucket_place):
     slow, other, seen = bucket_place.open(), bucket_place.open(), []
     slow.put("a", b"one")
@@ -267,21 +205,6 @@ def test_a_loser_does_its_change_again_with_what_lies_there_now(bucket_place):
     assert bucket_place.open().get("a") == b"one two three"
 
 
-def test_a_loser_that_finds_out_itself_looks_again(bucket_place):
-    storage, other, seen = bucket_place.open(), bucket_place.open(), []
-    storage.put("a", b"one")
-
-    def change(stored):
-        seen.append(stored.body)
-        if len(seen) == 1:
-            other.put("a", b"two")
-            raise Conflict("what it names is gone")
-        return stored.body + b" three"
-
-    assert storage.update("a", change)
-    assert seen == [b"one", b"two"]
-
-
 def test_an_update_costs_one_request_where_nobody_else_writes(bucket_place, line):
     storage = bucket_place.open()
     storage.put("a", b"one")
@@ -291,14 +214,6 @@ def test_an_update_costs_one_request_where_nobody_else_writes(bucket_place, line
     storage.update("a", lambda stored: b"two")
     storage.update("a", lambda stored: None)
     assert [request.split()[0] for request in asked(line)] == ["GET", "GET"], "whether that is still right"
-
-
-def test_nothing_is_left_alone_because_of_what_was_seen_before(bucket_place):
-    storage = bucket_place.open(fresh_s=60.0)
-    storage.put("a", b"one")
-    bucket_place.open().put("a", b"two")
-    assert storage.update("a", lambda stored: None if stored.body == b"one" else b"three")
-    assert bucket_place.open().get("a") == b"three"
 
 
 def test_what_was_removed_meanwhile_is_put_anew(bucket_place):
@@ -316,15 +231,6 @@ def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
     for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
         with pytest.raises(StorageError, match="no such bucket"):
             ask()
-
-
-def test_what_another_process_moved_first_is_not_moved(bucket_place):
-    storage = bucket_place.open(fresh_s=60.0)
-    storage.put("a", b"one")
-    bucket_place.open().move("a", "b")
-    storage.move("a", "c")
-    assert storage.get("b") == b"one"
-    assert storage.get("c") is None
 
 
 def test_a_bucket_that_goes_away_meanwhile_is_no_empty_warehouse(bucket_place, bucket_endpoint):

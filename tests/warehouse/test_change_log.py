@@ -81,14 +81,6 @@ def test_pages_give_every_entry_once_in_order(long):
     assert change_log.newest(long) == cursor
 
 
-def test_a_filter_goes_on_behind_what_it_left_out(long):
-    page = change_log.read(long, None, 5, lambda c: c.first % 4 == 0)
-    assert [e.change.first for e in page.entries] == [4, 8, 12, 16, 20]
-    rest = change_log.read(long, page.next, 5, lambda c: c.first % 4 == 0)
-    assert rest.entries == []
-    assert rest.next == change_log.newest(long)
-
-
 def test_entries_of_the_last_moment_wait(long):
     page = change_log.read(long, None, 1000, until=10 * 60)
     assert [e.number for e in page.entries] == list(range(1, 11))
@@ -127,17 +119,6 @@ def test_a_time_is_the_cursor_behind_all_older_entries(tmp_path):
     for at in (5, 10, 11, 20, 30, 40, 41):
         found = change_log.read(folder, change_log.cursor_before(folder, at), 10_000).entries
         assert [entry.at for entry in found] == [each for each in sorted(times) if each >= at]
-
-
-def test_a_log_that_nothing_was_written_to(tmp_path):
-    assert change_log.cursor_before(Folder(tmp_path), 5) == change_log.BEGINNING
-    folder = Folder(tmp_path)
-    assert change_log.read(folder, None, 10) == ([], "0", False, "0")
-    assert change_log.newest(folder) == "0"
-    with pytest.raises(UnknownCursor):
-        change_log.read(folder, "0123abcd-1", 10)
-    change_log.append(folder, change(1), "", 1)
-    assert [e.number for e in change_log.read(folder, "0", 10).entries] == [1]
 
 
 def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):

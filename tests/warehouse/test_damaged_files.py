@@ -15,7 +15,7 @@ from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import damaged, monthfile, raw, series
+from warehouse.series import damaged, raw, series
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Folder
@@ -117,15 +117,6 @@ def test_cut_empty_zeroed_and_unreadable_files_are_named_and_cost_their_own_answ
                 assert answer == whole[name], (key, harm, name)
 
 
-def test_a_file_of_another_place_is_no_answer(folder: Folder) -> None:
-    """A month file that was copied over another one is whole, and wrong."""
-    target = layout.series("demand", "FR", "2026-11")
-    folder.put(target, folder.get(layout.series("demand", "GB", "2026-11")) or b"")
-    with pytest.raises(DamagedFile, match="is a copy of series/metric=demand/zone=GB"):
-        monthfile.versions(folder, target)
-    assert [fault.key for fault in verify.faults(folder)] == [target]
-
-
 def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> None:
     served = layout.series("demand", "GB", "2026-11")
     [history] = folder.keys(layout.history_prefix("demand", "GB"))
@@ -156,23 +147,6 @@ def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(fo
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
     assert verify.broken(folder) == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
-
-
-def test_a_folder_that_cannot_be_listed_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
-    real = os.scandir
-
-    def refusing(path):  # type: ignore[no-untyped-def]
-        if str(path).endswith("zone=GB"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(os, "scandir", refusing)
-    assert any("zone=GB: Permission denied" in line for line in verify.broken(folder))
-    with pytest.raises(StorageError, match="zone=GB/ cannot be listed: Permission denied"):
-        Reader(folder, 0).files("GB", "demand", Window(START, START + 86400 * 400))
-    assert Reader(folder, 0).files("FR", "demand", Window(START, START + 86400 * 400))
 
 
 @pytest.mark.parametrize("name", ["series", "raw", "published"])

@@ -136,25 +136,6 @@ def test_a_body_of_many_vintages_folds_to_what_the_vintages_one_by_one_fold_to(t
     assert answers(together)[20] == 20_100.0
 
 
-def test_nothing_is_withdrawn_and_a_second_fold_writes_nothing(folder):
-    fold(folder, rows_of((0, {0: 1_000.0, 1: 1_000.0, 9: 1_000.0})), NOON)
-    later = rows_of((6, {9: 1_000.0}))
-    (folded,) = fold(folder, later, NOON + 6 * HOUR)
-    assert (folded.added, folded.changed, folded.evicted, folded.unchanged) == (0, 0, 0, 1)
-    assert not folded.wrote
-    assert answers(folder) == {0: 1_000.0, 1: 1_000.0, 9: 1_000.0}
-
-
-def test_a_late_vintage_takes_its_place_and_was_not_known_before(folder):
-    fold(folder, rows_of((4, {9: 900.0})), NOON + 4 * HOUR)
-    fold(folder, rows_of((1, {9: 700.0})), NOON + 8 * HOUR)
-    assert answers(folder) == {9: 900.0}
-    assert answers(folder, published_before=NOON + 2 * HOUR) == {9: 700.0}
-    assert answers(folder, known_at=NOON + 5 * HOUR, published_before=NOON + 2 * HOUR) == {}
-    known = series.read_as_of(folder, "GB", Forecast.DEMAND, Window(NOON, NOON + DAY), NOON + 5 * HOUR, RANKS)
-    assert known.column("value").to_pylist() == [900.0]
-
-
 def test_the_best_rank_that_has_a_vintage_early_enough_answers(folder):
     fold(folder, rows_of((0, {9: 900.0, 10: 900.0})), NOON, "two.ahead")
     fold(folder, rows_of((5, {9: 800.0})), NOON + 5 * HOUR)

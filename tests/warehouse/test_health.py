@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Feed, Metric, Publication
 from warehouse.rows.schema import Rows
-from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
 BRUSSELS = "Europe/Brussels"
@@ -122,35 +120,6 @@ def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
     (stored,) = health.load(storage, "a")
     assert (stored.until("price"), stored.until("price_day_ahead"), stored.until("demand")) == (200, 900, 0)
     assert (stored.data_until, stored.whole_until) == (900, 200)
-
-
-def test_a_document_that_knows_no_metrics_tells_of_all_of_them(tmp_path: Path) -> None:
-    storage = Folder(tmp_path)
-    member = {
-        "feed": "a.b",
-        "zone": "FR",
-        "last_ok": 10,
-        "last_error": "",
-        "last_error_at": 0,
-        "data_until": 100,
-        "quarantined": 0,
-    }
-    artefact.update(storage, layout.health("a"), lambda _: {"source": "a", "feeds": [member]})
-    (stored,) = health.load(storage, "a")
-    assert (stored.until("price"), stored.until("demand"), stored.whole_until) == (100, 100, 100)
-    health.note(storage, "a", [Health("a.b", "FR", last_ok=20, data_until=300, reached={"price": 300, "demand": 0})])
-    (stored,) = health.load(storage, "a")
-    assert (stored.until("price"), stored.until("demand")) == (300, 100)
-
-
-def test_a_feed_is_as_badly_off_as_its_worst_metric() -> None:
-    now = 1000 * HOUR
-    ahead = now + 24 * HOUR
-    current = Health(
-        "a.b", "FR", last_ok=now, data_until=ahead, reached={"price": now - 5 * HOUR, "price_day_ahead": ahead}
-    )
-    assert state(current, ROLLING, "UTC", "5m", now) == "down"
-    assert state(replace(current, reached={"price": now, "price_day_ahead": ahead}), ROLLING, "UTC", "5m", now) == "ok"
 
 
 def test_a_span_ends_where_nothing_is_due_yet() -> None:

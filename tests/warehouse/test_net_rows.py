@@ -24,7 +24,6 @@ START = 1_793_491_200
 FINE = RowLabels(None, None, None, "MW", "5m", "one", "one.fast")
 COARSE = FINE._replace(resolution="30m", feed="one.slow")
 BORDER = FINE._replace(counterparty="FR", link="ifa")
-WIND = FINE._replace(fuel="wind")
 
 
 def versions(*rows: tuple[RowLabels, int, float]) -> Versions:
@@ -113,14 +112,6 @@ def test_the_rows_of_a_window_are_those_of_all_that_lie_in_it(
     assert [column.dtype for column in kept.columns(window)[:3]] == [np.int32, np.int64, np.float64]
 
 
-def test_a_month_without_gaps_is_one_run(folder: Folder) -> None:
-    rows = [(FINE, minute, minute / 10) for minute in range(0, 30 * 1440, 5)]
-    stated = net(folder, versions(*rows))
-    assert stated is not None
-    assert len(stated) == 8640
-    assert (folder.get(KEY) or b"").count(b'"runs":[[0,1793491200,8640]]') == 1
-
-
 def test_borders_lie_apart_and_are_read_in_canonical_order(folder: Folder) -> None:
     rows = [(label, minute, float(minute)) for minute in range(0, 600, 5) for label in (FINE, BORDER)]
     assert net(folder, versions(*rows)) == by_parquet(folder)
@@ -131,14 +122,6 @@ def test_borders_lie_apart_and_are_read_in_canonical_order(folder: Folder) -> No
     assert table.column("counterparty").to_pylist() == [None, "FR"] * 120
 
 
-def test_what_is_no_plain_series_is_not_described(folder: Folder) -> None:
-    assert net(folder, versions((WIND, 0, 1.0), (FINE, 0, 2.0))) is None
-    assert net(folder, versions((BORDER, 0, 1.0))) is None
-    assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS + 1)])) is None
-    assert net(folder, versions(*[(FINE, 10 * n, float(n)) for n in range(MOST_RUNS)])) is not None
-    assert monthfile.net(folder, layout.series("price", "GB", "2026-11"), MODE) is None
-
-
 def test_a_footer_longer_than_a_files_end_is_read_with_the_whole_file(folder: Folder) -> None:
     labels = [FINE._replace(feed=f"one.{'x' * 90}{n}") for n in range(8)]
     every = net(folder, versions(*[(labels[n % 8], 5 * n, float(n)) for n in range(MOST_RUNS)]))
@@ -147,15 +130,6 @@ def test_a_footer_longer_than_a_files_end_is_read_with_the_whole_file(folder: Fo
     assert every is not None
     window = Window(START + 600, START + 43200)
     assert read_by_reader(folder, window) == [row for row in every if window.start <= row[0] < window.end]
-
-
-def test_a_flipped_bit_is_noticed(folder: Folder) -> None:
-    net(folder, versions(*[(FINE, 5 * n, float(n)) for n in range(200)]))
-    body = folder.get(KEY) or b""
-    for at in range(0, len(body), 97):
-        folder.put(KEY, body[:at] + bytes([body[at] ^ 4]) + body[at + 1 :])
-        with pytest.raises(DamagedFile):
-            monthfile.net(folder, KEY, MODE)
 
 
 def test_a_flipped_bit_reaches_no_window(folder: Folder) -> None:

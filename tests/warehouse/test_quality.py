@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from warehouse.judge.quality import judge, to_json
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
-from warehouse.market.market import Feed, Metric, Publication, Zone
-from warehouse.market.metrics import METRICS, Definition, define
+from warehouse.market.market import Feed, Metric, Publication
+from warehouse.market.metrics import define
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Row, Rows, SeriesKey
 
@@ -170,15 +170,6 @@ def test_borders_alone_are_no_net() -> None:
     assert len(verdict.accepted) == 24
 
 
-def test_ties_beside_the_feeds_own_metric_owe_no_net() -> None:
-    rows = series(DAY)
-    rows.add("FR", "interchange", DAY.start, 100.0, "MW", "1h", counterparty="GB", link="gb-fr-ifa")
-    verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert verdict.complete == {("FR", "demand"): (DAY.window,)}
-    assert not verdict.incomplete
-    assert len(verdict.accepted) == 25
-
-
 def test_a_border_with_a_gap_is_no_reason_to_evict_it() -> None:
     rows = series(DAY, metric="interchange", value=100.0)
     for ts in range(DAY.start + 6 * HOUR, DAY.end, HOUR):
@@ -206,16 +197,6 @@ def test_a_series_that_stands_still_is_told() -> None:
     for ts in range(DAY.start, DAY.end, HOUR):
         still.add("FR", "price", ts, 0.0, "EUR/MWh", "1h")
     assert checks(still, feed_of(metric=Metric.PRICE)) == {}, "a price of 0 may last"
-
-
-def test_dropped_readings_are_told_by_reason() -> None:
-    rows = series(DAY)
-    rows.dropped["off the grid"] = 2
-    verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert [(f.check, f.severity, f.count, f.detail) for f in verdict.findings] == [
-        ("dropped", "note", 2, "off the grid")
-    ]
-    assert verdict.accepted.dropped == {"off the grid": 2}
 
 
 def test_what_is_set_aside_is_kept_with_its_reasons() -> None:
@@ -257,20 +238,6 @@ def test_records_and_caps_are_never_clipped(zone: str, metric: str, unit: str, v
 def test_zero_is_no_demand_and_no_carbon_intensity(zone: str) -> None:
     assert define("demand").limits(ZONES[zone], "MW", None).low > 0 or zone == "AU-SA"
     assert define("carbon_intensity").limits(ZONES[zone], "gCO2/kWh", None).low > 0
-
-
-@pytest.mark.parametrize("zone", ZONES.values(), ids=list(ZONES))
-def test_every_zone_has_limits_in_its_own_units(zone: Zone) -> None:
-    for metric in METRICS.values():
-        low, high = metric.limits(zone, metric.unit(zone), None)
-        assert low < high
-
-
-def test_a_metric_has_its_own_record() -> None:
-    """None takes over another's bounds: a metric without a record is refused wherever it is read."""
-    assert set(METRICS) == set(Metric)
-    with pytest.raises(TypeError, match="limits"):
-        Definition(title="Wind", definition="", units="MW", unit=lambda zone: "MW", sign="", interval="")  # type: ignore[call-arg]
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1.0, 2.0, 3.0])), max_size=60))

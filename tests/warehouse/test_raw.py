@@ -74,14 +74,6 @@ def test_a_body_comes_after_those_of_other_days_that_may_hold_its_rows(tmp_path:
     assert [k.body for k in raw.find(storage, "aemo.dispatch")] == [b"by a clock ahead", b"later"]
 
 
-def test_answers_to_other_questions_do_not_count(tmp_path: Path) -> None:
-    storage = Folder(tmp_path)
-    other = question("https://example.org/b")
-    assert raw.keep(storage, question(), b"A", 1, "live")
-    assert raw.keep(storage, other, b"A", 2, "live")
-    assert raw.keep(storage, question(), b"A", 3, "live") is None
-
-
 def test_what_only_defeats_caches_makes_no_other_question(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
     requests = [replace(question(), params=(("_", str(ts)), ("a", "1")), nonce=("_",)) for ts in (1, 2, 3)]
@@ -104,19 +96,6 @@ def test_prune_keeps_the_last_answer_to_each_question_and_the_recent_ones(tmp_pa
     raw.keep(storage, question("https://example.org/b"), b"other", 1, "live")
     assert raw.prune(storage, "aemo.dispatch", before=50) == 2
     assert sorted(k.body for k in raw.find(storage, "aemo.dispatch")) == [b"C", b"D", b"other"]
-
-
-def test_prune_opens_only_days_with_newly_old_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = Folder(tmp_path)
-    days = [date(2026, 10, day) for day in (1, 2, 3)]
-    for ts, day in zip((10, 30, 60), days, strict=True):
-        for step, body in enumerate((b"A", b"B")):
-            raw.keep(storage, question("https://example.org/a", day), body, ts + step, "live")
-    opened = []
-    real = Folder.get
-    monkeypatch.setattr(Folder, "get", lambda self, key: opened.append(key) or real(self, key))
-    assert raw.prune(storage, "aemo.dispatch", before=50, pruned=20) == 1
-    assert {key.split("/")[3] for key in opened if key != layout.MODE} == {"2026-10-02"}
 
 
 def test_a_body_that_was_torn_is_set_aside_and_kept_again(tmp_path: Path) -> None:
@@ -168,13 +147,3 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     )
     raw.keep(storage, request, b"x", 1, "live")
     assert next(raw.find(storage, "eia.demand")).request.secrets == ()
-
-
-def test_a_body_pruned_while_another_is_kept_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = Folder(tmp_path)
-    raw.keep(storage, question(), b"A", 1, "live")
-    gone = raw.keep(storage, question("https://example.org/b"), b"B", 2, "live")
-    listed = storage.keys("raw/aemo/dispatch/2026-10-25/")
-    monkeypatch.setattr(Folder, "keys", lambda self, prefix: listed)
-    storage.delete(str(gone))
-    assert raw.keep(storage, question(), b"A", 3, "live") is None

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from warehouse.caches import TtlCache
-from warehouse.errors import WrongMode
 from warehouse.market.clock import DAY, Window, instant
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -158,14 +157,6 @@ def test_files_without_checksums_of_parts_are_read_whole(storage: Counting, mont
     assert storage.got == [month.key]
 
 
-def test_a_file_is_decoded_once(storage: Counting) -> None:
-    reader = Reader(storage, 10_000_000)
-    [file] = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY - DAY))
-    once, again = reader.rows(file, "net"), reader.rows(file, "net")
-    assert once.value.tolist() == again.value.tolist()
-    assert len(storage.got) == 1
-
-
 def test_the_place_of_a_window_in_a_run_is_that_in_any_rows(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
@@ -179,38 +170,12 @@ def test_the_place_of_a_window_in_a_run_is_that_in_any_rows(storage: Counting) -
         assert [part.between(window) for window in windows] == [any_.between(window) for window in windows]
 
 
-def test_a_window_of_millennia_tries_only_files_that_are_there(storage: Counting) -> None:
-    files = Reader(storage, 10_000_000).files("GB", "demand", Window(0, 253402300799))
-    assert [file.month for file in files] == sorted(file.month for file in files)
-    assert len(files) == len(storage.tried) == 121
-
-
 def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     assert set(reader.rows(file, "net").value) == {1.0}
     assert {label.link for label in reader.rows(file, "borders").labels} == {"ifa"}
     assert reader.carriers(file, "net") == reader.carriers(file, "borders") == {("fine", "fine.all")}
-
-
-def test_whose_rows_the_net_holds_is_read_from_a_files_end_alone(storage: Counting, month: MonthFile) -> None:
-    reader = Reader(storage, 10_000_000)
-    assert reader.carriers(month, "net") == {("fine", "fine.all")}
-    assert (storage.got, len(storage.parts)) == ([], 1)
-
-
-def test_whose_rows_a_side_holds_where_the_files_end_does_not_say(storage: Counting) -> None:
-    for feed, at in (("fine.all", MAY), ("hourly.all", MAY + DAY)):
-        rows = Rows()
-        rows.extend(SeriesKey("GB", "generation", "%", "5m", fuel="gas"), [at, at + 300], [1.0, 2.0])
-        series.fold(storage, feed, rows, {}, RANKS, 1, "live")
-    reader = Reader(storage, 10_000_000)
-    [file] = reader.files("GB", "generation", Window(MAY, MAY + DAY))
-    assert reader.carriers(file, "net") == {("fine", "fine.all"), ("hourly", "hourly.all")}
-    assert reader.carriers(file, "borders") == frozenset()
-    storage.delete(file.key)
-    with pytest.raises(FileReplaced):
-        Reader(storage, 10_000_000).carriers(file, "net")
 
 
 def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
@@ -258,28 +223,6 @@ def test_a_file_replaced_between_finding_and_reading_is_found_out(storage: Count
         reader.rows(MonthFile(file.month, file.key, file.identity._replace(version=1)), "net")
 
 
-def test_what_is_kept_stays_within_its_bound(storage: Counting) -> None:
-    reader = Reader(storage, 20_000)
-    for file in reader.files("GB", "demand", Window(0, MAY)):
-        reader.rows(file, "net")
-        assert reader._memory.held_bytes <= 20_000
-
-
-def test_a_file_too_large_for_the_bound_is_read_all_the_same(storage: Counting) -> None:
-    reader = Reader(storage, 100)
-    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
-    assert len(reader.rows(file, "net")) == 500
-
-
-def test_joined_stretches_have_one_list_of_slots(storage: Counting) -> None:
-    reader = Reader(storage, 10_000_000)
-    [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
-    both = joined([reader.rows(file, "net"), reader.rows(file, "borders")])
-    assert len(both.labels) == 2
-    assert np.bincount(both.label).tolist() == [500, 500]
-    assert len(joined([])) == 0
-
-
 def test_what_was_found_is_trusted_for_a_moment(now: list[float]) -> None:
     values = iter("abcdef")
     recent = TtlCache(0.2)
@@ -309,15 +252,3 @@ def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_tw
         reader.rows(before, "net")
     [after] = reader.files("GB", "demand", window)
     assert 777.0 in reader.rows(after, "net").value
-
-
-def test_the_warehouses_mode_is_read_once_a_moment_not_once_a_file(storage: Counting, now: list[float]) -> None:
-    reader = Reader(storage, 10_000_000, ttl_s=0.2)
-    files = reader.files("GB", "demand", Window(MAY - 300 * DAY, MAY))
-    for file in files[:5]:
-        reader.rows(file, "net")
-    assert storage.modes == 1
-    storage.put(layout.MODE, b"simulated")
-    now[0] += 0.21
-    with pytest.raises(WrongMode):
-        reader.rows(files[5], "net")

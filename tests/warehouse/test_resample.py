@@ -22,7 +22,6 @@ from warehouse.figures.resample import (
     interval_at,
     joined,
     means,
-    rounded,
     sums,
 )
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, instant
@@ -49,12 +48,6 @@ def resampled(rows: RowColumns, span: Window, interval: Interval, tz: str = "UTC
     """The means of a span of whole intervals."""
     within = bounds(span, interval, tz)
     return means(sums(rows, within), within, interval)
-
-
-def test_a_mean_weighs_each_row_by_its_length() -> None:
-    rows = columns([(AT, 10.0, "30m"), (AT + 1800, 40.0, "15m"), (AT + 2700, 20.0, "15m")])
-    hourly = resampled(rows, Window(AT, AT + HOUR), "1h")
-    assert (hourly.value[0], hourly.samples[0], hourly.coverage[0]) == (20.0, 3, 1.0)  # type: ignore[index]
 
 
 def test_an_hour_half_covered_has_a_mean_and_one_less_covered_none() -> None:
@@ -95,21 +88,6 @@ def test_a_mean_of_several_sources_names_them_all() -> None:
     rows = RowColumns(labels, np.array([0, 1, 0, 0], np.int32), AT + np.arange(4, dtype=np.int64) * 1800, np.ones(4))
     hourly = resampled(rows, Window(AT, AT + 2 * HOUR), "1h")
     assert [hourly.labels[code].source for code in hourly.label] == ["a, b", "b"]
-
-
-def test_fuels_keep_their_order_and_stay_apart() -> None:
-    labels = tuple(RowLabels(fuel, None, None, "MW", "30m", "a", "a.x") for fuel in ("wind", "gas"))
-    starts = np.repeat(AT + np.arange(2, dtype=np.int64) * 1800, 2)
-    rows = RowColumns(labels, np.array([1, 0, 1, 0], np.int32), starts, np.array([1.0, 5, 3, 9]))
-    hourly = resampled(rows, Window(AT, AT + HOUR), "1h")
-    assert [(hourly.labels[code].fuel, float(v)) for code, v in zip(hourly.label, hourly.value, strict=True)] == [
-        ("gas", 2.0),
-        ("wind", 7.0),
-    ]
-
-
-def test_nothing_has_no_means() -> None:
-    assert len(resampled(columns([]), Window(AT, AT + DAY), "1d")) == 0
 
 
 def civil_start(ts: int, interval: Interval, tz: str) -> int:
@@ -163,12 +141,6 @@ def test_means_are_the_exact_ones_rounded_once(rows: list[tuple[int, float, str]
         values = zip(mean.value.tolist(), mean.samples.tolist(), strict=True)  # type: ignore[union-attr]
         computed |= dict(zip(mean.ts.tolist(), values, strict=True))
     assert computed == expected
-
-
-@given(st.integers(-(10**18), 10**18), st.integers(1, 32 * 10**6))
-def test_a_quotient_is_rounded_as_fractions_are(numerator: int, denominator: int) -> None:
-    whole = np.array([numerator], np.int64), np.array([denominator], np.int64)
-    assert rounded(*whole).tolist() == [round(Fraction(numerator, denominator))]
 
 
 @pytest.mark.parametrize("interval", [*LONGEST])

@@ -10,8 +10,6 @@ from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, Model, 
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows
 from warehouse.series import change_log, series
-from warehouse.series.vintages import Month
-from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 
@@ -67,40 +65,6 @@ def rerun(folder, feed, rows, covered, ranks, now):
     assert everything(folder) == before
 
 
-def test_a_value_that_comes_back_is_a_new_version(folder):
-    for now, value in ((1, 10), (2, 11), (3, 10)):
-        fold(folder, "one.fast", BASE, [value], known_at=now)
-    assert [
-        series.read_as_of(folder, "GB", "demand", EVERYTHING, at, RANKS).column("value").to_pylist()
-        for at in (0, 1, 2, 3)
-    ] == [
-        [],
-        [10],
-        [11],
-        [10],
-    ]
-
-
-def test_a_lower_rank_steps_in_where_the_higher_one_is_withdrawn(folder):
-    fold(folder, "three.back", BASE, [1, 2, 3])
-    fold(folder, "one.fast", BASE, [10, 20, 30])
-    fold(folder, "one.fast", BASE, [10], known_at=2, spans=[Window(BASE, BASE + 3 * 3600)])
-    assert values(folder) == [10, 2, 3]
-
-
-def test_rights_taken_away_and_given_back(folder):
-    fold(folder, "three.back", BASE, [1, 2])
-    fold(folder, "one.fast", BASE, [10, 20])
-    place = Month("demand", "GB", "2026-10")
-    assert series.resolve_again(folder, *place, {"three.back": 9})
-    assert values(folder) == [1, 2]
-    assert not series.resolve_again(folder, *place, {"three.back": 9})
-    assert series.resolve_again(folder, *place, RANKS)
-    assert values(folder) == [10, 20]
-    assert series.resolve_again(folder, *place, {})
-    assert values(folder) == []
-
-
 def test_a_lower_ranks_rows_change_nothing_that_is_served(folder):
     fold(folder, "one.fast", BASE, [10, 20])
     before, cursor = series.read(folder, "GB", "demand", EVERYTHING), change_log.newest(folder)
@@ -109,32 +73,9 @@ def test_a_lower_ranks_rows_change_nothing_that_is_served(folder):
     assert change_log.newest(folder) == cursor
 
 
-def test_a_correction_writes_each_file_once(folder, monkeypatch):
-    fold(folder, "one.fast", BASE, [10, 20])
-    put = []
-    real = Folder.put
-    monkeypatch.setattr(
-        Folder, "put", lambda self, key, *rest, **named: put.append(key) or real(self, key, *rest, **named)
-    )
-    for now in (2, 3, 4):
-        put.clear()
-        fold(folder, "one.fast", BASE, [10 + now], known_at=now)
-        [history] = folder.keys(layout.history_prefix())
-        months = [history, layout.series("demand", "GB", "2026-10")]
-        assert [key for key in put if layout.is_month_file(key)] == months
-
-
 def test_fold_counts(folder):
     fold(folder, "one.fast", BASE, [1, 2, 3, 4])
     (done,) = fold(folder, "one.fast", BASE, [1, 9], known_at=2, spans=[Window(BASE, BASE + 3 * 3600)])
     assert (done.added, done.changed, done.evicted, done.unchanged) == (0, 1, 1, 1)
     assert done.wrote
     assert values(folder) == [1, 9, 4]
-
-
-def test_border_and_net_are_resolved_apart(folder):
-    fold(folder, "one.fast", BASE, [1])
-    fold(folder, "two.slow", BASE, [2], counterparty="FR")
-    table = series.read(folder, "GB", "demand", EVERYTHING)
-    assert series.net(table).column("value").to_pylist() == [1]
-    assert series.borders(table).column("value").to_pylist() == [2]

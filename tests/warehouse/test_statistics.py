@@ -22,28 +22,8 @@ def statistics_of(rows: list[tuple[int, int, float]], start: int, end: int, **li
     return statistics(ts.astype(np.int64), seconds.astype(np.int64), values.astype(float), start, end, **limits)
 
 
-def test_a_row_counts_for_its_time_inside_the_window() -> None:
-    stats = statistics_of([(0, HOUR, 10.0), (HOUR, HOUR, 20.0), (2 * HOUR, 2 * HOUR, 40.0)], HOUR // 2, 3 * HOUR)
-    assert stats is not None
-    assert (stats.count, stats.coverage) == (3, 1.0)
-    assert stats.mean == pytest.approx((0.5 * 10 + 20 + 40) / 2.5)
-    assert (stats.min, stats.min_ts, stats.max, stats.max_ts) == (10, 0, 40, 2 * HOUR)
-
-
-def test_missing_time_lowers_the_coverage_and_nothing_else() -> None:
-    stats = statistics_of([(0, HOUR, 10.0), (3 * HOUR, HOUR, 20.0)], 0, 4 * HOUR)
-    assert stats is not None
-    assert (stats.coverage, stats.mean) == (0.5, 15)
-
-
 def test_no_row_no_statistics() -> None:
     assert statistics_of([(0, HOUR, 1.0)], HOUR, 2 * HOUR) is None
-
-
-def test_extremes_name_the_earliest_interval() -> None:
-    stats = statistics_of([(n * HOUR, HOUR, value) for n, value in enumerate([2.0, 1.0, 1.0, 3.0, 3.0])], 0, 5 * HOUR)
-    assert stats is not None
-    assert (stats.min_ts, stats.max_ts) == (HOUR, 3 * HOUR)
 
 
 def test_spans_beyond_a_threshold_end_at_gaps_and_at_the_window() -> None:

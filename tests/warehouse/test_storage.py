@@ -42,13 +42,6 @@ def _add(storage):
     storage.update("k", lambda stored: b"%d" % (int(stored.body) + 1))
 
 
-def test_nothing_is_there_before_it_is_put(storage):
-    assert storage.get("a/b.json") is None
-    assert storage.stat("a/b.json") is None
-    assert storage.keys("a/") == []
-    storage.delete("a/b.json")
-
-
 def test_put_get_stat_keys_delete(storage):
     storage.put("a/b.json", b"one", version=1_795_176_000_123_456_789)
     storage.put("a/c/d.json", b"two")
@@ -91,12 +84,6 @@ def test_a_key_stays_inside_the_storage(storage, key):
         storage.put(key, b"")
     with pytest.raises(StorageError):
         storage.get(key)
-
-
-def test_a_key_below_a_file_is_not_there(folder):
-    folder.put("a", b"file")
-    assert folder.get("a/b") is None
-    assert folder.stat("a/b") is None
 
 
 def test_a_kill_at_any_point_of_a_put_leaves_the_old_or_the_new(place):
@@ -143,20 +130,6 @@ def test_a_killed_update_leaves_the_old_or_the_new_and_holds_up_nobody(place):
         _add(storage)
         before, step = number + 1, step + 1
     assert step > 3
-
-
-def test_an_error_inside_changes_nothing_and_holds_up_nobody(storage):
-    storage.put("k", b"0")
-    with pytest.raises(ZeroDivisionError):
-        storage.update("k", lambda stored: b"%d" % (1 // int(stored.body)))
-    _add(storage)
-    assert storage.get("k") == b"1"
-
-
-def test_an_update_that_is_not_let_in_is_an_error(folder, monkeypatch):
-    monkeypatch.setattr("warehouse.store.storage.WAIT_S", 0.05)
-    with folder._locked("k"), pytest.raises(StorageError, match="another writer has held k"):
-        folder.update("k", lambda stored: b"new")
 
 
 def test_an_update_replaces_what_cannot_be_read(folder):
@@ -208,16 +181,6 @@ def test_a_file_that_the_system_refuses_to_read_is_named(folder):
         assert caught.value.key == key
         assert str(caught.value).startswith(f"{key} is damaged: cannot be read")
         assert pickle.loads(pickle.dumps(caught.value)).key == key
-
-
-def test_what_passes_by_itself_is_no_damage(folder, monkeypatch):
-    def refuse(*_: object, **__: object) -> bytes:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(StorageError, match=r"a/b\.json cannot be read: Too many open files") as caught:
-        folder.get("a/b.json")
-    assert not isinstance(caught.value, DamagedFile)
 
 
 def test_a_write_that_fails_names_its_file_and_leaves_the_old_bytes(folder, monkeypatch):

@@ -27,22 +27,11 @@ def test_the_cheapest_block_and_the_next_ones_apart() -> None:
     assert (answer.blocks, answer.mean, answer.exact) == (8, 4, 1.5)
 
 
-def test_among_equal_blocks_the_earliest_is_best_and_they_share_a_rank() -> None:
-    answer, best = block(best_block(hourly(4, 2, 4, 2, 4), START, HOUR, "lowest"))
-    assert best.start == START + HOUR
-    assert [b.rank for b in answer.alternatives] == [1, 3, 3]
-
-
 def test_tenths_tie_exactly() -> None:
     """0.1 + 0.2 is 0.3 here."""
     answer, best = block(best_block(hourly(0.3, 0.0, 9, 0.1, 0.2), START, 2 * HOUR, "lowest"))
     assert best.start == START
     assert answer.alternatives[0].rank == 1
-
-
-def test_negative_prices_are_cheaper_and_have_no_percentage_of_a_mean_below_zero() -> None:
-    _, best = block(best_block(hourly(-5, -20, 1), START, HOUR, "lowest"))
-    assert (best.mean, best.vs_horizon_mean_pct) == (-20, None)
 
 
 def test_no_block_spans_what_lies_apart() -> None:
