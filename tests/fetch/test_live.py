@@ -17,7 +17,6 @@ from assets.fetch import live as live_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
 from tests.fetch.stand_in_host import HOST, LIMITS, REQUEST, SECRET, SOURCE, Publisher, reason, replies, transport
-from warehouse.market.market import Request
 
 pytestmark = pytest.mark.usefixtures("example_alone")
 
@@ -53,12 +52,6 @@ def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
     assert bodies == [("application/json", b'{"a": 1}'), ("application/x-www-form-urlencoded", b"password=a+b%26c")]
 
 
-def test_a_doubly_escaped_path_stays_so(publisher: Callable[..., Publisher]) -> None:
-    host = publisher(replies(200))
-    transport(host)(Request("example.price", f"https://{HOST}/PUBLIC%2523FILE01.zip"), Credentials())
-    assert host.received[0].path == "/PUBLIC%2523FILE01.zip"
-
-
 def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
     publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,12 +59,6 @@ def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
     host = publisher(replies(200))
     transport(host)(REQUEST, Credentials())
     assert host.received[0].headers["User-Agent"] == "Mozilla/5.0"
-
-
-def test_a_contact_that_no_header_can_carry_breaks_nothing(publisher: Callable[..., Publisher]) -> None:
-    host = publisher(replies(200))
-    Live("Łódź\r\nX-Evil: 1", LIMITS, {HOST: host.base})(REQUEST, Credentials())
-    assert "X-Evil" not in host.received[0].headers
 
 
 def test_a_refused_connection_says_so() -> None:
@@ -86,25 +73,6 @@ def test_a_silent_host_is_given_up(publisher: Callable[..., Publisher]) -> None:
     host = publisher(lambda handler: done.wait(60) and None)
     began = time.monotonic()
     assert reason(transport(host)) == f"{HOST}: silent: no answer in time"
-    assert time.monotonic() - began < 30
-    done.set()
-
-
-def test_an_answer_that_drips_is_given_up(publisher: Callable[..., Publisher]) -> None:
-    done = threading.Event()
-
-    def drip(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", "100000")
-        handler.end_headers()
-        while not done.wait(0.1):
-            try:
-                handler.wfile.write(b"x")
-            except OSError:
-                return
-
-    began = time.monotonic()
-    assert "takes too long" in reason(transport(publisher(drip)))
     assert time.monotonic() - began < 30
     done.set()
 
@@ -129,47 +97,9 @@ def test_header_bytes_that_drip_are_given_up_at_the_deadline(publisher: Callable
         done.set()
 
 
-def test_redirects_share_one_deadline(publisher: Callable[..., Publisher]) -> None:
-    def slow(handler: BaseHTTPRequestHandler) -> None:
-        time.sleep(0.3)
-        replies(302, Location=f"{handler.path}x")(handler)
-
-    host = publisher(slow)
-    patient = Live("ops@example.org", replace(LIMITS, silence=30.0), {HOST: host.base})
-    assert reason(patient) == f"{HOST}: an answer that takes too long"
-    assert len(host.received) <= 4, "0.3 s each, one second in all"
-
-
-def test_a_connection_is_used_again_after_a_deadline_that_was_kept(publisher: Callable[..., Publisher]) -> None:
-    def kept_open(handler: BaseHTTPRequestHandler) -> None:
-        handler.protocol_version = "HTTP/1.1"
-        handler.close_connection = False
-        replies(200, b"rows")(handler)
-
-    host = publisher(kept_open)
-    live = transport(host)
-    for _ in range(2):
-        assert live(REQUEST, Credentials()).body == b"rows"
-        time.sleep(LIMITS.whole * 0.6)
-    assert len({handler.client_address for handler in host.received}) == 1
-
-
 def test_a_certificate_that_does_not_verify_is_refused(publisher: Callable[..., Publisher]) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert(HOST, "127.0.0.1").configure_cert(context)
     host = publisher(replies(200, b"rows"), context)
     assert reason(transport(host)) == f"{HOST}: its TLS certificate does not verify"
     assert not host.received
-
-
-def test_a_host_that_speaks_no_tls(publisher: Callable[..., Publisher]) -> None:
-    host = publisher(replies(200))
-    assert reason(Live("", LIMITS, {HOST: host.base.replace("http:", "https:")})) == f"{HOST}: TLS fails"
-
-
-def test_a_connection_closed_without_an_answer(publisher: Callable[..., Publisher]) -> None:
-    def hang_up(handler: BaseHTTPRequestHandler) -> None:
-        handler.connection.shutdown(socket.SHUT_RDWR)
-        handler.close_connection = True
-
-    assert reason(transport(publisher(hang_up))) == f"{HOST}: the connection was closed without an answer"

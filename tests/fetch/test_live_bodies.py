@@ -21,10 +21,6 @@ def test_a_gzipped_answer_is_unpacked(publisher: Callable[..., Publisher]) -> No
     assert transport(host)(REQUEST, Credentials()).body == b"rows" * 1000
 
 
-def test_half_a_body_is_no_answer(publisher: Callable[..., Publisher]) -> None:
-    assert reason(transport(publisher(replies(200, b"half", Content_Length="8")))) == f"{HOST}: the answer broke off"
-
-
 def test_half_a_chunked_body_is_no_answer(publisher: Callable[..., Publisher]) -> None:
     def script(handler: BaseHTTPRequestHandler) -> None:
         handler.protocol_version = "HTTP/1.1"
@@ -35,15 +31,6 @@ def test_half_a_chunked_body_is_no_answer(publisher: Callable[..., Publisher]) -
         handler.close_connection = True
 
     assert reason(transport(publisher(script))) == f"{HOST}: the answer broke off"
-
-
-def test_half_a_gzipped_body_is_no_answer(publisher: Callable[..., Publisher]) -> None:
-    body = gzip.compress(bytes(range(256)) * 400)[:-200]
-    assert reason(transport(publisher(replies(200, body, Content_Encoding="gzip")))) == f"{HOST}: the answer broke off"
-
-
-def test_a_body_that_is_no_gzip_is_no_answer(publisher: Callable[..., Publisher]) -> None:
-    assert "decompress" in reason(transport(publisher(replies(200, b"rows", Content_Encoding="gzip"))))
 
 
 def test_an_answer_beyond_the_feeds_size_is_refused(publisher: Callable[..., Publisher]) -> None:

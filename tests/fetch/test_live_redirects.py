@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
-from assets.fetch.session import Session
 from tests.fetch.stand_in_host import HOST, LIMITS, MIRROR, REQUEST, SECRET, Publisher, reason, replies, transport
-from warehouse.market.market import Secret
 
 pytestmark = pytest.mark.usefixtures("example_alone")
 
@@ -24,13 +21,6 @@ def test_a_redirect_to_the_publishers_other_host_is_followed(publisher: Callable
     live = Live("", LIMITS, {HOST: host.base, MIRROR: mirror.base})
     assert live(REQUEST, Credentials((("key", SECRET),))).body == b"rows"
     assert mirror.received[0].path == "/new"
-
-
-def test_a_relative_redirect_is_followed(publisher: Callable[..., Publisher]) -> None:
-    def script(handler: BaseHTTPRequestHandler) -> None:
-        (replies(200, b"rows") if handler.path == "/b" else replies(301, Location="/b"))(handler)
-
-    assert transport(publisher(script))(REQUEST, Credentials()).body == b"rows"
 
 
 @pytest.mark.parametrize(
@@ -71,12 +61,3 @@ def test_netrc_is_not_read(
     host = publisher(replies(200))
     transport(host)(REQUEST, Credentials())
     assert "Authorization" not in host.received[0].headers
-
-
-def test_the_session_over_the_live_transport(publisher: Callable[..., Publisher]) -> None:
-    scripts = iter([replies(503, Retry_After="0"), replies(200, SECRET.encode() + b" rows")])
-    host = publisher(lambda handler: next(scripts)(handler))
-    session = Session(transport(host), {"K": SECRET}, sleep=lambda seconds: None)
-    answer = session.ask(replace(REQUEST, secrets=(Secret("query", "key", ("K",)),)))
-    assert answer.body == b"REDACTED rows"
-    assert len(host.received) == 2

@@ -12,9 +12,8 @@ import pytest
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.recorded import Recorded, recorded_requests, recordings
-from assets.fetch.session import Session
 from assets.sources import feeds
-from warehouse.errors import FeedError, NotPublished, StorageError
+from warehouse.errors import FeedError, StorageError
 from warehouse.market.clock import days_of
 from warehouse.market.market import Request
 from warehouse.market.metrics import is_forecast
@@ -62,20 +61,6 @@ def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> N
     assert fetched(folder, request_for(MIX.format(3), zone=None)) == b"body of a.json"
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        request_for(MIX.format(3), feed="neso.carbon_intensity"),
-        request_for(MIX.format(3), day=date(2026, 8, 2)),
-        request_for(MIX.format(3), zone="FR"),
-        request_for(MIX.format(3).replace("generation", "intensity")),
-    ],
-)
-def test_another_question_is_not_there(folder: Path, other: Request) -> None:
-    with pytest.raises(NotPublished):
-        Session(Recorded(folder)).ask(other)
-
-
 def test_the_direction_of_a_border_is_kept_apart_and_times_are_not(folder: Path) -> None:
     def border(to: str, start: str) -> Request:
         params = (("in_Domain", to), ("out_Domain", "DE" if to == "NL" else "NL"), ("periodStart", start))
@@ -93,21 +78,11 @@ def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) ->
     assert Recorded(folder)(next(q for q in requests if q.ext == "html"), NONE).status == 429
 
 
-def test_days_of_a_month_are_all_of_it(folder: Path) -> None:
-    assert [r.day for r in recordings(folder)] == ["2026-08-01", "2024-09", "2024-09", None, None]
-    assert [len(q.days) for q in recorded_requests(folder) if q.feed == "entsoe.flows"] == [30, 30]
-
-
 @pytest.mark.parametrize("manifest", ["{", '[{"feed": "neso.generation"}]'])
 def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None:
     (tmp_path / "MANIFEST.json").write_text(manifest)
     with pytest.raises(StorageError):
         recordings(tmp_path)
-
-
-def test_no_manifest_is_typed(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="no manifest"):
-        Recorded(tmp_path)
 
 
 def test_the_recordings_beside_the_project_answer_themselves(request: pytest.FixtureRequest) -> None:

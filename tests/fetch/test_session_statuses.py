@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from assets.fetch.session import ATTEMPTS, PATIENCE, SLOW, Reply, Session
+from assets.fetch.session import ATTEMPTS, SLOW, Reply, Session
 from assets.sources import feeds
 from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, REQUEST, Clock, Live, Script
-from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
+from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market.market import Request
-
-
-def test_an_answer_tells_its_question_and_its_time(live: Live) -> None:
-    answer = live(Script([GOOD])).ask(REQUEST)
-    assert answer.body == b"rows"
-    assert answer.request is REQUEST
-    assert answer.fetched_at == 1_790_000_000
 
 
 @pytest.mark.parametrize(
@@ -71,23 +62,6 @@ def test_every_feed_of_an_interface_takes_404_for_an_outage() -> None:
         assert type(caught.value) is (NotPublished if feed.files else FeedUnavailable)
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_names_the_variable_to_check(live: Live, status: int) -> None:
-    with pytest.raises(CredentialsMissing, match="check EXAMPLE_TOKEN") as caught:
-        live(Script([Reply(status, {}, b"")])).ask(KEYED)
-    assert caught.value.names == ("EXAMPLE_TOKEN",)
-
-
-def test_ercots_403_says_that_it_answers_only_in_the_united_states(live: Live) -> None:
-    """Its firewall refuses other addresses before it looks at a key."""
-    keyed = replace(KEYED, url="https://api.ercot.com/api/public-reports")
-    for request in (keyed, replace(REQUEST, url="https://www.ercot.com/misapp")):
-        with pytest.raises(FeedUnavailable, match="outside the United States"):
-            live(Script([Reply(403, {}, b"")])).ask(request)
-    with pytest.raises(CredentialsMissing):
-        live(Script([Reply(401, {}, b"")])).ask(keyed)
-
-
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 522])
 def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
     script = Script([Reply(status, {}, b"")])
@@ -105,11 +79,6 @@ def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: L
     assert len(script.calls) == 5
 
 
-def test_a_second_attempt_that_succeeds_is_an_answer(live: Live, clock: Clock) -> None:
-    assert live(Script([Reply(503, {}, b""), GOOD])).ask(REQUEST).body == b"rows"
-    assert clock.slept == [1.0]
-
-
 def test_pauses_double_with_jitter(live: Live, clock: Clock) -> None:
     with pytest.raises(FeedUnavailable):
         live(Script([Reply(500, {}, b"")])).ask(REQUEST)
@@ -119,17 +88,6 @@ def test_pauses_double_with_jitter(live: Live, clock: Clock) -> None:
 def test_retry_after_is_kept_to(live: Live, clock: Clock) -> None:
     live(Script([Reply(429, {"retry-after": "17"}, b""), GOOD])).ask(REQUEST)
     assert clock.slept == [17.0]
-
-
-def test_a_429_without_retry_after_waits_oasis_five_seconds(live: Live, clock: Clock) -> None:
-    live(Script([Reply(429, {}, b""), GOOD])).ask(REQUEST)
-    assert clock.slept == [5.0]
-
-
-@pytest.mark.parametrize("word", ["soon", "-", "1e400"])
-def test_a_retry_after_that_is_none_is_no_retry_after(live: Live, clock: Clock, word: str) -> None:
-    live(Script([Reply(503, {"retry-after": word}, b""), GOOD])).ask(REQUEST)
-    assert clock.slept == [1.0]
 
 
 def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> None:
@@ -146,13 +104,6 @@ def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> 
     with pytest.raises(FeedUnavailable):
         session.ask(REQUEST)
     assert len(script.calls) == 2
-
-
-def test_no_attempt_begins_when_patience_is_over(live: Live, clock: Clock) -> None:
-    script = Script([Reply(503, {"retry-after": f"{PATIENCE / 2 + 1:.0f}"}, b"")])
-    with pytest.raises(FeedUnavailable):
-        live(script).ask(REQUEST)
-    assert clock.slept == [PATIENCE / 2 + 1]
 
 
 def test_a_silent_host_is_not_asked_twice(live: Live, clock: Clock) -> None:

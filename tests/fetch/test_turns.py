@@ -85,20 +85,3 @@ def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
     waits: list[float] = []
     Turns(tmp_path, now=lambda: 1000.0, sleep=waits.append).take("caiso", 60, 0)
     assert waits == []
-
-
-@pytest.mark.parametrize("text", ["", "x", "1", "1 2 3", "nan inf", "\0" * 40])
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, text: str) -> None:
-    (tmp_path / "caiso").write_text(text)
-    waits: list[float] = []
-    Turns(tmp_path, now=lambda: 1000.0, sleep=waits.append).take("caiso", 60, 0)
-    assert waits == []
-    assert (tmp_path / "caiso").read_text() == "1000.000 0.000\n"
-
-
-def test_half_a_share_is_half_the_pace(tmp_path: Path) -> None:
-    waits: list[float] = []
-    turns = Turns(tmp_path, share=0.5, now=lambda: 1000.0, sleep=waits.append)
-    for _ in range(3):
-        turns.take("spp", 30, 0)
-    assert waits == [4.0, 8.0]

@@ -14,7 +14,7 @@ from assets.documents.publish import publish
 from assets.ingest.context import PipelineContext
 from assets.sources import feed
 from orchestration.cli import main
-from orchestration.jobs import recording, retention
+from orchestration.jobs import recording
 from orchestration.work import backfill, commands
 from orchestration.work.backfill import Task
 from orchestration.work.resources import open_context
@@ -87,21 +87,6 @@ def test_damaged_bookkeeping_costs_no_row_and_no_document(
     assert latest["generation_mix"]["unit"] == "%"
 
 
-def test_a_crash_in_one_task_fails_its_days_and_the_others_go_on(
-    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest = backfill.ingest_days
-
-    def crashing(pipeline, feed, days):  # type: ignore[no-untyped-def]
-        if feed.id == FEEDS[0]:
-            raise ZeroDivisionError("a defect")
-        return ingest(pipeline, feed, days)
-
-    monkeypatch.setattr(backfill, "ingest_days", crashing)
-    assert commands.run(tasks()) == 1
-    assert artefact.load(pipeline.storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
-
-
 def test_a_damaged_month_file_is_named_by_every_verb_and_stops_none(
     pipeline: PipelineContext, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,18 +104,3 @@ def test_a_damaged_month_file_is_named_by_every_verb_and_stops_none(
     latest = artefact.load(pipeline.storage, layout.latest("GB"))
     assert latest["generation_mix"]["unit"] == "%"
     assert publish(pipeline.storage).failures == []
-
-
-def test_old_answers_of_one_feed_that_cannot_be_pruned_keep_no_other_from_it(
-    pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-
-    def prune(storage, feed_id, before, pruned):  # type: ignore[no-untyped-def]
-        seen.append(feed_id)
-        if len(seen) == 1:
-            raise OSError(13, "Permission denied", "raw")
-        return 1
-
-    monkeypatch.setattr(retention.raw, "prune", prune)
-    assert retention.prune_answers(pipeline) == len(seen) - 1 > 10

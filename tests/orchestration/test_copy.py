@@ -20,7 +20,7 @@ from orchestration.work import copy
 from orchestration.work.resources import open_context
 from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
-from warehouse.errors import StorageError, WrongMode
+from warehouse.errors import WrongMode
 from warehouse.series import vintages
 from warehouse.store import layout, modes, release
 from warehouse.store.bucket import Bucket
@@ -111,15 +111,6 @@ def test_from_folder_to_bucket_and_back_every_file_and_every_answer_is_the_same(
     assert all(status == 200 for _, status, _, _ in told), [(path, status) for path, status, _, _ in told]
     assert list(answers(bucket_place.address, tmp_path / "cold", tmp_path / "b.sqlite")) == told
     assert list(answers(str(back), tmp_path, tmp_path / "c.sqlite")) == told
-
-
-def test_a_copy_into_a_warehouse_or_of_none_is_refused(small, bucket_place, tmp_path):
-    target = bucket_place.open()
-    copy.copy(Folder(small), target)
-    with pytest.raises(StorageError, match="holds a warehouse already"):
-        copy.copy(Folder(small), target)
-    with pytest.raises(StorageError, match="holds no warehouse"):
-        copy.copy(Folder(tmp_path / "none"), Folder(tmp_path / "other"))
 
 
 def _copy(small: Path, target: Storage) -> None:

@@ -102,15 +102,6 @@ def test_feeds_of_one_run_share_their_partitions(loaded: dg.Definitions) -> None
         assert len({graph.get(asset_key(feed)).partitions_def for feed in group}) == 1, group[0].id
 
 
-def test_a_feed_that_begins_later_than_its_siblings_has_a_run_of_its_own() -> None:
-    firsts = FIRSTS | {"eia.generation": date(2020, 1, 1)}
-    groups = schedule_groups(sources()["eia"], firsts)
-    assert [[feed.id for feed in group] for group in groups.values()] == [
-        ["eia.demand", "eia.interchange"],
-        ["eia.generation"],
-    ]
-
-
 def test_partitions_reach_from_the_first_day_to_the_newest_that_may_be_out() -> None:
     offsets = {"nyiso.lbmp_da": 2, "nyiso.load": 1, "ercot.spp_rt": 0, "spp.lmp_rt_daily": -4, "entsoe.capacity": 1}
     for name, offset in offsets.items():
@@ -144,11 +135,6 @@ def test_every_feed_has_its_checks_and_the_rules_across_feeds_are_checks_too(loa
     for feed in feeds().values():
         assert {(asset_key(feed), name) for name in ("believed", "complete", "steady", "fresh")} <= keys
     assert {(analyst.KEY, rule.name) for rule in RULES} <= keys
-
-
-def test_a_look_back_asks_for_revised_days_and_for_tomorrow() -> None:
-    ahead = feeds()["nyiso.lbmp_da"]
-    assert look_back_keys([ahead], date(2026, 11, 1), date(2026, 1, 1)) == ("2026-10-30", "2026-11-02")
 
 
 def test_what_a_schedule_asks_for_goes_before_a_persons_runs_and_ends_in_time(loaded: dg.Definitions) -> None:

@@ -3,7 +3,6 @@
 No late annotations.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -180,33 +179,12 @@ def test_a_revision_is_a_materialisation_under_another_data_version(pipeline: Pi
     assert revised["two"] == first["two"]
 
 
-def test_a_publisher_without_credentials_is_not_asked(pipeline: PipelineContext) -> None:
-    publishers = Publishers(one=whole(0, 30), two=whole(0, 30))
-    assert run(replace(pipeline, session=publishers, configured={"two"})).success
-    assert set(publishers.asked) == {"two"}
-
-
 def test_when_its_time_is_over_a_publisher_is_asked_nothing_more(pipeline: PipelineContext) -> None:
     publishers = Publishers(one=whole(0, 30))
     (asked,) = live.ask(replace(pipeline, session=publishers), [Task("one.demand", (DAY,))], seconds=-1.0)
     assert publishers.asked == []
     assert asked.faults == [], "the next run asks again"
     assert "no time is left" in asked.reports[0].days[0].reason
-
-
-def test_publishers_are_asked_at_once(pipeline: PipelineContext) -> None:
-    class Slow(Publishers):
-        def ask(self, request: Request) -> Fetched:
-            time.sleep(0.5)
-            return super().ask(request)
-
-    slow = Slow(one=whole(0, 30), two=whole(0, 30))
-    begun = time.monotonic()
-    tasks = [Task(f"{code}.demand", (DAY,)) for code in SOURCES]
-    ended = [(asked.source.code, time.monotonic()) for asked in live.ask(replace(pipeline, session=slow), tasks, 60)]
-    assert {code for code, _ in ended} == set(SOURCES)
-    assert slow.asked
-    assert begun < ended[0][1]
 
 
 def test_the_look_back_is_asked_once_an_hour_and_yesterday_until_it_has_settled(

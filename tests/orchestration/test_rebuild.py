@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -130,18 +129,3 @@ def test_the_doctor_tells_states_and_no_secret(
     assert main(["doctor"]) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "neso.generation" in line]
     assert line.split()[1] == "down"
-
-
-def test_the_doctor_names_the_credentials_that_a_live_warehouse_lacks(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_FEEDS", "live")
-    for name in [name for name in os.environ if name.startswith(("ENTSOE_", "EIA_", "PJM_", "ISONE_", "ERCOT_"))]:
-        monkeypatch.delenv(name)
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    assert "not configured: set EIA_API_KEY" in output
-    assert "miso            configured (withheld: not named in EMDS_RIGHTS)" in output

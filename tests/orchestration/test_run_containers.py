@@ -79,7 +79,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
         parts.close()
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL: run `make setup`")
 def test_a_run_goes_through_composes_servers_into_a_container_of_its_own(parts: Parts) -> None:

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import brotli
-import dagster as dg
 import obstore
 import orjson
 import pytest
 import zstandard
 
-from orchestration.jobs.service_assets import STATIC_SIDE, service_assets
 from orchestration.static_side import publish
 from orchestration.static_side.publication import (
     KEPT_S,
@@ -35,7 +33,6 @@ from orchestration.static_side.publication import (
 )
 from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.target import Target, open_target
-from orchestration.work import commands
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
 from warehouse.store import layout
@@ -212,13 +209,6 @@ def test_killed_at_every_write_readers_see_whole_files_and_the_next_publication_
     assert step > 6
 
 
-def test_an_older_publication_never_replaces_a_newer_one(tmp_path: Path) -> None:
-    target = open_target(str(tmp_path))
-    assert send(target, publication(2, "new"))[2]
-    assert not send(target, publication(1, "old"))[2]
-    assert files_by_name(target)["v1/zones.json"].startswith(b"new")
-
-
 def test_what_is_superseded_stays_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = open_target(str(tmp_path))
     old, new = publication(1, "old"), publication(2, "new")
@@ -233,15 +223,6 @@ def test_what_is_superseded_stays_a_day(tmp_path: Path, monkeypatch: pytest.Monk
     assert gone
     assert [target.get(key) for key in gone] == [None] * len(gone)
     assert manifest_of(target.get)["version"] == 3
-
-
-def test_where_a_source_comes_to_be_withheld_old_objects_go_at_once(tmp_path: Path) -> None:
-    target = open_target(str(tmp_path))
-    old = publication(1, "old")
-    send(target, old)
-    send(target, publication(2, "new", "north"))
-    assert target.get(old.files[0].plain.key) is None
-    assert target.get(old.manifest.key) is None
 
 
 def test_old_objects_of_a_withheld_source_go_where_its_publisher_was_killed_before_it_removed_them(
@@ -300,38 +281,3 @@ def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
     assert target.get(old.files[0].plain.key) is not None, "kept for a day"
     assert send(open_target(bucket), publication(3, "newer", "north"))[1] > 0
     assert open_target(bucket).get(old.files[0].plain.key) is None
-
-
-def test_a_command_that_ingests_publishes_where_a_target_is_set(
-    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without a daemon nobody else does; what it cannot write is told, and the rows are stored all the same."""
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: publication(1, "x").files)
-    monkeypatch.setenv("EMDS_HOME", str(filled.home))
-    monkeypatch.setattr(commands, "refresh_all", lambda pipeline: [])
-    monkeypatch.setenv("EMDS_PUBLISH_TO", str(tmp_path / "site"))
-    assert commands.run([]) == 0
-    assert manifest_of(open_target(str(tmp_path / "site")).get)["mode"] == "live"
-    monkeypatch.setenv("EMDS_PUBLISH_TO", "ftp://x/y")
-    assert commands.run([]) == 1
-    assert "not published: files to EMDS_PUBLISH_TO: " in capsys.readouterr().err
-    monkeypatch.setattr(publish, "counts", lambda: 1 / 0)
-    assert commands.run([]) == 0, "what nobody foresaw is logged"
-
-
-def test_the_pipeline_publishes_where_a_target_is_set(
-    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: publication(1, "x").files)
-    monkeypatch.setenv("EMDS_HOME", str(filled.home))
-    monkeypatch.delenv("EMDS_PUBLISH_TO", raising=False)
-    assert publish.counts() is None
-    monkeypatch.setenv("EMDS_PUBLISH_TO", f"file://{tmp_path}/public%20side")
-    counts = publish.counts()
-    assert counts is not None
-    assert (counts["files"], counts["current"]) == (2, 1)
-    assert manifest_of(open_target(str(tmp_path / "public side")).get)["mode"] == "live"
-    (asset,) = (asset for asset in service_assets(publishes=True) if asset.key == STATIC_SIDE)
-    done = dg.materialize_to_memory([asset])
-    assert done.success
-    assert done.asset_materializations_for_node("published__static_side")[0].metadata["files"].value == 2

@@ -17,7 +17,6 @@ from api.access.sign_up import SignUp
 from api.access.webhooks import Message, Webhook
 from orchestration.webhooks import delivery, transport
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
-from tests.stand_ins.clock import Clock
 from tests.stand_ins.receiver import Receiver, patient
 
 
@@ -60,17 +59,6 @@ def test_a_message_that_fails_holds_back_the_later_ones_and_comes_again(post: Po
     assert post.state(webhook).failing_since is None
 
 
-def test_a_message_taken_whose_answer_is_lost_comes_twice_with_one_id(post: Post) -> None:
-    receiver = post.receiver(answer=lambda tries: "drop" if tries == 1 else 200)
-    post.subscribe(receiver.url)
-    post.change(at=1)
-    assert post.round().failed == 1
-    post.due_now()
-    assert post.round().delivered == 1
-    assert receiver.tries[0] == receiver.tries[1]
-    assert firsts(receiver) == [1]
-
-
 def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> None:
     receiver = post.receiver(answer=lambda _: 404)
     webhook = post.subscribe(receiver.url)
@@ -85,17 +73,6 @@ def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> 
     webhooks.enable(post.accounts.database, webhook.id)
     receiver.answer = lambda _: 200
     assert post.round().failed == 0
-
-
-def test_pauses_grow_to_an_hour_and_end_with_the_day(post: Post) -> None:
-    receiver = post.receiver(answer=lambda _: 500)
-    webhook = post.subscribe(receiver.url)
-    waits, now = [], 1000
-    for _ in range(9):
-        webhooks.record_failure(post.accounts.database, post.state(webhook), "x", now)
-        waits.append(post.state(webhook).next_at - now)
-        now = post.state(webhook).next_at
-    assert waits == [5, 15, 60, 300, 900, 1800, 3600, 3600, 3600]
 
 
 @pytest.mark.slow
@@ -185,29 +162,6 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     assert (counts.delivered, counts.failed) == (1, 30)
     states = [each for each in webhooks.listed(post.accounts.database) if each.subscription.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
-
-
-def test_the_next_round_goes_on_where_one_ended(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds that end after one delivery, though all keys have more, serve each key before any a second time."""
-    for number in range(2, 7):
-        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
-    for number in range(1, 7):
-        post.subscribe("https://hook.example/", key=number)
-    post.sql("UPDATE webhooks SET slow = 0")
-    clock = Clock()
-    monkeypatch.setattr(delivery, "time", clock)
-    monkeypatch.setattr(delivery, "THREADS", 1)
-    monkeypatch.setattr(delivery, "SLOW_S", 2 * delivery.ROUND_S)
-    served: list[int] = []
-
-    def send(webhook: Webhook, _: Message, __: int) -> None:
-        served.append(webhook.key)
-        clock.now += delivery.ROUND_S
-
-    for at in range(1, 13):
-        post.change(at=at)
-        delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
-    assert sorted(served[:6]) == sorted(served[6:]) == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.slow

@@ -9,11 +9,9 @@ import dagster as dg
 import pytest
 
 from api.access.key_listing import revoke_by_number
-from api.documents import changes
 from orchestration import cli
 from orchestration.webhooks.sensor import JOB, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
-from tests.stand_ins.clock import Clock
 from warehouse.series import change_log
 from warehouse.store import artefact, layout
 
@@ -139,24 +137,3 @@ def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, mon
         first = look()
         assert len(first.run_requests) == 1
         assert "nothing changed" in look(first.cursor).skip_message
-
-
-def test_the_sensor_looks_again_once_a_change_may_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round that begins before a change may be told leaves it: the sensor's place must not be behind it already."""
-    monkeypatch.setenv("EMDS_HOME", str(post.home))
-    monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
-    clock = Clock()
-    monkeypatch.setattr(changes, "time", clock)
-    sensor = webhook_sensor(dg.define_asset_job(JOB))
-    with dg.DagsterInstance.ephemeral() as instance:
-
-        def look(cursor: str | None) -> Any:
-            return sensor(dg.build_sensor_context(instance, cursor=cursor))
-
-        post.subscribe("https://hook.example/")
-        post.change()
-        before = look(None)
-        post.change(at=int(clock.now))
-        assert "nothing changed" in look(before.cursor).skip_message
-        clock.now += 10
-        assert len(look(before.cursor).run_requests) == 1
