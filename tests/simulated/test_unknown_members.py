@@ -182,51 +182,6 @@ LISTS = {
         Case("area", element("type", "perimetre='[A-Z]+'", "perimetre='AV'"), False, ("periode", "p")),
     ),
 }
-WITHOUT_LISTS = {
-    "caiso.demand_forecast",
-    "eia.demand_forecast",
-    "elexon.demand_forecast",
-    "entsoe.demand_forecast",
-    "isone.load_forecast",
-    "neso.carbon_forecast",
-    "nyiso.load_forecast",
-    "caiso.lmp_rt",
-    "caiso.lmp_da",
-    "caiso.demand",
-    "eia.demand",
-    "elexon.demand",
-    "energinet.price",
-    "energy_charts.price",
-    "entsoe.price",
-    "entsoe.demand",
-    "entsoe_files.price",
-    "entsoe_files.load",
-    "ercot.spp_rt",
-    "ercot.spp_da",
-    "ercot.system_wide_prices",
-    "ercot.load",
-    "ercot.load_hourly",
-    "isone.lmp_rt",
-    "isone.lmp_da",
-    "isone.load",
-    "miso.lmp_rt",
-    "miso.lmp_da",
-    "miso.lmp_rt_daily",
-    "miso.load",
-    "miso.load_daily",
-    "neso.carbon_intensity",
-    "nyiso.lbmp_rt",
-    "nyiso.lbmp_da",
-    "omie.price",
-    "pjm.lmp_rt",
-    "pjm.lmp_da",
-    "pse.price",
-    "pse.demand",
-    "rte.eco2mix",
-    "spp.load",
-    "spp.interchange",
-}
-"""One series of one zone each, or several that are asked for by name."""
 CASES = [(feed_id, case) for feed_id, cases in LISTS.items() for case in cases]
 
 
@@ -304,8 +259,7 @@ def test_another_column_or_unit_is_a_changed_feed(feed_id, case, answers):
 
 
 def test_every_list_of_every_feed_is_tried():
-    assert not LISTS.keys() & WITHOUT_LISTS
-    assert LISTS.keys() | WITHOUT_LISTS == feeds().keys()
+    feeds()  # loads every source
     declared = {
         (name.split(".")[2], value.kind)
         for name, module in list(sys.modules.items())

@@ -38,25 +38,3 @@ def test_with_the_instant_of_the_answer_rows_are_judged_as_a_run_judges_them(
     printed = capsys.readouterr()
     assert printed.out == "metric,zone,fuel,counterparty,ts,value,unit,resolution,published_at,basis\n"
     assert "error time GB generation 1 " in printed.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["parse", "neso.nothing", "{file}"], "CallerError: no feed 'neso.nothing'"),
-        (["parse", "nobody.generation", "{file}"], "CallerError: no feed 'nobody.generation'"),
-        (["parse", "neso", "{file}"], "CallerError: no feed 'neso'"),
-        (["parse", "neso.generation", "{file}", "--zone", "FR"], "CallerError: neso.generation carries GB, not FR"),
-        (["parse", "neso.generation", "{file}", "--day", "2026-13"], "BadWindow: '2026-13' is no YYYY"),
-        (["parse", "neso.generation", "{file}.gone"], "FileNotFoundError"),
-        (["parse", "neso.carbon_intensity", "{file}"], "FeedChanged: "),
-    ],
-)
-def test_a_failure_is_one_line_and_exit_code_2(
-    body: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main([argument.format(file=body) for argument in arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert message in printed.err
-    assert printed.err.count("\n") == 1

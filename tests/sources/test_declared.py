@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-import assets.sources
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
 from warehouse.market import clock
@@ -35,25 +33,8 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-11-18T12:00:00Z")
 
 
-def test_every_file_and_folder_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else has to name it. What begins with an underscore is none."""
-    for name in ("acme.py", "_common.py", "zephyr/__init__.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    monkeypatch.setattr(assets.sources, "__path__", [*assets.sources.__path__, str(tmp_path)])
-    assert codes.__wrapped__() == tuple(sorted((*codes(), "acme", "zephyr")))
-
-
 def test_a_source_has_the_name_of_its_file() -> None:
     assert {code: one.code for code, one in sources().items()} == {code: code for code in codes()}
-
-
-def test_an_unknown_source_or_feed_is_a_key_error() -> None:
-    with pytest.raises(KeyError):
-        source("nobody")
-    for unknown in ("nobody.price", "neso", "neso.price", ""):
-        with pytest.raises(KeyError):
-            feed(unknown)
 
 
 @pytest.mark.parametrize("one", sources().values(), ids=lambda s: s.code)

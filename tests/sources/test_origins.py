@@ -36,12 +36,3 @@ def test_a_stand_in_carries_what_it_stands_in_for_and_ranks_behind() -> None:
             assert set(feed.metrics) <= set(first.metrics)
             assert set(feed.zones) <= set(first.zones) <= set(ZONES)
             assert feed.rank > first.rank
-
-
-def test_no_two_feeds_of_one_series_share_a_rank() -> None:
-    ranks: dict[tuple[str, str, int], list[str]] = defaultdict(list)
-    for feed in feeds().values():
-        for zone in feed.zones:
-            for metric in feed.metrics:
-                ranks[zone, metric, feed.rank].append(feed.id)
-    assert {key: ids for key, ids in ranks.items() if len(ids) > 1} == {}

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from warehouse.figures import horizon
-from warehouse.market.clock import HOUR, MarketDay, Window, instant, local_date
+from warehouse.market.clock import HOUR, instant
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 
@@ -168,30 +168,6 @@ def is_between(ts: int, between: tuple[int, int]) -> bool:
     first, second = between
     minutes = {(first + n) % 1440 for n in range((second - first) % 1440)}
     return shown.hour * 60 + shown.minute in minutes
-
-
-def test_a_night_is_an_hour_longer_or_shorter_where_the_clocks_change() -> None:
-    nights = [
-        horizon.civil_spans((22 * 60, 7 * 60), Window(noon - 12 * HOUR, noon + 36 * HOUR), "Europe/Brussels")[1]
-        for noon in (instant(f"2026-{day}T12:00:00Z") for day in ("03-28", "06-15", "10-24"))
-    ]
-    assert [night.seconds // HOUR for night in nights] == [8, 9, 10]
-    assert nights[0].start == instant("2026-03-28T22:00:00+01:00")
-    assert nights[0].end == instant("2026-03-29T07:00:00+02:00")
-
-
-def test_a_block_across_midnight_and_the_hour_that_comes_twice() -> None:
-    """Brussels, 25 October 2026: five hours from 23:00 on the day before are cheap in absolute time."""
-    first = instant("2026-10-24T21:00:00Z")
-    rows = [(first + n * HOUR, 1.0 if n < 5 else 9.0, "1h", "north") for n in range(26)]
-    ahead = horizon.known_ahead(columns(rows), first)
-    assert ahead is not None
-    found = horizon.find(ahead, horizon.Wanted("lowest", 5 * HOUR), "Europe/Brussels")
-    assert found.members is not None
-    assert (found.members["start"], found.members["end"]) == (first, instant("2026-10-25T02:00:00Z"))
-    ends = [local_date(found.members[edge], "Europe/Brussels") for edge in ("start", "end")]
-    assert [day.day for day in ends] == [24, 25]
-    assert MarketDay(ends[1], "Europe/Brussels").window.seconds == 25 * HOUR
 
 
 def test_sources_and_unit_are_those_of_the_rows_from_the_running_one_on() -> None:
