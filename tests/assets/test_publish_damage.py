@@ -7,7 +7,7 @@ import pytest
 from assets.documents.publish import publish
 from tests.assets.published_zones import NOW, document, fill
 from warehouse.market.zones import ZONES
-from warehouse.store import artefact, layout
+from warehouse.store import layout
 from warehouse.store.layout import SNAPSHOT
 
 
@@ -66,20 +66,3 @@ def test_a_cut_document_is_made_anew(world, name, size):
     assert publish(world.storage, NOW + 60).failures == []
     assert type(document(world, name)) is type(whole)
     assert document(world, SNAPSHOT)["zones"]["GB"]["metrics"]
-
-
-def test_one_document_that_cannot_be_put_costs_no_other(world, monkeypatch):
-    for zone in ("FR", "GB"):
-        fill(world, zone)
-    put = artefact.put
-
-    def full(storage, name, body, version):
-        if name == "latest/FR.json":
-            raise OSError(28, "No space left on device", name)
-        return put(storage, name, body, version)
-
-    monkeypatch.setattr(artefact, "put", full)
-    done = publish(world.storage, NOW)
-    assert sorted(done.put) == ["brief/FR.json", "brief/GB.json", "latest/GB.json", SNAPSHOT]
-    assert len(done.failures) == 1
-    assert "latest/FR.json" in done.failures[0]

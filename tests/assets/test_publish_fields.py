@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from assets.documents.publish import publish
 from tests.assets.published_zones import ALL_OF_FRANCE, HOUR, NOW, document, fill
 from warehouse.market.zones import ZONES
@@ -94,22 +92,3 @@ def test_bodies_are_static_between_two_publications(world):
     done = publish(world.storage, NOW + 60)
     assert {key: world.storage.get(key) for key in world.storage.keys("published/")} == before
     assert sorted(done.put) == ALL_OF_FRANCE
-
-
-def test_the_method_page_names_every_member(world):
-    fill(world)
-    publish(world.storage, NOW + 60, ["FR"])
-    brief = document(world, "brief/FR.json")
-    page = (Path(__file__).parents[2] / "docs" / "brief.md").read_text()
-    blocks = [*brief["context"]["price"], *brief["trend_24h"]["price"], "vs_median_pct_reason", "change_pct_reason"]
-    codes = {
-        "too_few_samples",
-        "coverage_below_50_pct",
-        "no_rows",
-        "withheld_by_terms",
-        "no_value_24h_ago",
-        brief["method"],
-    }
-    assert [
-        name for name in (*blocks, *codes, "summary_figures", "summary_parts", "valid_until") if f"`{name}`" not in page
-    ] == []

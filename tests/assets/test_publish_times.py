@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.documents.publish import publish
-from tests.assets.published_zones import DAY, HOUR, NOW, document, fill
+from tests.assets.published_zones import HOUR, NOW, document, fill
 
 
 def test_a_day_ahead_hour_turns_without_any_new_row(world):
@@ -14,13 +14,6 @@ def test_a_day_ahead_hour_turns_without_any_new_row(world):
         assert latest["metrics"]["price"]["ts"] == ts
         assert latest["metrics"]["price"]["expected_by"] == latest["valid_until"] == ts + HOUR
         assert latest["updated"] == now
-
-
-def test_expected_by_of_a_rolling_feed_is_lag_and_grace_after_the_next_interval(world):
-    fill(world)
-    publish(world.storage, NOW + 60)
-    # the row of 12:00 ends at 13:00; the next ends at 14:00, and is out ten minutes later, twenty of grace
-    assert document(world, "latest/FR.json")["metrics"]["demand"]["expected_by"] == NOW + 2 * HOUR + 30 * 60
 
 
 def test_expected_by_of_an_auction_that_has_not_come(world):
@@ -34,13 +27,3 @@ def test_expected_by_of_an_auction_that_has_not_come(world):
     assert brief["valid_until"] == NOW + 11 * HOUR
     assert "Power cost €57.30 a megawatt-hour" in brief["summary"]
     assert "A newer value was due by 2026-11-21 00:00 CET (2026-11-20 23:00 UTC) and had not come." in brief["summary"]
-
-
-def test_a_zone_whose_rows_stopped_long_ago_still_tells_them_with_their_time(world):
-    fill(world)
-    late = NOW + 400 * DAY
-    publish(world.storage, late)
-    latest, brief = document(world, "latest/FR.json"), document(world, "brief/FR.json")
-    assert latest["metrics"]["demand"]["ts"] == NOW
-    assert latest["valid_until"] < late == latest["updated"]
-    assert brief["context"]["demand"]["sample_count"] == 720

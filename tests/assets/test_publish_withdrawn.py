@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 import assets.documents.publish
 from assets.documents.publish import publish
 from tests.assets.published_zones import ALL_OF_FRANCE, NOW, document, fill
-from warehouse.errors import StorageError, UnknownZone
 from warehouse.store import artefact, layout
 from warehouse.store.layout import SNAPSHOT
-
-
-def test_without_a_catalogue_nothing_is_published(world):
-    world.storage.delete(layout.published(layout.CATALOGUE))
-    with pytest.raises(StorageError, match="no catalogue"):
-        publish(world.storage, NOW)
-
-
-def test_an_unknown_zone_is_refused(world):
-    with pytest.raises(UnknownZone):
-        publish(world.storage, NOW, ["XX"])
-
-
-def test_an_empty_warehouse_has_no_documents(world):
-    assert publish(world.storage, NOW).put == []
-    assert artefact.identity(world.storage, SNAPSHOT) is None
 
 
 def test_rights_taken_back_withdraw_the_documents_at_once(world):
@@ -56,15 +37,6 @@ def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(wor
     assert "latest/FR.json" not in done.put
     assert artefact.load(world.storage, "latest/FR.json") is None
     assert artefact.load(world.storage, "brief/FR.json") is None
-
-
-def test_the_newer_of_two_publishers_never_tells_of_an_earlier_hour(world, monkeypatch):
-    """`now` is read with the version: it cannot be taken before another publisher's and used after it."""
-    fill(world)
-    monkeypatch.delenv("EMDS_NOW", raising=False)
-    monkeypatch.setattr(assets.documents.publish.artefact, "new_version", lambda: (NOW + 3600) * 10**9)
-    publish(world.storage, zones=["FR"])
-    assert document(world, "latest/FR.json")["updated"] == NOW + 3600
 
 
 def test_a_zone_without_rows_is_withdrawn(world):

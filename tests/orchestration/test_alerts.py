@@ -15,7 +15,6 @@ from orchestration.jobs import alerts
 from orchestration.work.resources import open_context
 from warehouse.documents import health
 from warehouse.documents.health import Health
-from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.market import clock
 
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
@@ -98,18 +97,6 @@ def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]],
     assert heard[1]["since"] == heard[0]["since"]
 
 
-def test_an_outage_that_could_not_be_told_is_told_at_the_next_failure(
-    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setenv("EMDS_ALERT_WEBHOOK", "http://127.0.0.1:9/nobody")
-        with pytest.raises(OSError, match="refused"):
-            watch.run(silent)
-    watch.look()
-    watch.look()
-    assert [m["event"] for m in heard] == ["outage"]
-
-
 def test_the_sensor_keeps_what_it_reported_in_its_cursor_and_no_token(
     heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,14 +140,3 @@ def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
         ("outage", "nyiso.load", "nyiso", "mis.nyiso.com answers 503"),
         ("recovered", "nyiso.load", None, None),
     ]
-
-
-def test_a_member_that_no_table_has_is_told(
-    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = clock.instant("2026-11-20T12:00:00Z")
-    monkeypatch.setenv("EMDS_NOW", str(now))
-    zone = Health("nyiso.load", "US-NYISO", now, f"{UNKNOWN_MEMBER}ZONE Q", now, now, reached={"demand": now})
-    health.note(watch.pipeline.storage, "nyiso", [zone])
-    watch.look()
-    assert [(m["job"], m["reason"]) for m in heard] == [("nyiso.load", f"{UNKNOWN_MEMBER}ZONE Q")]

@@ -37,21 +37,6 @@ def test_what_credentials_buy_depends_on_what_is_configured(
     assert all(line.startswith("would be a second way") for line in with_token)
 
 
-@pytest.mark.parametrize("feeds", ["simulated", "live"])
-def test_an_empty_home_is_told_once_and_credentials_in_every_mode(
-    feeds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_FEEDS", feeds)
-    monkeypatch.delenv("EIA_API_KEY", raising=False)
-    doctor.doctor()
-    printed = capsys.readouterr().out
-    assert printed.count("nothing is ingested yet") == 1
-    assert "never" not in printed
-    [eia] = [line for line in printed.splitlines() if line.startswith("eia ")]
-    assert "EIA_API_KEY" in eia
-
-
 def test_a_home_of_another_mode_is_a_fault_that_hides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,11 +13,10 @@ import pytest
 from assets.fetch.recorded import recorded_requests
 from assets.ingest.runs import ingest_days
 from assets.sources import sources
-from assets.sources.__main__ import main as parse_command
 from orchestration import cli
 from orchestration.work import probe
 from orchestration.work.resources import open_context
-from tests.stand_ins.publishers import KEYS, Publishers, answers
+from tests.stand_ins.publishers import KEYS, Publishers
 from warehouse.market import clock
 
 DAY = "2026-11-18"
@@ -35,7 +34,7 @@ def served(home: Path) -> set[tuple[object, ...]]:
     return rows
 
 
-@pytest.mark.parametrize("code", ["elexon", "neso", "nyiso", "pjm", "isone"])
+@pytest.mark.parametrize("code", ["nyiso", "pjm", "isone"])
 def test_what_is_recorded_replays_to_the_rows_that_an_ingest_gives(
     publishers: Publishers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
@@ -69,30 +68,6 @@ def test_every_recording_is_read_again_as_it_was_and_holds_no_secret(publishers:
     for entry in with_rows:
         lines = list(csv.DictReader((folder / entry["expected"]).read_text().splitlines()))
         assert len(lines) == entry["expected_rows"]
-
-
-def test_the_parsers_command_reads_a_recording_to_its_expected_rows(
-    publishers: Publishers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "recorded"
-    cli.main(["record", str(folder), "--source", "caiso", "--day", DAY])
-    capsys.readouterr()
-    for entry in json.loads((folder / "MANIFEST.json").read_bytes()):
-        if entry["expected"]:
-            words = ["parse", entry["feed"], str(folder / entry["file"])]
-            words += ["--zone", entry["zone"]] if entry["zone"] else []
-            assert parse_command([*words, "--day", entry["day"]]) == 0
-            parsed = [row for row in csv.DictReader(capsys.readouterr().out.splitlines()) if not row["counterparty"]]
-            assert parsed == list(csv.DictReader((folder / entry["expected"]).read_text().splitlines()))
-
-
-def test_an_answer_that_no_parser_reads_is_recorded(publishers: Publishers, tmp_path: Path) -> None:
-    publishers.break_host("data.elexon.co.uk", answers(200, b"<html>Down for maintenance</html>"))
-    folder = tmp_path / "recorded"
-    assert cli.main(["record", str(folder), "--feed", "elexon.price"]) == 1
-    entries = json.loads((folder / "MANIFEST.json").read_bytes())
-    assert {(entry["http_status"], entry["expected"]) for entry in entries} == {(200, None)}
-    assert all((folder / entry["file"]).read_bytes() == b"<html>Down for maintenance</html>" for entry in entries)
 
 
 def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(

@@ -149,23 +149,6 @@ def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(fo
     assert verify.broken(folder) == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
 
 
-@pytest.mark.parametrize("name", ["series", "raw", "published"])
-def test_a_whole_part_that_cannot_be_listed_is_named(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    import os
-
-    real, whole = os.scandir, str(folder.root / name)
-
-    def refusing(path):  # type: ignore[no-untyped-def]
-        if str(path) == whole:
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(os, "scandir", refusing)
-    assert any(f"{whole}: Permission denied" in line for line in verify.broken(folder))
-
-
 def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) -> None:
     import sqlite3
 

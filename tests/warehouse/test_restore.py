@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.market.clock import HOUR, Window
+from warehouse.market.clock import HOUR
 from warehouse.rows import resolve
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.rows.versions import LIVE, Versions
+from warehouse.rows.versions import Versions
 from warehouse.series import monthfile, restore, series, vintages
 from warehouse.series.restore import Statement
 from warehouse.series.vintages import Month
@@ -129,12 +128,3 @@ def test_before_the_kept_days_the_month_says_since_when_all_is_known(tmp_path: P
     kept = monthfile.past(folder, layout.series(*PLACE))
     assert kept is not None
     assert kept.known_since == 1005, "a later fold forgets it not"
-
-
-def test_nothing_stated_puts_nothing(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    folder.put(layout.MODE, b"live")
-    assert restore.put(folder, PLACE, restored([{}]), RANKS, "live", 0) == 0
-    assert folder.keys("series/") == []
-    assert not np.any(restored([{0: 1}]).superseded_at != LIVE)
-    assert series.read(folder, "GB", "demand", Window(START, START + HOUR)).num_rows == 0
