@@ -7,23 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future
 from datetime import date
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.ingest.reports import RunReport
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import backfill, gaps
 from orchestration.work.backfill import Task
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
-from warehouse.errors import StorageError
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -86,45 +82,6 @@ def test_days_that_are_not_yet_published_are_not_asked() -> None:
     assert backfill.plan([ahead, CAPACITY], date(2030, 1, 1), date(2031, 1, 1)) == []
 
 
-def test_where_our_own_files_refuse_the_other_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.delenv("EMDS_FEEDS", raising=False)
-    real = Folder.put
-
-    def put(self: Folder, key: str, *args: object, **named: object) -> None:
-        if key.startswith(layout.series_prefix("generation")):
-            raise StorageError("another writer has held it for 120 s")
-        real(self, key, *args, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Folder, "put", put)
-    tasks = backfill.plan([FEED, feeds()["neso.carbon_intensity"]], date(2026, 11, 19), date(2026, 11, 19))
-    outcome = {
-        task.feed: [(day.status, day.reason) for day in report.days] for task, report in backfill.run(tasks, workers=1)
-    }
-    assert outcome == {
-        "neso.generation": [("failed", "StorageError: another writer has held it for 120 s")],
-        "neso.carbon_intensity": [("done", "")],
-    }
-
-
-class _AtOnce:
-    """Stands for a worker process: does what it is given before it returns."""
-
-    begun: ClassVar[list[str]] = []
-
-    def __enter__(self) -> _AtOnce:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def submit(self, _: object, task: Task, __: bool) -> Future[RunReport]:
-        self.begun.append(task.feed.partition(".")[0])
-        done: Future[RunReport] = Future()
-        done.set_result(RunReport(task.feed, ()))
-        return done
-
-
 def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,14 +109,6 @@ def test_days_of_a_month_that_cannot_be_read_are_no_whole_ones(tmp_path: Path, m
     [month] = pipeline.storage.keys(layout.series_prefix("generation", "GB"))
     Folder(tmp_path).put(month, b"cut")
     assert gaps.without_whole_days(pipeline, tasks) == tasks
-
-
-def test_a_running_day_of_which_nothing_is_held_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while nothing of it is due: a first fill brings what is out."""
-    in_simulated(monkeypatch, tmp_path)
-    monkeypatch.setenv("EMDS_NOW", "2026-11-20T00:10:00Z")
-    tasks = backfill.plan([FEED], date(2026, 11, 20), date(2026, 11, 20))
-    assert gaps.without_whole_days(open_context(), tasks) == tasks
 
 
 def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

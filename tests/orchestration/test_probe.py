@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -14,9 +13,8 @@ from assets.fetch.live import Live
 from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
 from orchestration import cli
-from orchestration.work import probe
 from tests.stand_ins import publishers as stand_ins
-from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
+from tests.stand_ins.publishers import KEYS, NOW, Clocks, Publishers, answers
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
@@ -75,42 +73,7 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
     assert not publishers.requests["api.eia.gov"]
 
 
-HTML_PAGE = b"<!DOCTYPE html><html><head><style>b {}</style></head><body><h1>Down for maintenance</h1></body></html>"
-RETRY = ("retry-after", "120")
 ELEXON = "data.elexon.co.uk"
-FAILURES: list[tuple[str, str, Failing, str]] = [
-    ("elexon.price", ELEXON, answers(401), f"The publisher refuses: {ELEXON} answers 401: access refused"),
-    ("aemo.dispatch", "nemweb.com.au", answers(403), "too many requests at once, or none from this address"),
-    ("elexon.price", ELEXON, answers(404), f"The publisher's server fails: {ELEXON} answers 404 to a question"),
-    (
-        "aemo.dispatch",
-        "nemweb.com.au",
-        answers(404),
-        "Nothing is published there: nemweb.com.au answers 404: not there",
-    ),
-    ("elexon.price", ELEXON, answers(429, b"", RETRY), f"too many requests: {ELEXON} answers 429. Ask again in 120 s."),
-    ("elexon.price", ELEXON, answers(503, HTML_PAGE), f"server fails: {ELEXON} answers 503."),
-    ("elexon.price", ELEXON, answers(302, b"", ("location", "https://login.example/")), "which is not its own"),
-    ("elexon.price", ELEXON, stand_ins.truncates, f"No whole answer: {ELEXON}: the answer broke off"),
-    ("elexon.price", ELEXON, answers(200, HTML_PAGE), "The answer is not in the known format: "),
-    ("pjm.lmp_da", "api.pjm.com", answers(401), "refuses the credentials: refused by the publisher: check PJM_API_KEY"),
-    ("eia.demand", "api.eia.gov", answers(403), "check EIA_API_KEY"),
-]
-
-
-@pytest.mark.parametrize(
-    ("feed_id", "host", "failing", "sentence"), FAILURES, ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_each_documented_error_is_told_in_a_plain_sentence(
-    publishers: Publishers, run: Run, feed_id: str, host: str, failing: Failing, sentence: str
-) -> None:
-    publishers.break_host(host, failing)
-    code, text = run("--feed", feed_id)
-    assert code == 1
-    failed = [line for line in text.splitlines() if line.startswith("failed: ")]
-    assert sentence in failed[0], text
-    assert text.splitlines()[-2].startswith("FAILED: ")
-    assert "docs/operating.md" in text.splitlines()[-1]
 
 
 def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers, run: Run) -> None:
@@ -119,23 +82,6 @@ def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers
     assert code == 1
     failed = {line.split()[0] for line in text.splitlines() if " | " in line and line[38:52].strip() == "failed"}
     assert failed == {feed_id for feed_id in feeds() if feed_id.startswith("elexon.")}
-
-
-@pytest.mark.parametrize("stage", ["parse", "requests", "combine"])
-def test_a_feed_whose_own_code_fails_is_told_and_the_others_go_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], stage: str
-) -> None:
-    def broken(*_: object) -> NoReturn:
-        raise ZeroDivisionError("a defect")
-
-    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_NOW", NOW)
-    monkeypatch.setenv("EMDS_FEEDS", "simulated")
-    spoilt = replace(feed("neso.generation"), **{stage: broken})  # type: ignore[arg-type]
-    assert probe.probe([spoilt, feed("neso.carbon_intensity")]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert any("ZeroDivisionError" in line and line.startswith("failed: neso.generation") for line in lines)
-    assert any(line.startswith("neso.carbon_intensity") and " ok " in line for line in lines)
 
 
 # What stands around the answers

@@ -105,13 +105,6 @@ def test_lmp_rows_only_out_of_a_zip_in_any_order(feed, columns, line, step):
     assert [(r.ts, r.value, r.unit) for r in rows.sorted()] == [(T, 29.18319, "USD/MWh"), (T + step, -3.5, "USD/MWh")]
 
 
-def test_the_price_column_may_be_called_prc_but_must_be_one():
-    assert len(read(LMP_DA, csv(DAM_COLUMNS.replace(",MW,", ",PRC,"), [dam(T, "1")]))) == 1
-    for name in ("PRICE", "MW,VALUE"):
-        with pytest.raises(FeedChanged, match="price columns"):
-            read(LMP_DA, csv(DAM_COLUMNS.replace(",MW,", f",{name},"), []))
-
-
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
@@ -180,20 +173,6 @@ def test_oasis_is_asked_for_spans_of_at_most_31_days(feed, first, last, spans):
     assert [d for r in requests for d in r.days] == [d.day for d in market_days(first, last, feed.tz)]
 
 
-@pytest.mark.parametrize(("feed", "file"), [(DEMAND, "demand.csv"), (FUELSOURCE, "fuelsource.csv")])
-def test_outlook_is_asked_for_a_file_a_day_with_a_cache_buster(feed, file):
-    past, spring, today = (
-        feed.requests(market_days(day, day, feed.tz), clock.now())[0]
-        for day in (date(2026, 11, 1), date(2026, 3, 8), date(2026, 11, 20))
-    )
-    assert past.url == f"https://www.caiso.com/outlook/history/20261101/{file}"
-    assert spring.url == f"https://www.caiso.com/outlook/history/20260308/{file}"
-    assert today.url == f"https://www.caiso.com/outlook/current/{file}"
-    assert past.params == today.params == (("_", str(instant("2026-11-20T18:00:00Z"))),)
-    month = feed.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz), clock.now())
-    assert [r.days for r in month] == [(d.day,) for d in market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz)]
-
-
 def test_fuels_are_summed_and_imports_are_interchange():
     rows = read(
         FUELSOURCE, OUTLOOK + "00:00,-37,3193,905,287,212,191,4,2245,8225,1477,-200,-6129,0\r\n", date(2023, 1, 1)
@@ -218,17 +197,6 @@ def test_half_a_sum_is_none():
     rows = read(FUELSOURCE, OUTLOOK + "00:00,1,2,3,287,,191,4,5,6,,7,8,9\r\n", date(2023, 1, 1))
     assert not [r for r in rows if r.fuel in ("biomass", "hydro")]
     assert [r.value for r in rows if r.fuel == "gas"] == [6.0]
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        OUTLOOK.replace("Small hydro", "Small Hydro").replace("Natural Gas", "Natural gas"),
-        OUTLOOK.upper(),
-    ],
-)
-def test_case_of_the_header_varies(header):
-    assert len(read(FUELSOURCE, header + "00:00,1,1,1,1,1,1,1,1,1,1,1,1,1\r\n", date(2023, 1, 1))) == 11
 
 
 def demand(*lines: tuple[str, object]) -> str:

@@ -70,12 +70,6 @@ def test_a_period_is_the_hours_end(value):
     assert stated(read(DEMAND, answer([region("2026-11-20T08", value)]))) == {("US-NYISO", None, MORNING): 16991.0}
 
 
-def test_other_authorities_types_and_empty_values_are_no_rows():
-    at = "2026-11-20T08"
-    rows = [region(at, 1, "TVA"), region(at, 2, kind="DF"), region(at, None), region(at, 3)]
-    assert stated(read(DEMAND, answer(rows))) == {("US-NYISO", None, MORNING): 3.0}
-
-
 def test_borders_turn_their_sign_and_add_up():
     rows = [
         border("2026-11-20T08", "-300", "NEVP", name="Nevada Power Company"),
@@ -175,20 +169,3 @@ def test_requests_agree_with_the_recorded_ones(feed, file, day, recorded):
     assert wanted.items() <= dict(request.params).items()
     assert request.secrets[0].name == "api_key"
     assert "api_key" not in dict(request.params)
-
-
-@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
-def test_a_day_is_asked_for_to_its_last_hours_end(day):
-    (request,) = DEMAND.requests([MarketDay(day, "UTC")], clock.now())
-    params = dict(request.params)
-    assert (params["start"], params["end"]) == (str(day), str(date.fromordinal(day.toordinal() + 1)))
-    assert (params["facets[type][0]"], params["length"], params["frequency"]) == ("D", "5000", "hourly")
-    assert [params[f"facets[respondent][{i}]"] for i in range(7)] == [
-        "CISO",
-        "ERCO",
-        "PJM",
-        "MISO",
-        "NYIS",
-        "ISNE",
-        "SWPP",
-    ]

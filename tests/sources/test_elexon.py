@@ -75,24 +75,6 @@ def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
     assert rows.dropped == {"N2EX leg": 1, "no volume": 1}
 
 
-def test_a_price_of_zero_or_below_with_volume_is_a_price():
-    rows = read(PRICE, [index(price=0.0), index(price=-12.5, start="2026-07-01T10:00:00Z")])
-    assert [r.value for r in rows] == [0.0, -12.5]
-
-
-@pytest.mark.parametrize(
-    "envelope",
-    [
-        lambda data: {"data": data},
-        lambda data: {"metadata": {"datasets": ["MID"]}, "data": data},
-        lambda data: data,
-    ],
-    ids=["data", "metadata", "stream"],
-)
-def test_each_envelope_is_read(envelope):
-    assert len(read(PRICE, envelope([index()]))) == 1
-
-
 def test_the_same_demand_has_another_name_on_each_endpoint():
     times = {"startTime": AT, "settlementDate": "2026-07-01", "settlementPeriod": 22}
     outturn = {
@@ -220,32 +202,9 @@ def test_the_index_is_asked_for_from_london_midnight_to_midnight(day, start, end
     assert request.params == (("from", start), ("to", end), ("dataProviders", "APXMIDP"), ("format", "json"))
 
 
-def test_days_are_asked_for_by_settlement_date():
-    (request,) = ask(DEMAND, date(2026, 10, 25))
-    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/demand/outturn"
-    assert request.params == (
-        ("settlementDateFrom", "2026-10-25"),
-        ("settlementDateTo", "2026-10-25"),
-        ("format", "json"),
-    )
-    (request,) = ask(TIES_FEED, date(2026, 7, 11))
-    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/generation/outturn/interconnectors"
-    assert request.params[0] == ("settlementDateFrom", "2026-07-11")
-
-
 def test_no_question_of_the_index_spans_more_than_seven_times_24_hours():
     """October's 31 days hold an hour more; from and to are both included."""
     requests = ask(PRICE, date(2026, 10, 1), date(2026, 11, 30))
     spans = [instant(dict(r.params)["to"]) - instant(dict(r.params)["from"]) for r in requests]
     assert max(spans) == 7 * 24 * 3600
     assert sum(spans) == (61 * 24 + 1) * 3600
-
-
-def test_ties_carry_the_ids_of_the_geographic_layer_where_it_has_them(recordings):
-    layer = json.loads((recordings / "../geo/interconnectors.geojson").read_bytes())
-    lines = {line["properties"]["id"]: line["properties"] for line in layer["features"]}
-    for tie in TIES.values():
-        if tie.link in lines:
-            assert {lines[tie.link]["from"], lines[tie.link]["to"]} == {"GB", tie.counterparty}
-        else:
-            assert tie.counterparty in ("Ireland", "Northern Ireland")

@@ -97,27 +97,6 @@ def test_without_a_zone_nothing_is_guessed():
         read(answer(day(date(2026, 5, 1), 900)), None)
 
 
-def test_zones_are_asked_for_by_local_days_both_included():
-    requests = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())
-    assert {r.zone: r.params[0] for r in requests} == {
-        zone: ("bzn", name)
-        for zone, name in [
-            ("DE-LU", "DE-LU"),
-            ("FR", "FR"),
-            ("NL", "NL"),
-            ("BE", "BE"),
-            ("PL", "PL"),
-            ("NO-2", "NO2"),
-            ("IT-NO", "IT-North"),
-            ("DK-1", "DK1"),
-            ("AT", "AT"),
-            ("CH", "CH"),
-        ]
-    }
-    assert requests[0].url == "https://api.energy-charts.info/price"
-    assert requests[0].params == (("bzn", "DE-LU"), ("start", "2024-12-10"), ("end", "2024-12-11"))
-
-
 def test_a_recorded_request_is_the_one_that_we_send(recorded):
     url = recorded("energy_charts/price_DE-LU_2024-12-10_hourly_pretty.json")["request_url"]
     request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())[0]

@@ -127,14 +127,6 @@ def test_an_hour_that_is_not_whole_has_no_mean():
     assert over(rows, "FR") == {}
 
 
-def test_quarters_of_an_hour_that_is_not_whole_stand_alone():
-    one = border("ES", "FR")
-    rows = FLOWS.combine(
-        gathered(one_way(one, INTO, quarters(10.0, 20.0, 30.0), "15m"), one_way(one, OUT_OF, quarters(1.0, 1.0), "15m"))
-    )
-    assert over(rows, "FR") == {(NOON, "15m"): 9.0, (NOON + QUARTER, "15m"): 19.0}
-
-
 def test_each_hour_has_its_own_resolution():
     one = border("ES", "FR")
     fine = quarters(10.0, 20.0, 30.0, 40.0)
@@ -157,14 +149,6 @@ def test_a_cable_counts_from_its_first_tests_on():
     assert net(FLOWS.combine(zone("DK-1", at=before, but=("GB",)))) == {(before, "1h"): 350.0}
     assert net(FLOWS.combine(zone("DK-1", at=after, but=("GB",)))) == {}
     assert net(FLOWS.combine(zone("DK-1", at=before))) == {(before, "1h"): 420.0}
-
-
-def test_a_border_of_one_line_carries_its_id_and_others_none():
-    rows = FLOWS.combine(gathered(zone("NO-2"), zone("FR")))
-    links = {(r.zone, r.counterparty): r.link for r in rows if r.counterparty}
-    assert links["NO-2", "NL"] == "nl-no2-norned"
-    assert links["FR", "GB"] is None
-    assert links["NO-2", "Norway NO1"] is None
 
 
 def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
@@ -266,11 +250,6 @@ def test_a_body_gives_each_of_our_zones_its_side():
     }
 
 
-def test_two_areas_that_are_known_but_share_no_border_are_an_unknown_one():
-    with pytest.raises(FeedChanged, match="border 'DE-LU-GB'"):
-        read(flow("10YGB----------A", EIC["DE-LU"], [500]), "DE-LU")
-
-
 @pytest.mark.parametrize(("name", "cable"), [("FR", "Celtic"), ("DE-LU", "NeuConnect")])
 def test_an_announced_border_withholds_the_net_from_its_year_on(name, cable):
     last, first = instant("2027-12-31T23:00:00Z"), instant("2028-01-01T00:00:00Z")
@@ -334,11 +313,3 @@ def test_the_recorded_week_of_a_border(parsed):
     }
     assert sum(1 for ts in arriving if arriving[ts] > 0 and leaving[ts] < 0) == 271
     assert net(rows) == {}
-
-
-def test_recorded_flows_of_a_new_cable(parsed):
-    rows = FLOWS.combine(
-        gathered(parsed("entsoe/a11_GB_to_DK-1_2023-12-20.xml"), parsed("entsoe/a11_DK-1_to_GB_2023-12-20.xml"))
-    )
-    assert {(r.zone, r.counterparty, r.link, r.resolution) for r in rows} == {("DK-1", "GB", "gb-dk1-viking", "1h")}
-    assert next(r.value for r in rows.sorted()) == -1362.0

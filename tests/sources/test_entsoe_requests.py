@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from assets import sources
-from assets.sources.entsoe.areas import BORDERS, EIC
+from assets.sources.entsoe.areas import EIC
 from tests.sources.entsoe_documents import DEMAND, FLOWS, PRICE
 from warehouse.market import clock
 from warehouse.market.clock import market_days
@@ -74,12 +74,6 @@ def test_the_first_auction_is_asked_for_where_there_are_two():
     assert {zone for zone, query in queries.items() if query.get(name) == "1"} == {"DE-LU", "AT"}
     assert {query["contract_MarketAgreement.type"] for query in queries.values()} == {"A01"}
     assert len(queries) == 12
-
-
-def test_both_directions_of_every_border_are_asked_for():
-    directions = {(r.zone, r.part) for r in ask(FLOWS, date(2026, 11, 20))}
-    assert len(directions) == 2 * sum(len(borders) for borders in BORDERS.values()) == 132
-    assert {part for zone, part in directions if zone == "ES"} == {"FR>ES", "ES>FR", "Portugal>ES", "ES>Portugal"}
 
 
 def test_a_border_is_not_asked_for_before_its_cable():

@@ -123,13 +123,6 @@ def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
         assert [(len(r.days), bool(r.secrets)) for r in keyed] == ([(15, True)] if listed < 20 else [])
 
 
-def test_days_before_the_archive_are_out_of_reach():
-    today = date(2026, 11, 20)
-    for product in (SPP_RT, SPP_DA):
-        assert "begins on 2021-02-01" in str(product.out_of_reach(date(2021, 1, 31), today))
-        assert product.out_of_reach(date(2023, 12, 11), today) is None
-
-
 def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
     body = listing(
         *(
@@ -144,14 +137,6 @@ def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
         ((date(2026, 11, 18),), False),
         ((date(2026, 11, 17),), True),
     ]
-
-
-def test_an_answer_of_no_pages_is_no_fault():
-    (request,) = SPP_RT.requests(market_days(SPRING, SPRING, SPP_RT.tz), clock.now())
-    body = json.dumps({"_meta": {"totalPages": 0, "currentPage": 0}, "fields": [{"name": "x"}], "data": []}).encode()
-    assert SPP_RT.follow(body, request) == []
-    with pytest.raises(NotPublished):
-        SPP_RT.parse(body, request)
 
 
 @pytest.mark.parametrize(

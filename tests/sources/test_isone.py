@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from urllib.parse import parse_qs
 
 import pytest
 
@@ -95,13 +94,6 @@ def test_a_single_entry_may_be_an_object(wrap):
     ]
 
 
-def test_five_minute_loads_are_read_with_and_without_their_box():
-    entries = [load("2026-11-20T07:05-05:00", 13000, "LoadMw"), load("2026-11-20T07:10-05:00", None, "LoadMw")]
-    expected = [Row("US-ISONE", "demand", None, None, None, instant("2026-11-20T12:05Z"), 13000.0, "MW", "5m")]
-    assert list(read(LOAD, {"FiveMinSystemLoads": {"FiveMinSystemLoad": entries}})) == expected
-    assert list(read(LOAD, {"FiveMinSystemLoad": entries})) == expected
-
-
 def test_offsets_tell_the_repeated_hour():
     entries = [
         price("2026-11-01T01:00-04:00", 30.5),
@@ -143,12 +135,6 @@ def test_a_report_of_the_spring_day_has_no_third_hour():
     assert [r.ts for r in rows] == [midnight, midnight + 3600, midnight + 7200]
     with pytest.raises(FeedChanged):
         read(DA, report(DA_TITLE, DA_HEADER, line.format("03")))
-
-
-def test_blank_lines_behind_a_report_are_no_cut():
-    whole = report(DA_TITLE, DA_HEADER, '"D","11/20/2026","01","4000",".H.INTERNAL_HUB","HUB",20.25,1.0')
-    for blank in (b"\n", b"\r\n", b"\n\n", b"\r\n \r\n"):
-        assert len(read(DA, whole + blank)) == 1
 
 
 def test_loads_of_the_repeated_hour_that_nothing_places_are_counted():
@@ -213,19 +199,6 @@ def test_the_young_tie_counts_from_its_first_reading_on_or_from_the_day_that_is_
 SERVICE = "https://webservices.iso-ne.com/api/v1.1"
 
 
-@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2025, 11, 2), date(2024, 3, 9)])
-def test_a_day_is_asked_for_at_the_hub(day):
-    (request,) = DA.requests([MarketDay(day, TZ)], clock.now())
-    assert request.url == f"{SERVICE}/hourlylmp/da/final/day/{day:%Y%m%d}/location/4000.json"
-    assert [r.url for r in LOAD.requests([MarketDay(day, TZ)], clock.now())] == [
-        f"{SERVICE}/hourlysysload/day/{day:%Y%m%d}",
-        f"{SERVICE}/fiveminutesystemload/day/{day:%Y%m%d}",
-    ]
-    assert request.headers == (("Accept", "application/json"),)
-    assert request.secrets[0].env == ("ISONE_USERNAME", "ISONE_PASSWORD")
-    assert request.params == ()
-
-
 def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00-05:00")
     requests = RT.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ), clock.now())
@@ -242,15 +215,3 @@ def test_real_time_prices_are_preliminary_for_some_days(monkeypatch):
     assert RT.revised_days == 4, "the first final prices are asked for"
     (old,) = RT.requests(market_days(date(2026, 11, 9), date(2026, 11, 9), TZ), clock.now())
     assert "/final/day/20261109/" in old.url
-
-
-def test_flows_are_asked_for_border_by_border():
-    requests = FLOWS.requests([MarketDay(date(2025, 3, 26), TZ)], clock.now())
-    assert [(r.method, r.url, r.part) for r in requests] == [
-        ("POST", "https://www.iso-ne.com/ws/wsclient", border) for border in ("CA-NB", "CA-QC", "US-NY")
-    ]
-    form = parse_qs(requests[2].body)
-    assert form["_nstmp_requestType"] == ["externalflow"]
-    assert form["_nstmp_startDate"] == form["_nstmp_endDate"] == ["03/26/2025"]
-    assert [form[f"_nstmp_zone{i}"] for i in range(3)] == [["4014"], ["4017"], ["4011"]]
-    assert not requests[0].secrets

@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 from assets import sources
-from tests.sources.miso_reports import AUTUMN, LMP_DA, LMP_RT, LMP_RT_DAILY, LOAD_DAILY, ORDINARY, SPRING
+from tests.sources.miso_reports import LMP_RT
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.clock import MarketDay
 
 
 @pytest.fixture(autouse=True)
@@ -28,31 +28,6 @@ def test_real_time_prices_are_the_newest_interval_or_for_a_fill_two_days(monkeyp
     ):
         requests = LMP_RT.requests(days, clock.now())
         assert [r.url.rpartition("/GetRealTimeFiveMinExPost/")[2] for r in requests] == names
-
-
-@pytest.mark.parametrize(
-    ("feed", "day", "name"),
-    [
-        (LMP_DA, SPRING, "20260308_da_expost_lmp.csv"),
-        (LMP_DA, AUTUMN, "20261101_da_expost_lmp.csv"),
-        (LMP_DA, ORDINARY, "20260923_da_expost_lmp.csv"),
-        (LMP_DA, date(2026, 11, 21), "20261121_da_expost_lmp.csv"),
-        (LOAD_DAILY, SPRING, "20260309_df_al.xls"),
-        (LOAD_DAILY, AUTUMN, "20261102_df_al.xls"),
-        (LOAD_DAILY, ORDINARY, "20260924_df_al.xls"),
-        (LMP_RT_DAILY, SPRING, "20260308_rt_lmp_final.csv"),
-        (LMP_RT_DAILY, AUTUMN, "20261101_rt_lmp_final.csv"),
-        (LMP_RT_DAILY, date(2026, 11, 15), "20261115_rt_lmp_final.csv"),
-        (LMP_RT_DAILY, date(2026, 11, 16), "20261116_rt_lmp_prelim.csv"),
-        (LMP_RT_DAILY, date(2026, 11, 19), "20261119_rt_lmp_prelim.csv"),
-    ],
-)
-def test_daily_files_are_asked_for_by_name(feed, day, name):
-    (request,) = feed.requests([MarketDay(day, feed.tz)], clock.now())
-    assert request.url == f"https://docs.misoenergy.org/marketreports/{name}"
-    assert request.days == (day,)
-    month = feed.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), feed.tz), clock.now())
-    assert len({r.url for r in month}) == 31
 
 
 @pytest.mark.parametrize(

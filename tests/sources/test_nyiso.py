@@ -91,11 +91,6 @@ def test_every_day_has_its_hours(day, hours):
     assert prices == {midnight + i * 300: 10.5 + i for i in range(hours * 12)}
 
 
-def test_a_running_autumn_day_in_its_first_pass_is_placed():
-    midnight = MarketDay(date(2026, 11, 1), "America/New_York").start
-    assert list(net(read(FLOWS, flows(clock_stamps(midnight, 18, 300))))) == [midnight + i * 300 for i in range(18)]
-
-
 def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
     stamps = clock_stamps(MarketDay(date(2026, 11, 1), "America/New_York").start, 25, 3600)
     rows = read(DA, lbmp(stamps[::-1]))
@@ -103,24 +98,9 @@ def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
     assert rows.dropped == {"ambiguous stamp": 2}
 
 
-def test_lines_sent_again_elsewhere_leave_the_repeated_hour_in_its_place():
-    midnight = MarketDay(date(2026, 11, 1), "America/New_York").start
-    stamps = clock_stamps(midnight, 25, 3600)
-    rows = read(DA, lbmp(stamps) + "".join(lbmp(stamps).splitlines(keepends=True)[-2:]))
-    assert rows.dropped == {}
-    assert sorted(net(rows)) == [midnight + i * 3600 for i in range(25)]
-
-
 def test_an_hour_that_spring_skips_is_no_time():
     with pytest.raises(FeedChanged):
         read(DA, lbmp(["03/08/2026 02:00"]))
-
-
-def test_quotes_and_seconds_make_no_difference():
-    plain = lbmp(["11/20/2026 00:05", "11/20/2026 00:10"])
-    quoted = plain.replace("11/20/2026 00:05", '"11/20/2026 00:05:00"').replace("N.Y.C.", '"N.Y.C."')
-    assert list(read(RT, quoted)) == list(read(RT, plain))
-    assert list(read(RT, plain.replace("LBMP ($/MWHr)", "LBMP ($/MWH)"))) == list(read(RT, plain))
 
 
 @pytest.mark.parametrize(
@@ -234,11 +214,6 @@ def test_a_tie_that_is_known_to_be_there_is_missed_on_the_day_that_lacks_it():
     assert not net(read(FLOWS, flows(["09/20/2026 00:00"], without)))
 
 
-def test_a_tie_keeps_its_point_id_when_its_name_changes():
-    renamed = flows(["02/15/2005 00:00"]).replace("SCH - 23316", "PJM-NYISO")
-    assert {r.counterparty for r in read(FLOWS, renamed) if r.link == "pjm-nyiso-ac"} == {"US-PJM"}
-
-
 def test_a_month_comes_in_one_zip():
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -265,19 +240,6 @@ def zip_of(files):
 
 
 POSTINGS = "https://oasis-postings.prod.nysdi.com"
-
-
-@pytest.mark.parametrize("day", [date(2026, 3, 8), date(2026, 11, 1), date(2026, 11, 20)])
-def test_a_day_is_one_file(day):
-    for feed, folder, file in (
-        (RT, "RT_LBMP_ZONE", "realtime_zone"),
-        (DA, "DAM_LBMP_ZONE", "damlbmp_zone"),
-        (LOAD, "RT_ACTUAL_LOAD", "pal"),
-        (FLOWS, "INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"),
-    ):
-        (request,) = feed.requests([MarketDay(day, feed.tz)], clock.now())
-        assert request.url == f"{POSTINGS}/{folder}/CSV/{day:%Y/%m/%d}/{file}-{day:%Y%m%d}.csv"
-        assert (request.params, request.days, request.kind) == ((), (day,), "rows")
 
 
 def test_a_month_of_old_real_time_prices_is_asked_for_once():

@@ -68,14 +68,6 @@ def test_only_the_eastern_area_counts():
         read(DA, prices(NEW, *western))
 
 
-def test_a_day_of_real_time_prices_and_one_interval_are_read_alike():
-    header = "Interval,GMT Interval,Settlement Location Name,PNODE Name,LMP,MLC,MCC,MEC"
-    lines = [f"x,11/20/2026 13:{minute:02}:00,SPPSOUTH_HUB,H,30.{minute:02},0,0,0" for minute in (40, 45)]
-    expected = [(instant("2026-11-20T13:35Z"), 30.4), (instant("2026-11-20T13:40Z"), 30.45)]
-    assert pairs(read(DAILY, prices(header, *lines))) == expected
-    assert pairs(read(RT, prices(header, lines[0]))) == expected[:1]
-
-
 def test_day_ahead_and_real_time_are_not_taken_for_each_other():
     hourly = [f"x,11/20/2026 {hour:02}:00:00,SPPSOUTH_HUB,H,30.5,0,0,0" for hour in (13, 14)]
     with pytest.raises(FeedChanged):
@@ -136,15 +128,6 @@ def test_the_chart_gives_five_minutes_of_load():
         "x,11/20/2026 13:35:00,29900,,29950.1,,,9010",
     )
     assert pairs(read(LOAD, text)) == [(instant("2026-11-20T13:35Z"), 30012.4), (instant("2026-11-20T13:30Z"), 29950.1)]
-
-
-def test_the_short_term_file_is_read_too():
-    text = sheet(
-        "Interval,GMTInterval,STLF,Actual,BAA",
-        "x,11/20/2026 13:40:00,30000,30012,SPP",
-        "x,11/20/2026 13:40:00,3000,3012,SWPW",
-    )
-    assert [(r.ts, r.value, r.resolution) for r in read(LOAD, text)] == [(instant("2026-11-20T13:35Z"), 30012.0, "5m")]
 
 
 def test_interchange_keeps_five_minute_instants_and_turns_the_sign():
@@ -252,19 +235,6 @@ def test_four_hours_of_polls_ask_for_the_whole_day_so_far(monkeypatch):
     assert {path.replace("/20/", "/19/").replace("20261120", "20261119") for path in files} >= set(before[: 18 * 12])
 
 
-def test_a_past_day_of_real_time_prices_is_one_file(noon):
-    requests = DAILY.requests(market_days(date(2026, 11, 15), date(2026, 11, 20), TZ), clock.now())
-    assert paths(requests) == ["/2026/11/By_Day/RTBM-LMP-DAILY-SL-20261115.csv"], "it is written five days later"
-    assert len(DAILY.requests(market_days(date(2026, 10, 1), date(2026, 10, 31), TZ), clock.now())) == 31
-
-
-def test_day_ahead_prices_are_a_file_a_day(recorded):
-    for day in (date(2025, 11, 2), date(2026, 4, 1), date(2026, 10, 4)):
-        (request,) = DA.requests([MarketDay(day, TZ)], clock.now())
-        recorded_url = recorded(f"spp/DA-LMP-SL-{day:%Y%m%d}0100_TRIMMED.csv")["request_url"]
-        assert f"{request.url}?path={dict(request.params)['path']}" == recorded_url
-
-
 def test_load_is_the_chart_now_and_hourly_files_before(noon, recorded):
     requests = LOAD.requests(market_days(date(2026, 11, 18), date(2026, 11, 20), TZ), clock.now())
     assert [(r.url.rsplit("/", 2)[1:], r.params, r.days) for r in requests] == [
@@ -275,29 +245,3 @@ def test_load_is_the_chart_now_and_hourly_files_before(noon, recorded):
     assert recorded("spp/OP-MTLF-202607150000.csv")["request_url"].startswith(
         f"{request.url}?path={dict(request.params)['path']}"
     )
-
-
-def test_hourly_load_of_a_running_day_is_the_newest_file(monkeypatch):
-    for now, path in (
-        ("2026-11-20T12:07:30-06:00", "20/OP-MTLF-202611201100.csv"),
-        ("2026-11-20T12:20:00-06:00", "20/OP-MTLF-202611201200.csv"),
-        ("2026-11-01T02:20:00-06:00", "01/OP-MTLF-202611010200d.csv"),
-        ("2026-11-01T01:20:00-06:00", "01/OP-MTLF-202611010200.csv"),
-    ):
-        monkeypatch.setenv("EMDS_NOW", now)
-        assert paths(HOURLY.requests([MarketDay(date.fromisoformat(now[:10]), TZ)], clock.now())) == [
-            f"/2026/11/{path}"
-        ]
-
-
-def test_interchange_is_one_chart_and_a_file_a_month(noon):
-    requests = TIES.requests(market_days(date(2026, 9, 20), date(2026, 11, 20), TZ), clock.now())
-    assert requests[0].url == "https://portal.spp.org/chart-api/interchange-trend/asFile"
-    assert requests[0].days == (date(2026, 11, 19), date(2026, 11, 20))
-    assert paths(requests[1:]) == [
-        "/TieFlows_SPP_Sep2026.csv",
-        "/TieFlows_SPP_Oct2026.csv",
-        "/TieFlows_SPP_Nov2026.csv",
-    ]
-    assert len(requests[2].days) == 31
-    assert paths(TIES.requests([MarketDay(date(2026, 2, 3), TZ)], clock.now())) == ["/TieFlows_Feb2026.csv"]
