@@ -1,15 +1,12 @@
-"""Every simulated publisher against the model grid and the recordings: figures, times, refusals, shapes."""
+"""Every simulated publisher against the model grid: figures, times, refusals."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,12 +15,11 @@ import pytest
 
 from assets.simulated import grid
 from assets.simulated.answer import Answer
-from assets.sources import feeds, sources
-from tests.simulated.shapes import shape_of
-from warehouse.errors import FeedError, NotPublished
+from assets.sources import feeds
+from warehouse.errors import FeedError
 from warehouse.judge import coverage, quality
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
-from warehouse.market.market import Feed, Metric, Request, Source
+from warehouse.market.market import Feed, Metric, Request
 from warehouse.market.metrics import Forecast, actual_of, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
@@ -185,41 +181,3 @@ def test_an_address_of_nothing_is_not_found(feed_id: str) -> None:
         parts = urlsplit(request.url)
         for url in (f"{parts.scheme}://{parts.netloc}/", f"{parts.scheme}://{parts.netloc}{parts.path}/nothing"):
             assert answer_of(replace(request, url=url, params=(), body=""), now).status in (400, 404), url
-
-
-# Compared with recordings
-
-OLDER = {
-    *("eia/fuel-type-data_20230101_offset0.json", "eia/fuel-type-data_20230102_offset5000.json"),
-    *("eia/region-data_D_20230101.json", "ercot/loadForecastVsActual_20230201.json"),
-}
-"""Forms that their publishers have given up."""
-ASKED_OTHERWISE = {
-    *("pjm/da_hrl_lmps_zones_20260609.json", "elexon/indo_2026-07-11_subset.json"),
-    *("caiso/netdemand_20190310.csv", "isone/WW_DALMP_ISO_20260604.csv"),
-}
-"""Answers to questions that the feeds do not ask."""
-
-
-def shapes_of(feed: Feed) -> set[str]:
-    """What the twin's answers to a feed look like, over days on which they may differ."""
-    shapes, now = set[str](), instant(NOON)
-    for day in (date(2026, 11, 20), date(2026, 11, 18), date(2026, 11, 1), date(2025, 9, 30), date(2023, 9, 1)):
-        market_day = year_or_day(feed, MarketDay(day, feed.tz))
-        queue = [] if feed.out_of_reach(day, date(2026, 11, 20)) else feed.requests([market_day], now)[-6:]
-        for request in queue:  # it grows
-            answer = answer_of(request, now)
-            if answer.status == 200:
-                shapes |= shape_of(answer.body)
-                with suppress(NotPublished):
-                    queue += feed.follow(answer.body, request)[-3:] if feed.follow and len(queue) < 12 else []
-    return shapes
-
-
-@pytest.mark.parametrize("one", sources().values(), ids=lambda one: one.code)
-def test_answers_are_shaped_as_the_recorded_ones(one: Source, recordings: Path) -> None:
-    ours = set[str]().union(*(shapes_of(feed) for feed in one.feeds))
-    for entry in json.loads((recordings / "MANIFEST.json").read_bytes()):
-        own = (entry["feed"] or "").split(".")[0] == one.code and entry.get("expected_rows")
-        if own and entry["file"] not in OLDER | ASKED_OTHERWISE:
-            assert shape_of((recordings / entry["file"]).read_bytes()) <= ours, entry["file"]
