@@ -1,4 +1,7 @@
-"""Every way to end `emds up` leaves no process behind; it ends with the first server that ends. Stand-in servers."""
+"""Every way to end `emds up`, SIGKILL too, leaves no process behind; it ends with the first server that ends.
+
+Stand-in servers. Over one home it runs once.
+"""
 
 from __future__ import annotations
 
@@ -169,3 +172,78 @@ def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monke
     assert server.log.read_bytes() == b"c"
     assert server.log.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
     assert server.last_lines() == f"\n-- {server.log}\nc"
+
+
+def children(pid: int) -> set[int]:
+    """The processes that one has started."""
+    try:
+        tasks = [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
+        return {int(child) for task in tasks for child in task.read_text().split()}
+    except FileNotFoundError:
+        return set()
+
+
+def below(pid: int) -> set[int]:
+    """Those, and those that they have started."""
+    return children(pid).union(*map(below, children(pid)))
+
+
+def left(pids: set[int]) -> list[list[str]]:
+    """The command lines of those that still run; a zombie has none."""
+    running = []
+    for pid in pids:
+        try:
+            running.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return [argv for argv in running if argv != [""]]
+
+
+def second(home: Path) -> subprocess.Popen[str]:
+    """A true `emds up` over a home, on ports of its own."""
+    ports = ("--port", str(free_port()), "--ui-port", str(free_port()))
+    environ = {name: value for name, value in os.environ.items() if name not in ("EMDS_NOW", "EMDS_FEEDS")}
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "orchestration.cli", "up", "--home", str(home), *ports],
+        cwd=up.ROOT,
+        env={**environ, "DAGSTER_HOME": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_servers_end_with_an_up_that_is_killed(running: subprocess.Popen[str], tmp_path: Path) -> None:
+    until_up(running)
+    servers = children(running.pid)
+    assert len(servers) == 3
+    running.kill()
+    assert patient(lambda: left(servers) == []), left(servers)
+    for name in ("api", "ui"):  # what a killed server leaves is its own affair
+        os.kill(int((tmp_path / name).read_text()), signal.SIGKILL)
+
+
+def test_a_first_fill_ends_with_an_up_that_is_killed(tmp_path: Path) -> None:
+    with second(tmp_path / "home") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("first start: ")
+        assert patient(lambda: len(below(process.pid)) >= 4), "the fill, its workers, and what starts them"
+        started = below(process.pid)
+        process.kill()
+        assert patient(lambda: left(started) == []), left(started)
+
+
+def test_a_second_up_over_a_home_names_the_first_and_does_nothing(
+    running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    until_up(running)
+    before = sorted(tmp_path.rglob("*"))
+    with second(tmp_path) as process:
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output) == (1, "")
+    assert errors == f"emds: emds up runs over {tmp_path} already, process {running.pid}\n"
+    assert sorted(tmp_path.rglob("*")) == before
+    running.send_signal(signal.SIGKILL)
+    running.wait(30)
+    with up.lock(tmp_path):
+        pass
