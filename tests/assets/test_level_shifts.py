@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from assets import verdicts
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
@@ -99,21 +98,3 @@ def test_where_another_feed_agrees_the_shift_is_noted(pipeline: PipelineContext)
     report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
     assert levels_of(report) == [("note", "US-NYISO", "demand")]
     assert "eia.demand agrees" in next(f.detail for f in report.findings if f.check == "level")
-
-
-def test_series_that_cannot_be_read_are_not_compared(
-    pipeline: PipelineContext, caplog: pytest.LogCaptureFixture
-) -> None:
-    (key,) = (k for k in pipeline.storage.keys("series/") if "demand" in k and "history" not in k)
-    pipeline.storage.put(key, b"")
-    report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
-    assert levels_of(report) == []
-    assert any(key in record.getMessage() for record in caplog.records)
-
-
-def test_dagsters_check_of_the_day_tells_of_a_shift(pipeline: PipelineContext) -> None:
-    run(pipeline, scaled(feed(BEST), 2), 0, 0)
-    days = [MarketDay(TODAY - timedelta(days=i), feed(BEST).tz) for i in (1, 0)]
-    judged = list(verdicts.examine(pipeline.storage, feed(BEST), days, NOW, (verdicts.STEADY,)))
-    assert [verdict.passed for verdict in judged] == [True, False]
-    assert "level: US-NYISO demand: another level than in the two weeks before" in judged[1].findings[0]

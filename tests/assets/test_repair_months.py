@@ -15,7 +15,6 @@ from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.faults import files
 from warehouse.documents import manifest
-from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
@@ -122,26 +121,6 @@ def test_a_month_that_cannot_be_written_now_keeps_its_mark(corrected: PipelineCo
     assert stored(corrected) == before
 
 
-def test_a_month_whose_bodies_cannot_be_read_now_keeps_its_mark(
-    corrected: PipelineContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, real = stored(corrected), Folder.get
-    lose(corrected, MONTH)
-    damaged.set_aside(corrected.storage, MONTH, "is gone")
-
-    def refused(self: Folder, key: str) -> bytes | None:
-        if key.startswith(layout.RAW):
-            raise StorageError(f"{key} cannot be read: too many open files")
-        return real(self, key)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Folder, "get", refused)
-        repair.rebuild_marked(corrected)
-    assert damaged.waiting(corrected.storage) == [MONTH]
-    repair.rebuild_marked(corrected)
-    assert stored(corrected) == before
-
-
 def test_a_body_lost_too_costs_its_own_days_until_they_are_asked_for_again(corrected: PipelineContext) -> None:
     assert isinstance(corrected.storage, Folder)
     [body] = corrected.storage.keys(layout.raw_prefix(FEED.id, str(YESTERDAY)))
@@ -177,11 +156,3 @@ def test_a_file_that_is_gone_is_found_by_the_count_or_by_its_history(corrected: 
     assert isinstance(corrected.storage, Folder)
     corrected.storage.path(MONTH).mkdir()
     assert manifest.missing(corrected.storage) == [], "what lies in a file's place is not gone"
-
-
-def test_a_publication_marks_what_is_gone_before_it_forgets_it(corrected: PipelineContext) -> None:
-    manifest.publish(corrected.storage, NOON, lambda place: 10)
-    lose(corrected, MONTH)
-    manifest.publish(corrected.storage, NOON, lambda place: 10)
-    assert damaged.waiting(corrected.storage) == [MONTH]
-    assert manifest.missing(corrected.storage) == []

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest import plots
 from assets.ingest.runs import ingest_days
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, one_a_day, parse, pipeline, run, stored, whole
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Metric, Publication, Request
-from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.schema import Rows
 from warehouse.series import raw, series
 
 
@@ -113,14 +112,6 @@ def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("at_noon")
-def test_a_day_past_the_reach_is_not_asked(tmp_path: Path) -> None:
-    of = pipeline(tmp_path, {date(2026, 6, 1): whole()}, replace(FEED, reach_days=3))
-    report = run(of, date(2026, 6, 1))
-    assert report.days[0].status == "out of reach"
-    assert of.session.requests == 0  # type: ignore[attr-defined]
-
-
-@pytest.mark.usefixtures("at_noon")
 def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     def follow(body: bytes, request: Request) -> list[Request]:
         return one_a_day([MarketDay(DAY, FEED.tz)], clock.now()) * 2 if request.kind == "listing" else []
@@ -169,19 +160,3 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     report = ingest_days(of, feed, [MarketDay(year, feed.tz)])
     assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
     assert report.findings == ()
-
-
-@pytest.mark.usefixtures("at_noon")
-def test_an_empty_series_is_none(tmp_path: Path) -> None:
-    """As the net of a zone of which one tie is missing: no row, no picture, no trouble."""
-
-    def with_empty(rows: Rows) -> Rows:
-        rows.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), [], [])
-        return rows
-
-    report = run(pipeline(tmp_path, {DAY: whole(0, 30)}, replace(FEED, combine=with_empty)))
-    assert [(d.status, d.rows) for d in report.days] == [("done", 30)]
-    assert list(report.sample.readings) == [SeriesKey("GB", Metric.DEMAND, "MW", "30m")]
-    empty = Rows()
-    empty.extend(SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), [], [])
-    assert plots.sparkline(empty) == ""
