@@ -18,7 +18,7 @@ from api.access.key_views import require_key
 from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets, published
-from api.documents.cache import Document
+from api.documents.cache import Document, tag_of
 from api.documents.catalogue import Catalogue
 from api.documents.month_files import (
     METRICS,
@@ -117,10 +117,11 @@ def _file(service: Service, request: Request, _query: dict[str, Any], metric: st
         ]
         if entry.method == "sample":
             rows = sample(whole.body)
-            return entry.settle(responses.file(request, rows, responses.tag_of(rows), MEDIA["parquet"], headers))
+            response = responses.file(request, rows, tag_of(rows), MEDIA["parquet"], headers)
+        else:
+            response = responses.file(request, whole.body, whole.sha256, MEDIA["parquet"], headers)
         # Only whole answers are charged for: one that is paid for is whole.
-        ranges = entry.method != "payment"
-        return entry.settle(responses.file(request, whole.body, whole.sha256, MEDIA["parquet"], headers, ranges))
+        return entry.settle(response if entry.method == "payment" else responses.ranged(request, response))
 
 
 def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,12 @@ class Document:
     lock: RLock = field(default_factory=RLock, compare=False, repr=False)
     """Held while something is computed, so that threads that need the same compute it once; reentrant."""
 
+    @property
+    def tag(self) -> str:
+        """A name for the bytes: equal on every worker and host."""
+        tag: str = self.derive("tag", lambda document: tag_of(document.body))
+        return tag
+
     def coded(self, coding: str) -> bytes:
         """The body in a content coding, `identity` included."""
         if coding == "identity":
@@ -56,6 +63,11 @@ class Document:
     def json(self) -> Any:
         """The decoded document, a JSON object; not to be changed. Raises DamagedFile."""
         return self.derive("json", _decoded)
+
+
+def tag_of(body: bytes) -> str:
+    """A name for bytes: equal on every worker and host."""
+    return hashlib.blake2b(body, digest_size=12).hexdigest()
 
 
 def _decoded(document: Document) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import orjson
 from numpy import intp
 from numpy.typing import NDArray
 
-from api.documents.cache import Document, DocumentCache
+from api.documents.cache import Document, DocumentCache, tag_of
 from api.geo.files import CUTS, Csv, properties_csv
 from api.geo.layers import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
+from api.http.compression import pack
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
@@ -98,12 +99,11 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
         source = published(documents, selection.document(selection.format))
     if selection.whole and compressible and selection.format != "csv":
         return responses.document(request, source, media, headers)
-    tag = source.derive("tag", lambda document: responses.tag_of(document.body))
-    etag = responses.ETag(request, (tag, selection), compressible)
-    if responses.matches(request, etag.tag):
+    etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), compressible)
+    if etag.matches:
         return etag.unchanged(headers)
     body = source.body if as_published else _cut(documents, selection, layer, positions)
-    return etag.response(etag.coded(body), media, headers)
+    return etag.response(pack(body, etag.coding), media, headers)
 
 
 def layer_of(document: Document) -> GeoLayer:

@@ -25,26 +25,23 @@ _COMPRESSORS: deque[zstandard.ZstdCompressor] = deque(maxlen=4)
 @cache_short(entries=1024)
 def choose(accept_encoding: str) -> str:
     """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
-    weights: dict[str, float] = {}
-    for member in accept_encoding.lower().split(","):
-        coding, _, rest = member.partition(";")
-        weights[coding.strip()] = _weight(rest)
-    best, most = "identity", 0.0
-    for coding in CODINGS:
-        weight = weights.get(coding, weights.get("*", 0.0))
-        if weight > most:
-            best, most = coding, weight
-    return "identity" if weights.get("identity", 0.0) > most else best
+    weights = parse_weights(accept_encoding)
+    best = max(CODINGS, key=lambda coding: weights.get(coding, weights.get("*", 0.0)))
+    weight = weights.get(best, weights.get("*", 0.0))
+    return best if weight and weight >= weights.get("identity", 0.0) else "identity"
 
 
-def _weight(text: str) -> float:
-    name, _, number = text.strip().partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return min(max(float(number), 0.0), 1.0)
-    except ValueError:
-        return 0.0
+def parse_weights(header: str) -> dict[str, float]:
+    """The members of an Accept or Accept-Encoding header with their weights (RFC 9110 section 12.4.2), lower case."""
+    weights = {}
+    for member in header.lower().split(","):
+        name, *parameters = (part.strip() for part in member.split(";"))
+        weight = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        try:
+            weights[name] = min(max(float(weight), 0.0), 1.0)
+        except ValueError:
+            weights[name] = 0.0
+    return weights
 
 
 def pack(body: bytes, coding: str) -> bytes:
@@ -53,22 +50,21 @@ def pack(body: bytes, coding: str) -> bytes:
     Of rows, zstd 1 and brotli 2 are smaller than the next levels too. ISA-L's gzip takes a tenth of zlib's time for a
     few hundredths more; its bytes may differ between kinds of processors.
     """
-    # A copy: a library's own result may hold on to memory of the length of the plain body.
-    return bytes(memoryview(_packed(body, coding)))
-
-
-def _packed(body: bytes, coding: str) -> bytes:
     if coding == "br":
-        return bytes(brotli.compress(body, quality=2))
-    if coding == "gzip":
-        return bytes(igzip_lib.compress(body, 1, igzip_lib.COMP_GZIP))
-    try:
-        compressor = _COMPRESSORS.pop()  # one takes one body at a time
-    except IndexError:
-        compressor = zstandard.ZstdCompressor(level=1)
-    packed = compressor.compress(body)
-    _COMPRESSORS.append(compressor)
-    return packed
+        packed = brotli.compress(body, quality=2)
+    elif coding == "gzip":
+        packed = igzip_lib.compress(body, 1, igzip_lib.COMP_GZIP)
+    elif coding == "zstd":
+        try:
+            compressor = _COMPRESSORS.pop()
+        except IndexError:
+            compressor = zstandard.ZstdCompressor(level=1)
+        packed = compressor.compress(body)
+        _COMPRESSORS.append(compressor)  # one takes one body at a time
+    else:
+        return body
+    # A copy: a library's own result may hold on to memory of the length of the plain body.
+    return bytes(memoryview(packed))
 
 
 def pack_well(body: bytes, coding: str) -> bytes:

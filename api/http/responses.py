@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-
 import werkzeug.wrappers
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.http import parse_range_header
 
 from api.access.values import AccessMethod
-from api.documents.cache import Document
-from api.http.compression import LEAST_BYTES, choose, pack
+from api.documents.cache import Document, tag_of
+from api.http.compression import LEAST_BYTES, choose, pack, parse_weights
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
 from warehouse.caches import cache_short
@@ -46,101 +43,64 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
 @cache_short(entries=1024)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    ranges: list[tuple[str, float]] = []
-    for member in accept.lower().split(","):
-        name, *rest = (part.strip() for part in member.split(";"))
-        weight = next((part[2:] for part in rest if part.startswith("q=")), "1")
-        try:
-            ranges.append((name, float(weight)))
-        except ValueError:
-            ranges.append((name, 0.0))
-    best: str | None = None
-    most = 0.0
-    for media in types:
-        matching = [(len(name.rstrip("*")), weight) for name, weight in ranges if _matches(name, media)]
-        liked = max(matching)[1] if matching else 0.0
-        if liked > most:
-            best, most = media, liked
-    return best
+    weights = parse_weights(accept)
+
+    def weight(media: str) -> float:
+        fitting = [(len(name.rstrip("*")), weight) for name, weight in weights.items() if _matches(name, media)]
+        return max(fitting)[1] if fitting else 0.0
+
+    best = max(types, key=weight)
+    return best if weight(best) else None
 
 
 def _matches(name: str, media: str) -> bool:
     return name in ("*/*", "*", media) or (name.endswith("/*") and media.startswith(name[:-1]))
 
 
-def tag_of(body: bytes) -> str:
-    """A tag for bytes: equal on every worker and host."""
-    return hashlib.blake2b(body, digest_size=12).hexdigest()
+class ETag:
+    """The ETag of an answer in the coding that its request takes, known before the body is encoded."""
+
+    __slots__ = ("_request", "coding", "tag")
+
+    def __init__(self, request: Request, name: str, compressible: bool) -> None:
+        self.coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if compressible else "identity"
+        self.tag = f'"{name}"' if self.coding == "identity" else f'"{name}-{self.coding}"'
+        self._request = request
+
+    @property
+    def matches(self) -> bool:
+        """Whether If-None-Match names the tag (RFC 9110 section 13.1.2: weak comparison)."""
+        known = self._request.header("HTTP_IF_NONE_MATCH")
+        if not known:
+            return False
+        return known.strip() == "*" or self.tag in (member.strip().removeprefix("W/") for member in known.split(","))
+
+    def response(self, sent: bytes, media: str, headers: Headers) -> Response:
+        """The answer under this tag; `sent` is coded."""
+        coded = [] if self.coding == "identity" else [("Content-Encoding", self.coding)]
+        return Response(200, [("ETag", self.tag), *coded, *headers, ("Content-Type", media)], sent)
+
+    def unchanged(self, headers: Headers) -> Response:
+        """304 under this tag."""
+        return Response(304, [("ETag", self.tag), *headers])
 
 
 def document(request: Request, content: Document, media: str, headers: Headers) -> Response:
     """A published document, compressed once a publication."""
-    coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if len(content.body) >= LEAST_BYTES else "identity"
-    tag = _tag(content.derive("tag", lambda document: tag_of(document.body)), coding)
-    if matches(request, tag):
-        return _unchanged(tag, headers)
-    return _response(content.coded(coding), tag, coding, media, headers)
+    etag = ETag(request, content.tag, len(content.body) >= LEAST_BYTES)
+    return etag.unchanged(headers) if etag.matches else etag.response(content.coded(etag.coding), media, headers)
 
 
 def body(request: Request, content: bytes, media: str, headers: Headers) -> Response:
     """A body computed for this request."""
-    coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if len(content) >= LEAST_BYTES else "identity"
-    tag = _tag(tag_of(content), coding)
-    if matches(request, tag):
-        return _unchanged(tag, headers)
-    return _response(content if coding == "identity" else pack(content, coding), tag, coding, media, headers)
+    etag = ETag(request, tag_of(content), len(content) >= LEAST_BYTES)
+    return etag.unchanged(headers) if etag.matches else etag.response(pack(content, etag.coding), media, headers)
 
 
-def file(request: Request, content: bytes, name: str, media: str, headers: Headers, ranges: bool = True) -> Response:
-    """A file that is no further compressed, under a tag of its own; whole, or by ranges where those are allowed."""
-    tag = _tag(name, "identity")
-    if matches(request, tag):
-        return _unchanged(tag, headers)
-    response = _response(content, tag, "identity", media, headers)
-    return ranged(request, response) if ranges else response
-
-
-class ETag:
-    """The ETag of an answer, known before the answer is computed: a hash of all that it depends on."""
-
-    __slots__ = ("_coding", "tag")
-
-    def __init__(self, request: Request, parts: Iterable[object], compressible: bool) -> None:
-        self._coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if compressible else "identity"
-        self.tag = _tag(tag_of(repr(tuple(parts)).encode()), self._coding)
-
-    def coded(self, content: bytes) -> bytes:
-        """A body in the coding that this request takes."""
-        return content if self._coding == "identity" else pack(content, self._coding)
-
-    def response(self, sent: bytes, media: str, headers: Headers) -> Response:
-        """The answer under this tag; `sent` is coded."""
-        return _response(sent, self.tag, self._coding, media, headers)
-
-    def unchanged(self, headers: Headers) -> Response:
-        """304 under this tag."""
-        return _unchanged(self.tag, headers)
-
-
-def matches(request: Request, tag: str) -> bool:
-    """Whether If-None-Match names the tag (RFC 9110 section 13.1.2: weak comparison)."""
-    known = request.header("HTTP_IF_NONE_MATCH")
-    if not known:
-        return False
-    return known.strip() == "*" or tag in (member.strip().removeprefix("W/") for member in known.split(","))
-
-
-def _tag(name: str, coding: str) -> str:
-    return f'"{name}"' if coding == "identity" else f'"{name}-{coding}"'
-
-
-def _unchanged(tag: str, headers: Headers) -> Response:
-    return Response(304, [("ETag", tag), *headers])
-
-
-def _response(sent: bytes, tag: str, coding: str, media: str, headers: Headers) -> Response:
-    coded = [] if coding == "identity" else [("Content-Encoding", coding)]
-    return Response(200, [("ETag", tag), *coded, *headers, ("Content-Type", media)], sent)
+def file(request: Request, content: bytes, name: str, media: str, headers: Headers) -> Response:
+    """A file that is no further compressed, under a tag of its own."""
+    etag = ETag(request, name, compressible=False)
+    return etag.unchanged(headers) if etag.matches else etag.response(content, media, headers)
 
 
 def _asks_for_a_part(request: Request, length: int) -> bool:

@@ -162,8 +162,8 @@ def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Re
 def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         picture = published.document(service.documents, layout.PICTURE)
-        name = picture.derive("tag", lambda document: responses.tag_of(document.body))
-        return entry.settle(responses.file(request, picture.body, name, _PNG, responses.caching(entry.method), False))
+        headers = responses.caching(entry.method)
+        return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, headers))
 
 
 def _guide(service: Service, request: Request, query: dict[str, Any], page: str) -> Response:

@@ -6,15 +6,13 @@ grace included. Fuels and borders of one instant stand for each other: a hole is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from warehouse.documents import health
-from warehouse.documents.health import Carrier
 from warehouse.figures.resample import Interval, first_start, interval_at
 from warehouse.judge import coverage
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, interval_end, local_midnight
@@ -33,31 +31,20 @@ class DueSpan(NamedTuple):
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Calendar:
-    """One feed of a series: when its rows are out, and the first instant that it ever published."""
+def due_span(feeds: Iterable[tuple[Mapping[str, Any], bool]], now: int) -> DueSpan:
+    """What must be there at an instant by the calendars of a series' feeds, grace included.
 
-    carrier: Carrier
-    since: int
-
-    def until(self, now: int) -> int:
-        """The end of the last interval that it must have published at an instant, grace included."""
-        return coverage.published_until(self.carrier.publication, self.carrier.tz, self.carrier.resolution, now)
-
-
-def due_span(calendars: Collection[Calendar], now: int) -> DueSpan:
-    """What must be there at an instant by all feeds of a series; nothing without feeds that are asked."""
-    configured = [each for each in calendars if each.carrier.configured] or list(calendars)
-    if not configured:
+    `feeds` are those of the catalogue, each with whether it is asked; nothing is due without any.
+    """
+    members = [*feeds]
+    asked = [feed for feed, configured in members if configured] or [feed for feed, _ in members]
+    if not asked:
         return DueSpan(0, 0, DAY)
-    step = min(RESOLUTIONS[each.carrier.resolution] for each in configured)
-    return DueSpan(min(each.since for each in configured), max(each.until(now) for each in configured), step)
-
-
-def calendar(member: Mapping[str, Any], configured: bool) -> Calendar:
-    """Read the calendar of a feed from the catalogue."""
-    return Calendar(
-        health.carrier(member, configured), local_midnight(date.fromisoformat(member["since"]), member["tz"])
+    carriers = [health.carrier(feed, configured=True) for feed in asked]
+    return DueSpan(
+        min(local_midnight(date.fromisoformat(feed["since"]), feed["tz"]) for feed in asked),
+        max(coverage.published_until(each.publication, each.tz, each.resolution, now) for each in carriers),
+        min(RESOLUTIONS[each.resolution] for each in carriers),
     )
 
 
@@ -102,13 +89,15 @@ def holes(
     if not len(rows):
         return _around(Window(since, window.end), due, _grid(due, interval, tz), begun)
     civil = _civil(rows, tz)
-    covered = _covered(rows, civil)
-    first, final = int(rows.ts[0]), int(rows.ts[-1])
-    head = Window(min(since, first), first)
-    tail = Window(min(covered.until, window.end), window.end)
-    begins = _Grid(covered.first_end - first, first, civil)
-    finishes = _Grid(covered.until - final, covered.until, civil)
-    return [*_around(head, due, begins, begun), *covered.holes, *_around(tail, due, finishes, begun)]
+    ends = _ends(rows, civil)
+    first, until = int(rows.ts[0]), int(ends.max())
+    begins, finishes, _ = coverage.uncovered(rows.ts, ends, Window(first, until))
+    before, behind = Window(min(since, first), first), Window(min(until, window.end), window.end)
+    return [
+        *_around(before, due, _Grid(int(ends[0]) - first, first, civil), begun),
+        *(Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)),
+        *_around(behind, due, _Grid(until - int(rows.ts[-1]), until, civil), begun),
+    ]
 
 
 def last_end(rows: RowColumns, tz: str) -> int:
@@ -137,22 +126,6 @@ def _fill(rows: RowColumns, since: int, begun: int, end: int) -> bool:
     step = RESOLUTIONS[resolution]
     first = rows.ts[0]
     return resolution != "1y" and bool((first == since or first - begun < step) and rows.ts[-1] + step >= end)
-
-
-class _Covered(NamedTuple):
-    """Where the first row's interval ends, the holes between rows, and until where the rows reach."""
-
-    first_end: int
-    holes: list[Window]
-    until: int
-
-
-def _covered(rows: RowColumns, civil: _Civil | None) -> _Covered:
-    ends = _ends(rows, civil)
-    until = int(ends.max())
-    begins, finishes, _ = coverage.uncovered(rows.ts, ends, Window(int(rows.ts[0]), until))
-    within = [Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)]
-    return _Covered(int(ends[0]), within, until)
 
 
 def _around(span: Window, due: DueSpan, grid: _Grid, begun: int) -> list[Window]:

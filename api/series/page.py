@@ -15,7 +15,7 @@ from api.documents.catalogue import Catalogue, LicenceTerms
 from api.series import query as queries
 from api.series.gaps import holes, last_end
 from api.series.paging import Cursor, Order, PageSlice, cut, first_rows, has_passed, resume
-from api.series.query import SAMPLE_ROWS, Plan, SeriesRequest, ZonePlan
+from api.series.query import SAMPLE_ROWS, SeriesRequest, ZonePlan
 from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import Window
@@ -28,8 +28,7 @@ from warehouse.series.reader import FileReplaced, Reader, RowColumns, joined
 class Page:
     """The rows of an answer and what its envelope says of them; `start` and `end` are the effective ones."""
 
-    plan: Plan
-    request: SeriesRequest
+    plans: tuple[ZonePlan, ...]
     rows: RowColumns
     """In the request's order."""
     place: Any
@@ -46,6 +45,10 @@ class Page:
     """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
 
     @property
+    def request(self) -> SeriesRequest:
+        return self.plans[0].request
+
+    @property
     def count(self) -> int:
         return len(self.rows)
 
@@ -58,7 +61,7 @@ class Page:
     def terms(self) -> dict[str, LicenceTerms]:
         """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
         codes = frozenset() if self.request.several else frozenset(self.sources)
-        return {zone.zone: self.plan.catalogue.terms(zone.zone, zone.stored, codes) for zone in self.plan.zones}
+        return {plan.zone: plan.catalogue.terms(plan.zone, plan.stored, codes) for plan in self.plans}
 
 
 def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
@@ -70,30 +73,30 @@ def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page
             continue
 
 
-def page(reader: Reader, plan: Plan) -> Page:
+def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
-    request = plan.request
+    request = plans[0].request
     zones = request.zones if request.several else None
     sample = None
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        newest = [_first_rows(reader, zone, request.window, "desc", SAMPLE_ROWS + 1) for zone in plan.zones]
+        newest = [_first_rows(reader, plan, request.window, "desc", SAMPLE_ROWS + 1) for plan in plans]
         sample = cut(newest, zones, "desc", SAMPLE_ROWS)
-    parts = _parts(reader, plan, sample)
+    parts = _parts(reader, plans, sample)
     chosen = cut(parts, zones, request.order, request.limit)
     start, end = _effective_window(request, chosen, sample)
     following = chosen.following
     truncated = following is not None or (sample is not None and sample.following is not None)
-    sources = _sources(reader, plan, parts, sample, following)
-    since = {zone.zone: at for zone in plan.zones if (at := known_since(reader, zone)) is not None}
-    holes = tuple(_holes(reader, plan, parts, chosen, Window(start, max(start, end)), since))
-    return Page(plan, request, chosen.rows, chosen.place, start, end, truncated, following, sources, holes, since)
+    sources = _sources(reader, plans, parts, sample, following)
+    since = {plan.zone: at for plan in plans if (at := known_since(reader, plan)) is not None}
+    holes = tuple(_holes(reader, plans, parts, chosen, Window(start, max(start, end)), since))
+    return Page(plans, chosen.rows, chosen.place, start, end, truncated, following, sources, holes, since)
 
 
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:
     """Return all stored rows of one zone's window, ascending, and the codes of their sources."""
     while True:
         try:
-            (plan,) = queries.plan(reader, catalogue, request).zones
+            (plan,) = queries.plan(reader, catalogue, request)
             window = Window(request.start, request.end)
             parts = [rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window)]
             rows = joined(parts)
@@ -109,13 +112,13 @@ def _first_rows(
     return first_rows(wanted(reader, plan, order, window), window, order, count, cursor)
 
 
-def _parts(reader: Reader, plan: Plan, sample: PageSlice | None) -> list[RowColumns]:
+def _parts(reader: Reader, plans: Sequence[ZonePlan], sample: PageSlice | None) -> list[RowColumns]:
     """Return the rows of each zone that the page may hold, and one more; out of the sample where there is one."""
-    request, parts = plan.request, []
-    for place, zone in enumerate(plan.zones):
-        window, own = resume(request.window, zone.zone, request.cursor)
+    request, parts = plans[0].request, []
+    for place, plan in enumerate(plans):
+        window, own = resume(request.window, plan.zone, request.cursor)
         if sample is None:
-            parts.append(_first_rows(reader, zone, window, request.order, request.limit + 1, own))
+            parts.append(_first_rows(reader, plan, window, request.order, request.limit + 1, own))
         else:
             rows = sample.of_zone(place).take(slice(None, None, -1))
             parts.append(first_rows([rows], window, request.order, request.limit + 1, own))
@@ -137,36 +140,38 @@ def _effective_window(request: SeriesRequest, chosen: PageSlice, sample: PageSli
 
 
 def _sources(
-    reader: Reader, plan: Plan, parts: Sequence[RowColumns], sample: PageSlice | None, following: Cursor | None
-) -> tuple[str, ...]:
+    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], sample: PageSlice | None,
+    following: Cursor | None,
+) -> tuple[str, ...]:  # fmt: skip
     """Return the sources of the window's rows; for a sample of one zone, of the sample's rows."""
-    request = plan.request
+    request, catalogue = plans[0].request, plans[0].catalogue
     if sample is not None and not request.several:
-        return sources_of_rows(plan.catalogue, [sample.rows])
+        return sources_of_rows(catalogue, [sample.rows])
     if sample is None and following is None and request.cursor is None and request.interval is None:  # all rows
-        return sources_of_rows(plan.catalogue, parts)
-    codes = {code for zone in plan.zones for code in sources_of_window(reader, zone, request.window)}
-    return tuple(code for code in plan.catalogue.sources if code in codes)
+        return sources_of_rows(catalogue, parts)
+    codes = {code for plan in plans for code in sources_of_window(reader, plan, request.window)}
+    return tuple(code for code in catalogue.sources if code in codes)
 
 
 def _holes(
-    reader: Reader, plan: Plan, parts: Sequence[RowColumns], chosen: PageSlice, window: Window, without: Collection[str]
-) -> Iterator[tuple[str, Window]]:
+    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], chosen: PageSlice, window: Window,
+    without: Collection[str],
+) -> Iterator[tuple[str, Window]]:  # fmt: skip
     """Yield the holes of each zone in a page's window, except for the zones `without`; none of forecasts."""
-    request = plan.request
+    request = plans[0].request
     if request.pick is not None:
         return
     counts = [len(chosen.rows)]
     if request.several:
         counts = np.bincount(chosen.place, minlength=len(parts)).tolist()
     within = Window(window.start, _end_of_holes(request, window))
-    for zone, rows, count in zip(plan.zones, parts, counts, strict=True):
-        if zone.zone in without:
+    for plan, rows, count in zip(plans, parts, counts, strict=True):
+        if plan.zone in without:
             continue
         if count < len(rows):
             rows = rows.take(slice(count) if request.order == "asc" else slice(len(rows) - count, None))
-        elsewhere = _is_first_elsewhere(request, zone.zone, chosen.following)
-        yield from ((zone.zone, hole) for hole in _holes_of_zone(reader, zone, rows, within, elsewhere))
+        elsewhere = _is_first_elsewhere(request, plan.zone, chosen.following)
+        yield from ((plan.zone, hole) for hole in _holes_of_zone(reader, plan, rows, within, elsewhere))
 
 
 def _holes_of_zone(
@@ -192,7 +197,7 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
     request = plan.request._replace(
         zones=(plan.zone,), stored=(plan.stored,), start=window.start, end=window.end, cursor=None, sample=False
     )
-    (before,) = queries.plan(reader, plan.catalogue, request).zones
+    (before,) = queries.plan(reader, plan.catalogue, request)
     last = _first_rows(reader, before, window, "desc", 1)
     return last_end(last, ZONES[plan.zone].tz) if len(last) else 0
 

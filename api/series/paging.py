@@ -23,7 +23,6 @@ Key = tuple[str, str, str]
 """What a row's sort key has beside `ts`: fuel, counterparty and link, or `published_at`, resolution and feed."""
 WHOLE: Key = ("", "", "")
 """The key of a cursor that begins with a whole instant."""
-_NO_CURSOR = "is not a cursor of this service"
 
 
 class Cursor(NamedTuple):
@@ -51,21 +50,15 @@ class Cursor(NamedTuple):
     @classmethod
     def from_text(cls, text: str) -> Cursor:
         """Raises ValueError for anything that `to_text` did not write."""
-        parts = _decoded(text)
-        if not _is(parts, str, str):
-            return cls._of_row(parts)
-        if parts[0] and parts[0] not in ZONES:
-            raise ValueError(_NO_CURSOR)
-        return cls._of_row(_decoded(parts[1]))._replace(zone=parts[0])
-
-    @classmethod
-    def _of_row(cls, parts: Any) -> Cursor:
-        if not _is(parts, str, int, str, str, str) and not _is(parts, str, int, str, str, str, int):
-            raise ValueError(_NO_CURSOR)
-        cursor = cls(parts[0], parts[1], tuple(parts[2:5]), *parts[5:])
-        if cursor.order not in ("asc", "desc") or not 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1:
-            raise ValueError(_NO_CURSOR)
-        return cursor
+        parts, zone = _decoded(text), None
+        if _is(parts, str, str):
+            zone, parts = parts[0], _decoded(parts[1])
+        if _is(parts, str, int, str, str, str) or _is(parts, str, int, str, str, str, int):
+            cursor = cls(parts[0], parts[1], tuple(parts[2:5]), *parts[5:])._replace(zone=zone)
+            is_instant = 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1
+            if cursor.order in ("asc", "desc") and is_instant and (not zone or zone in ZONES):
+                return cursor
+        raise ValueError("is not a cursor of this service")
 
 
 def _encoded(parts: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from api.http import parameters
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, to_unix
-from api.series.gaps import Calendar, DueSpan, calendar, due_span
+from api.series.gaps import DueSpan, due_span
 from api.series.paging import Cursor, Order
 from warehouse.figures.resample import LONGEST, Interval
 from warehouse.market import clock
@@ -91,15 +91,6 @@ class ZonePlan:
         """
         longest = LONGEST[self.request.interval or "1h"]
         return max(self.request.start, min(self.due.until, self.request.end + longest))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The files that hold a request's rows, zone by zone: enough for an ETag."""
-
-    request: SeriesRequest
-    catalogue: Catalogue
-    zones: tuple[ZonePlan, ...]
 
 
 def series_request(
@@ -187,51 +178,32 @@ def settled(as_of: int, now: int) -> int:
     return min(as_of, now - SETTLED_S)
 
 
-def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Plan:
-    """Find the files that hold the rows of a request now. Raises StorageError."""
+def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[ZonePlan, ...]:
+    """Find the files that hold the rows of a request now, zone by zone: enough for an ETag. Raises StorageError."""
     known_at = clock.now() if request.as_of is None else request.as_of
-    reach = _reach(request)
-    return Plan(
-        request,
-        catalogue,
-        tuple([
-            ZonePlan(
-                request, zone, stored, tuple(reader.files(zone, stored, reach)), catalogue,
-                _due(catalogue, zone, stored, known_at),
-            )
-            for zone, stored in zip(request.zones, request.stored, strict=True)
-        ]),
-    )  # fmt: skip
+    # A year's row begins long before the window, a mean spans its interval.
+    after = LONGEST[request.interval] if request.interval else 0
+    before = _YEAR if request.metric in YEARLY else after
+    reach = Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))
+    return tuple([
+        ZonePlan(
+            request, zone, stored, tuple(reader.files(zone, stored, reach)), catalogue,
+            _due(catalogue, zone, stored, known_at),
+        )
+        for zone, stored in zip(request.zones, request.stored, strict=True)
+    ])  # fmt: skip
 
 
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
     """Return what is due at an instant; cache the last answer, since a second sees many requests.
 
-    Of a forecast no interval is due: what its publisher owes are vintages.
+    Of yearly feeds nothing is due, nor of a forecast: what its publisher owes are vintages.
     """
-    if is_forecast(stored):
-        return due_span((), known_at)
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
     if last is None or last[0] != known_at:
-        last = catalogue.derived[key] = known_at, due_span(_calendars(catalogue, zone, stored), known_at)
+        feeds = [] if is_forecast(stored) else catalogue.entry(zone, stored).get("feeds", [])
+        members = [(catalogue.feeds[f["id"]], catalogue.sources[f["source"]]) for f in feeds if not f["withheld"]]
+        due = due_span(((feed, source["configured"]) for feed, source in members if not feed["yearly"]), known_at)
+        last = catalogue.derived[key] = known_at, due
     return last[1]
-
-
-def _calendars(catalogue: Catalogue, zone: str, stored: str) -> tuple[Calendar, ...]:
-    """Return the calendars of the feeds that may be served; yearly feeds have none."""
-    key = ("calendars", zone, stored)
-    calendars: tuple[Calendar, ...] | None = catalogue.derived.get(key)
-    if calendars is None:
-        carriers = [feed for feed in catalogue.entry(zone, stored).get("feeds", []) if not feed["withheld"]]
-        members = [(catalogue.feeds[feed["id"]], catalogue.sources[feed["source"]]) for feed in carriers]
-        calendars = tuple(calendar(feed, source["configured"]) for feed, source in members if not feed["yearly"])
-        catalogue.derived[key] = calendars
-    return calendars
-
-
-def _reach(request: SeriesRequest) -> Window:
-    """Return every `ts` that may matter: a year's row begins long before the window, a mean spans its interval."""
-    after = LONGEST[request.interval] if request.interval else 0
-    before = _YEAR if request.metric in YEARLY else after
-    return Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))

@@ -16,7 +16,7 @@ from api.series.page import whole_window
 from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest
 from api.series.stored_rows import sources_of_rows
 from api.service import Service
-from warehouse.figures.statistics import Beyond, Statistics, statistics
+from warehouse.figures.statistics import Statistics, statistics
 from warehouse.market.clock import DAY, RESOLUTIONS
 from warehouse.series.reader import Reader, RowColumns
 
@@ -100,24 +100,14 @@ def _statistics(
 
 
 def _members(result: Statistics) -> dict[str, Any]:
-    members: dict[str, Any] = {
+    named: dict[str, Any] = {
         name: _rounded(value) for name, value in asdict(result).items() if name not in ("above", "below")
     }
     for name, beyond in (("above", result.above), ("below", result.below)):
         if beyond is not None:
-            members[name] = _beyond(beyond)
-    return members
-
-
-def _beyond(beyond: Beyond) -> dict[str, Any]:
-    spans = [{"start": start, "end": end} for start, end in beyond.first]
-    return {
-        "threshold": beyond.threshold,
-        "hours": _rounded(beyond.hours),
-        "intervals": beyond.intervals,
-        "spans": beyond.spans,
-        "first": spans,
-    }
+            spans = [{"start": start, "end": end} for start, end in beyond.first]
+            named[name] = {**asdict(beyond), "hours": _rounded(beyond.hours), "first": spans}
+    return named
 
 
 def _rounded(value: float | int) -> float | int:

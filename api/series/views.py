@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from api.access.prices import for_zones
+from api.documents.cache import tag_of
 from api.documents.catalogue import Catalogue, stored_metric
 from api.http import parameters, responses
+from api.http.compression import pack
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats, statistics
 from api.series import query as queries
 from api.series.page import page
-from api.series.query import Plan, SeriesRequest
+from api.series.query import SeriesRequest, ZonePlan
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.market.market import Metric
@@ -89,13 +91,13 @@ def _rows(
     format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
     with service.enter(request, price, format_) as entry:
         while True:
-            plan = queries.plan(service.reader, catalogue, asked)
-            etag = _etag(request, plan, format_)
+            plans = queries.plan(service.reader, catalogue, asked)
+            etag = _etag(request, plans, format_)
             headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
-            if responses.matches(request, etag.tag):
+            if etag.matches:
                 return entry.settle(etag.unchanged(headers), 0)
             try:
-                cached = service.answers.get(etag.tag, partial(_encode, service.reader, plan, format_, etag))
+                cached = service.answers.get(etag.tag, partial(_encode, service.reader, plans, format_, etag))
                 break
             except FileReplaced:
                 continue
@@ -107,19 +109,18 @@ def _rows(
         return entry.settle(response, cached.rows)
 
 
-def _etag(request: Request, plan: Plan, format_: str) -> ETag:
+def _etag(request: Request, plans: tuple[ZonePlan, ...], format_: str) -> ETag:
     """Of all that an answer depends on: the request, the catalogue, and the files that hold its rows."""
-    asked = plan.request
-    files = [([tuple(file.identity) for file in zone.files], zone.due_until) for zone in plan.zones]
-    parts = (VERSION, tuple(asked), format_, tuple(plan.catalogue.document.identity), files)
-    return ETag(request, parts, format_ in formats.COMPRESSIBLE)
+    files = [([tuple(file.identity) for file in plan.files], plan.due_until) for plan in plans]
+    parts = (VERSION, tuple(plans[0].request), format_, tuple(plans[0].catalogue.document.identity), files)
+    return ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
 
 
-def _encode(reader: Reader, plan: Plan, format_: str, etag: ETag) -> tuple[CachedBody, int]:
+def _encode(reader: Reader, plans: tuple[ZonePlan, ...], format_: str, etag: ETag) -> tuple[CachedBody, int]:
     """The body of a plan's answer, and its bytes in memory. Raises FileReplaced."""
-    rows = page(reader, plan)
+    rows = page(reader, plans)
     encoded = formats.encode(format_, rows)
-    body = etag.coded(encoded.body)
+    body = pack(encoded.body, etag.coding)
     size = len(body) + sum(len(name) + len(value) for name, value in encoded.headers) + 1000
     return CachedBody(body, encoded.headers, rows.count, rows.following and rows.following.to_text()), size
 

@@ -19,7 +19,7 @@ from api.documents.catalogue import Catalogue
 from api.series import formats, rows
 from api.series.gaps import DueSpan
 from api.series.page import Page
-from api.series.query import Plan, SeriesRequest, ZonePlan
+from api.series.query import SeriesRequest, ZonePlan
 from warehouse.market.clock import DAY, LAST_INSTANT
 from warehouse.market.market import Metric
 from warehouse.rows.versions import RowLabels
@@ -59,7 +59,7 @@ def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], 
     part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
     zones = zip(request.zones, request.stored, strict=True)
     plans = tuple(ZonePlan(request, zone, stored, (), CATALOGUE, DueSpan(0, 0, 300)) for zone, stored in zones)
-    return Page(Plan(request, CATALOGUE, plans), request, part, place, 0, DAY, False, None, sources, (), {})
+    return Page(plans, part, place, 0, DAY, False, None, sources, (), {})
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
