@@ -89,30 +89,35 @@ def require_whole(rows: Rows, feed: Feed, day: MarketDay, now: int) -> None:
     assert len(judgement.quarantined) == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "age"),
-    [("ordinary", 2), ("ordinary", 20), ("ordinary", 50), ("spring", 50), ("autumn", 50), ("old", 1800)],
-)
+PAST = (("ordinary", 2), ("ordinary", 20), ("ordinary", 50), ("spring", 50), ("autumn", 50), ("old", 1800))
+"""Kinds of days, and how many days later they are asked for: with estimates; when they lie in a bundle, an archive or
+another API; years after."""
+
+
 @pytest.mark.parametrize("feed_id", FEEDS)
-def test_a_past_day_is_whole_and_the_grids(feed_id: str, kind: str, age: int, ask: Ask) -> None:
-    """Two days after, with estimates; later, when it lies in a bundle, an archive or another API; years after."""
-    feed = feeds()[feed_id]
+def test_past_days_are_whole_and_the_grids(feed_id: str, ask: Ask) -> None:
+    for kind, age in PAST:
+        require_truth(feeds()[feed_id], kind, age, ask)
+
+
+def require_truth(feed: Feed, kind: str, age: int, ask: Ask) -> None:
+    """The rows of a day are those of the grid, and none of those that are out by then is missing."""
     day = day_of(feed, kind)
     now = after(feed, day, age)
     if feed.out_of_reach(day.day, local_date(now, feed.tz)) or (kind == "old" and feed.source == YOUNG_LOG):
         return
-    rows, _ = ask(feed_id, [year_or_day(feed, day)], iso(now))
-    if kind != "autumn" or feed_id not in SHORT_IN_AUTUMN:
+    rows, _ = ask(feed.id, [year_or_day(feed, day)], iso(now))
+    if kind != "autumn" or feed.id not in SHORT_IN_AUTUMN:
         require_whole(rows, feed, day, now)
     if coverage.due_until(feed, day.window, now) == day.end:
-        assert {(key.zone, key.metric) for key in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}
+        assert {(k.zone, k.metric) for k in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}, kind
     estimated = ESTIMATES if now < day.end + 30 * DAY else 0.0
     for key, readings in rows.readings.items():
         if (key.zone, key.counterparty) not in NOT_IN_THE_GRID and not is_forecast(key.metric):
             inside = [feed.yearly or ts in day.window for ts in readings.ts]
             expected = truth(feed, key, np.array(readings.ts)[inside])
             error = np.abs(np.array(readings.values)[inside] - expected) - estimated * np.abs(expected)
-            assert error.max(initial=0.0) <= TOLERANCE.get(Metric(key.metric), 0.51), key
+            assert error.max(initial=0.0) <= TOLERANCE.get(Metric(key.metric), 0.51), (kind, key)
 
 
 @pytest.mark.parametrize("at", ["2026-11-20T02:11:30Z", "2026-11-20T17:07:30Z"])

@@ -37,15 +37,18 @@ KNOWN_AHEAD = {
 """Auctions and plans; every other feed measures, or forecasts."""
 
 
-def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(own: Sample) -> None:
-    stated, days = stated_by(own), own.request.days
-    measured = [row for row in stated if not is_forecast(row.metric)]
-    newest = max(row.ts for row in measured or stated)
-    ahead = {r for r in measured if r.ts == newest and r.metric != "price_day_ahead" and own.feed.id not in KNOWN_AHEAD}
-    assert not len(judge_answer(stated, own.feed, days, newest - 900).quarantined)
-    judged = judge_answer(stated, own.feed, days, newest - 901)
-    assert set(judged.quarantined) == ahead
-    assert sum(f.count for f in judged.findings if (f.check, f.severity) == ("time", "error")) == len(ahead)
+def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(small_samples: list[Sample]) -> None:
+    for own in small_samples:
+        stated, days = stated_by(own), own.request.days
+        measured = [row for row in stated if not is_forecast(row.metric)]
+        newest = max(row.ts for row in measured or stated)
+        ahead = {
+            r for r in measured if r.ts == newest and r.metric != "price_day_ahead" and own.feed.id not in KNOWN_AHEAD
+        }
+        assert not len(judge_answer(stated, own.feed, days, newest - 900).quarantined)
+        judged = judge_answer(stated, own.feed, days, newest - 901)
+        assert set(judged.quarantined) == ahead
+        assert sum(f.count for f in judged.findings if (f.check, f.severity) == ("time", "error")) == len(ahead)
 
 
 PICKING = {
@@ -70,12 +73,13 @@ PICKING = {
 """The feeds whose answers name many hubs, of which one is ours."""
 
 
-def test_an_answer_with_prices_but_none_of_our_hub_is_a_changed_feed(own: Sample) -> None:
-    hub = own.feed.hub.encode()
-    assert (own.feed.id in PICKING) == any(hub and hub in text for text in _texts(own.body))
-    if own.feed.id in PICKING:
-        with pytest.raises(FeedChanged):
-            own.parse(rewritten(own.body, lambda body: body.replace(hub, b"ANOTHER")))
+def test_an_answer_with_prices_but_none_of_our_hub_is_a_changed_feed(small_samples: list[Sample]) -> None:
+    for own in small_samples:
+        hub = own.feed.hub.encode()
+        assert (own.feed.id in PICKING) == any(hub and hub in text for text in _texts(own.body))
+        if own.feed.id in PICKING:
+            with pytest.raises(FeedChanged):
+                own.parse(rewritten(own.body, lambda body, hub=hub: body.replace(hub, b"ANOTHER")))
 
 
 def test_every_feed_that_picks_a_hub_has_a_body() -> None:
@@ -98,14 +102,15 @@ as they are, or stand there twice.
 """
 
 
-def test_a_blank_value_costs_itself_and_the_sums_that_need_it(own: Sample) -> None:
-    bodies = list(_blanked(own))
-    assert bool(bodies) != (own.feed.id in NO_BLANK)
-    for body in bodies:
-        left = set(own.parse(body))
-        lost = set(stated_by(own)) - left
-        assert left <= set(stated_by(own))
-        assert len({row.ts for row in lost}) == 1
+def test_a_blank_value_costs_itself_and_the_sums_that_need_it(small_samples: list[Sample]) -> None:
+    for own in small_samples:
+        bodies = list(_blanked(own))
+        assert bool(bodies) != (own.feed.id in NO_BLANK)
+        for body in bodies:
+            left = set(own.parse(body))
+            lost = set(stated_by(own)) - left
+            assert left <= set(stated_by(own))
+            assert len({row.ts for row in lost}) == 1
 
 
 def _blanked(own: Sample) -> Iterator[bytes]:
@@ -145,13 +150,14 @@ REFUSALS = (
 )
 
 
-def test_an_outage_told_with_status_200_is_one(own: Sample) -> None:
-    for body in OUTAGES if not own.feed.files else ():
-        with pytest.raises(FeedUnavailable, match="status 200"):
-            own.parse(body)
-    for body in REFUSALS:
-        with pytest.raises(FeedChanged):
-            own.parse(body)
+def test_an_outage_told_with_status_200_is_one(small_samples: list[Sample]) -> None:
+    for own in small_samples:
+        for body in OUTAGES if not own.feed.files else ():
+            with pytest.raises(FeedUnavailable, match="status 200"):
+                own.parse(body)
+        for body in REFUSALS:
+            with pytest.raises(FeedChanged):
+                own.parse(body)
 
 
 def test_the_pause_that_an_outage_asks_for_is_kept() -> None:
