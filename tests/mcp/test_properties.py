@@ -58,7 +58,7 @@ def perform(ask: CheckedRequest) -> bytes:
 
 
 @given(st.one_of(MESSAGES, VALUES, st.lists(MESSAGES, max_size=4)), HEADERS, HEADERS, HEADERS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_body_gets_an_answer_of_the_protocol(
     message: Any, version: str | None, method: str | None, name: str | None
 ) -> None:
@@ -91,7 +91,7 @@ NAMES = st.sampled_from(["zone", "metric", "start", "end", "limit", "order", "in
 
 
 @given(st.sampled_from(sorted(TOOLS)), st.dictionaries(NAMES | st.sampled_from(["api_key", "x"]), GUESSES))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str, Any]) -> None:
     arguments = TOOLS[tool].arguments
     try:
@@ -106,7 +106,7 @@ def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str,
 
 
 @given(st.dictionaries(NAMES, GUESSES))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_history_answers_whatever_it_is_asked(app: Any, sent: dict[str, Any]) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_history", "arguments": sent}}
     answer = app.test_client().post("/mcp", json=body, headers={"MCP-Protocol-Version": "2025-11-25"})

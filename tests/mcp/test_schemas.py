@@ -80,7 +80,7 @@ class Official:
         return "JSONRPCResultResponse" if "JSONRPCResultResponse" in self.schema[self.members] else "JSONRPCResponse"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def official(programs: Any) -> dict[str, Official]:
     """By version."""
     programs.path("@modelcontextprotocol/conformance/package.json")
@@ -141,19 +141,10 @@ def test_an_answer_to_a_batch_validates(mcp: Any, official: dict[str, Official])
 
 @pytest.mark.parametrize(
     ("body", "headers"),
-    [
-        ("{", {}),
-        ("1", {}),
-        ("[]", {}),
-        ("{}", {"Origin": "http://evil.example.com"}),
-        ("{}", {"Accept": "text/html"}),
-    ],
+    [("{", {}), ("[]", {}), ("{}", {"Origin": "http://evil.example.com"}), ("{}", {"Accept": "text/html"})],
 )
 def test_an_error_without_id_validates_where_the_schema_knows_such(
-    mcp: Any,
-    official: dict[str, Official],
-    body: str,
-    headers: dict[str, str],
+    mcp: Any, official: dict[str, Official], body: str, headers: dict[str, str]
 ) -> None:
     """The two older schemas require an id; null is valid in none."""
     answer = mcp.raw(body, **headers).json
@@ -164,13 +155,6 @@ def test_an_error_without_id_validates_where_the_schema_knows_such(
             schema.check(schema.error, {**answer, "id": 1})
         with pytest.raises(jsonschema.ValidationError):
             schema.check(schema.error, {**answer, "id": None})
-
-
-def test_errors_that_the_newest_version_names_are_such(mcp: Any, official: dict[str, Official]) -> None:
-    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    schema = official[MODERN]
-    schema.check("HeaderMismatchError", mcp.send(listing, MODERN, Mcp_Method="x").json)
-    schema.check("UnsupportedProtocolVersionError", mcp.send(listing, None, MCP_Protocol_Version="1999-01-01").json)
 
 
 def test_the_schemas_can_refuse(mcp: Any, official: dict[str, Official]) -> None:

@@ -85,10 +85,7 @@ def test_a_call_counts_once_for_a_key(agents: Any) -> None:
         ({"metric": "price", "zones": ["FR", "XX"]}, "There is no zone 'XX'"),
         ({"metric": "price", "zones": []}, "There is no zone ''"),
         ({"metric": "generation", "zones": ["GB", "US-CAISO"]}, "not with generation"),
-        (
-            {"metric": "price", "zones": ["FR", "GB"], "start": "2026-03-29"},
-            "not the same instant in FR and GB",
-        ),
+        ({"metric": "price", "zones": ["FR", "GB"], "start": "2026-03-29"}, "not the same instant in FR and GB"),
         ({"metric": "carbon_intensity", "zones": ["FR", "GB"]}, "no carbon_intensity of FR"),
     ],
     ids=str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -111,12 +110,3 @@ def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
     assert result["structuredContent"]["gaps"] == []
     assert "no rows in" in text
     assert "to 2026-03-30T12:00:00Z: widen the window." in text
-
-
-def test_a_window_without_rows_is_an_answer(keyed: Any) -> None:
-    result = keyed.call("get_history", zone="GB", metric="price", start=100000000, end=100086400)
-    assert result["structuredContent"]["count"] == 0
-    assert result["structuredContent"]["columns"] == {"time": [], "value": []}
-    text = result["content"][0]["text"]
-    assert "no rows in [1973-03-03T09:46:40Z, 1973-03-04T09:46:40Z)" in text
-    assert re.search(r"Held are intervals from 2026-0[23]-\d\dT[0-9:]+Z to 2026-03-30T12:00:00Z", text)

@@ -109,28 +109,20 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                 assert "isError" not in result, (name, argument, word, result["content"])
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"limit": 10},
-        {"limit": 100},
+@pytest.mark.parametrize("metric", SERIES[:5])
+def test_history_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any], metric: str) -> None:
+    holder = dict(keyed.headers)
+    for arguments in (
         {"limit": 101},
-        {"limit": 1000},
         {"order": "desc"},
         {"interval": "1h"},
         {"start": "1970", "end": "1971"},
         {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("metric", SERIES)
-def test_history_is_true_to_its_output_schema(
-    keyed: Any, tools: dict[str, Any], metric: str, arguments: dict[str, Any]
-) -> None:
-    for caller in ({}, {"Authorization": keyed.headers["Authorization"]}):
-        keyed.headers = caller
-        result = keyed.call("get_history", zone="GB", metric=metric, **arguments)
-        jsonschema.validate(result["structuredContent"], tools["get_history"]["outputSchema"])
+    ):
+        for headers in ({}, holder):
+            keyed.headers = headers
+            result = keyed.call("get_history", zone="GB", metric=metric, **arguments)
+            jsonschema.validate(result["structuredContent"], tools["get_history"]["outputSchema"])
 
 
 def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.mcp.tool_calls import DATA, FREE, WithHeaders
+from tests.mcp.tool_calls import DATA, WithHeaders
 
 
 @pytest.mark.parametrize("tool", DATA)
@@ -24,13 +23,6 @@ def test_a_sample_says_that_it_is_one_and_how_to_get_more(mcp: Any, keyed: Any, 
     assert "sample" not in whole["structuredContent"]
 
 
-@pytest.mark.parametrize("tool", FREE)
-def test_free_tools_are_no_samples(mcp: Any, tool: str) -> None:
-    result = mcp.call(tool)
-    assert "SAMPLE" not in result["content"][0]["text"]
-    assert "sample" not in result["structuredContent"]
-
-
 @pytest.mark.parametrize("tool", DATA)
 def test_licence_and_attribution_stand_in_both(keyed: Any, tool: str) -> None:
     result = keyed.call(tool, **DATA[tool])
@@ -38,27 +30,12 @@ def test_licence_and_attribution_stand_in_both(keyed: Any, tool: str) -> None:
     assert "© North Grid" in json.dumps(result["structuredContent"], ensure_ascii=False)
 
 
-def test_times_are_iso_8601(keyed: Any) -> None:
-    for tool, arguments in DATA.items():
-        text = keyed.call(tool, **arguments)["content"][0]["text"]
-        assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text)
-        assert not re.search(r"\b177\d{7}\b", text)
-
-
 def test_figures_in_the_text_are_those_of_the_answer(keyed: Any) -> None:
     latest = keyed.call("get_latest", zone="GB")
     assert "price 50 GBP/MWh at 2026-03-30T12:00:00Z (30m)" in latest["content"][0]["text"]
     assert "wind 41.5, gas 33.25, nuclear 25.25" in latest["content"][0]["text"]
-    history = keyed.call("get_history", zone="GB", metric="demand", limit=1000, order="desc")["content"][0]["text"]
-    assert "demand of GB (MW, 5m): 288 rows in [2026-03-29T12:10:00Z, 2026-03-30T12:10:00Z)" in history
-    assert (
-        "Lowest 30000 at 2026-03-30T12:00:00Z, highest 32870 at 2026-03-30T11:55:00Z, newest 30010 at "
-        "2026-03-30T12:05:00Z" in history
-    )
     brief = keyed.call("get_zone_brief", zone="GB")
     assert brief["structuredContent"]["summary"] in brief["content"][0]["text"]
-    zones = keyed.call("list_zones")["content"][0]["text"]
-    assert "GB: Great Britain (Europe/London, GBP): price, demand, interchange, generation, carbon_intensity" in zones
     snapshot = keyed.call("get_map_snapshot")["content"][0]["text"]
     assert "No values: US-CAISO" in snapshot
     assert "price in GBP/MWh at 2026-03-30T12:00:00Z: GB 50 p1\n" in snapshot

@@ -22,7 +22,7 @@ _TYPES = {
         {"name": "validAfter", "type": "uint256"},
         {"name": "validBefore", "type": "uint256"},
         {"name": "nonce", "type": "bytes32"},
-    ],
+    ]
 }
 
 

@@ -24,12 +24,7 @@ class Served:
     """A running gunicorn, with settings from the environment as in production."""
 
     def __init__(
-        self,
-        environ: Mapping[str, str],
-        workers: int = 4,
-        threads: int = 4,
-        more: Sequence[str] = (),
-        app: str = SHOP,
+        self, environ: Mapping[str, str], workers: int = 4, threads: int = 4, more: Sequence[str] = (), app: str = SHOP
     ) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"

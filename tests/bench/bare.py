@@ -1,4 +1,4 @@
-"""The yardstick: a bare Flask route that returns bytes which are there already. Start: see `tests.bench.serving`."""
+"""The yardstick of `tests.bench.random_windows`: a bare Flask route that returns bytes which are there already."""
 
 from __future__ import annotations
 

@@ -1,0 +1,47 @@
+"""Publishers and feeds that exist in tests alone: declared, and never asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
+
+
+def _none(*_: object) -> Any:
+    raise AssertionError("the API asks no publisher")
+
+
+def feed(
+    name: str, zones: Iterable[str], metrics: Iterable[Metric | Forecast], resolution: str, **changes: Any
+) -> Feed:
+    """A feed that is declared and never fetched."""
+    usual = {
+        "title": f"{name} of the tests",
+        "rank": 1,
+        "stamps": "start",
+        "tz": "UTC",
+        "since": date(2016, 1, 1),
+        "publication": Publication(lag_minutes=10),
+        "requests": _none,
+        "parse": _none,
+        "every_minutes": 5,
+    }
+    given = usual | {"zones": tuple(zones), "metrics": tuple(metrics), "resolution": resolution} | changes
+    return Feed(id=name, **given)
+
+
+def source(code: str, feeds: Iterable[Feed], withheld: bool = False, name: str = "", **changes: Any) -> Source:
+    """A publisher of these feeds."""
+    name = name or f"{code.title()} Market Operator"
+    usual = {
+        "homepage": f"https://{code}.example",
+        "hosts": (f"{code}.example",),
+        "requests_per_minute": 60.0,
+        "licence": "CC BY 4.0",
+        "licence_url": f"https://{code}.example/licence",
+        "attribution": f"© {name}",
+        "redistributable": "no" if withheld else "yes",
+    }
+    return Source(code=code, name=name, feeds=tuple(feeds), withheld=withheld, **usual | changes)

@@ -1,0 +1,25 @@
+"""What one process of a test run makes for all of them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder that `make` fills, by the first of all processes of the run that asks, under a lock. Read-only."""
+    run = factory.getbasetemp()
+    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+    folder = run / "shared" / name
+    folder.parent.mkdir(exist_ok=True)
+    with folder.with_suffix(".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder.with_suffix(".done")
+        if not done.exists():
+            make(folder)
+            done.touch()
+    return folder
