@@ -11,17 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from assets.sources import feeds
-from orchestration import cli
 from orchestration.servers import dagster_home
-from orchestration.work import backfill
 from tests.fleet.parts import Parts
 from tests.fleet.pipeline import Dagster
 from tests.stand_ins.buckets import CREDENTIALS
 from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Container
 from tests.stand_ins.postgres import programs
-from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 SERVICES: dict[str, Any] = model(FLEET)["services"]
@@ -49,23 +45,6 @@ def test_the_fleet_differs_from_one_machine_by_launcher_and_storage_alone(
     launcher = many["run_launcher"]
     assert launcher["class"] == "DockerRunLauncher"
     assert launcher["config"]["image"] == {"env": "EMDS_RUN_IMAGE"}
-
-
-@pytest.mark.slow
-def test_fill_brings_in_an_empty_warehouse_once_and_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in {"EMDS_HOME": str(tmp_path), "EMDS_NOW": "2026-11-20T12:00:00Z", "DAGSTER_HOME": ""}.items():
-        monkeypatch.setenv(name, value)
-    feed = feeds()["neso.generation"]
-    monkeypatch.setattr(backfill, "chosen", lambda source, name: [feed])
-    assert cli.main(["fill", "--days", "1"]) == 0
-    assert "first start: 1 days of history, simulated feeds" in capsys.readouterr().out
-    held = Folder(tmp_path).keys("series/")
-    assert held
-    assert cli.main(["fill", "--days", "1"]) == 0
-    assert "first start" not in capsys.readouterr().out
-    assert Folder(tmp_path).keys("series/") == held
 
 
 @pytest.fixture

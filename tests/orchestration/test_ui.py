@@ -97,6 +97,7 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
     assert (bad["believed"], bad["complete"]) == ("FAILED", "FAILED")
 
 
+@pytest.mark.campaign
 def test_a_backfill_is_cancelled(ui: Ui) -> None:
     backfill = ui.backfill([["eia", feed] for feed in FEEDS], TEN_DAYS)
     run, pid = stopped_amid(ui, backfill)
@@ -109,6 +110,7 @@ def test_a_backfill_is_cancelled(ui: Ui) -> None:
     assert ui.runs(dagster__backfill=backfill) == {run: "CANCELED"}
 
 
+@pytest.mark.campaign
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("killed", ["run", "all"])
 def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: Ui, killed: str) -> None:
@@ -116,7 +118,6 @@ def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: 
     shutil.rmtree(ui.home / "raw" / "eia", ignore_errors=True)
     backfill = ui.backfill([["eia", feed] for feed in FEEDS], TEN_DAYS)
     _, pid = stopped_amid(ui, backfill)
-    begun = time.monotonic()
     if killed == "run":
         os.kill(pid, signal.SIGKILL)
     else:
@@ -127,7 +128,6 @@ def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: 
         lambda: sorted(ui.runs(dagster__backfill=backfill).values()), lambda status: "SUCCESS" in status, 400
     )
     assert ends == ["FAILURE", "SUCCESS"], "one run, and its retry"
-    assert time.monotonic() - begun < 300
     ui.until(lambda: ui.backfill_status(backfill), lambda status: status in ENDED, 400)
     for feed, metric in zip(FEEDS, ("demand", "interchange"), strict=True):
         assert set(TEN_DAYS) <= ui.partitions(["eia", feed])["MATERIALIZED"]
