@@ -27,7 +27,7 @@ from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
-from api.http import health, middleware, parameters, problem_responses
+from api.http import middleware, parameters, problem_responses
 from api.http.messages import Request, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import KINDS, Problem
@@ -61,7 +61,6 @@ VIEWS: Mapping[str, View] = {
     **key_views.VIEWS,
     **webhook_views.VIEWS,
     **discovery.VIEWS,
-    **health.VIEWS,
     **exposition.VIEWS,
 }
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
@@ -81,6 +80,8 @@ class Route(NamedTuple):
     method: str | None
     """None for all of them."""
     view: View
+    failed: html.Answer
+    """What answers where the view raises."""
 
 
 def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
@@ -96,15 +97,15 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
     failed = html.for_browsers(partial(problem_responses.failed, settings.base_url))
-    listed = routes(service)
+    listed = routes(service, failed)
     for route in listed:
         if route.method is None:  # a rule without methods takes them all
             app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
             app.view_functions[route.id] = partial(_of_flask, route)
         else:
             app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=[route.method])
-    app.register_error_handler(Exception, lambda error: failed(error, _request_of_flask()))
-    app.register_error_handler(NotFound, lambda _: _not_routed(failed, _request_of_flask()))
+    app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
+    app.register_error_handler(NotFound, lambda _: _not_routed(failed, Request(request_ctx.request.environ)))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
@@ -119,18 +120,14 @@ def _mode(storage: Storage) -> str:
         return ""
 
 
-def routes(service: Service) -> list[Route]:
+def routes(service: Service, failed: html.Answer) -> list[Route]:
     """List every route of a service."""
-    failed = html.for_browsers(partial(problem_responses.failed, service.settings.base_url))
     pages = MapPage.load(service)
     return [
-        *(
-            Route(e.id, e.path, e.method, answering_failures(partial(_answer, service, e, VIEWS[e.id]), failed))
-            for e in ENDPOINTS.values()
-        ),
-        Route("map", "/", "GET", answering_failures(pages.page, failed)),
-        Route("map-file", "/map/{version}/{name}", "GET", answering_failures(pages.file, failed)),
-        Route("mcp.answer", mcp.PATH, None, answering_failures(mcp.view(service), mcp.unforeseen)),
+        *(Route(e.id, e.path, e.method, partial(_answer, service, e, VIEWS[e.id]), failed) for e in ENDPOINTS.values()),
+        Route("map", "/", "GET", pages.page, failed),
+        Route("map-file", "/map/{version}/{name}", "GET", pages.file, failed),
+        Route("mcp.answer", mcp.PATH, None, mcp.view(service), mcp.unforeseen),
     ]
 
 
@@ -165,23 +162,6 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplicatio
     return served
 
 
-def answering_failures(view: View, failed: Callable[[Exception, Request], Response]) -> View:
-    """Return a view that raises nothing: `failed` answers in its place."""
-
-    def answer(request: Request, **named: str) -> Response:
-        try:
-            return view(request, **named)
-        except Exception as failure:
-            return failed(failure, request)
-
-    return answer
-
-
-def _request_of_flask() -> Request:
-    """Return the request that Flask is answering in this thread."""
-    return Request(request_ctx.request.environ)
-
-
 def _of_flask(route: Route, **named: str) -> Any:
     return _call(route, request_ctx.request.environ, named)
 
@@ -189,7 +169,11 @@ def _of_flask(route: Route, **named: str) -> Any:
 def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
     """Answer by a route, which the access log and `/metrics` find in the environ."""
     environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
-    return route.view(Request(environ), **named)
+    request = Request(environ)
+    try:
+        return route.view(request, **named)
+    except Exception as failure:
+        return route.failed(failure, request)
 
 
 def _rule(path: str) -> str:
@@ -209,6 +193,8 @@ def _not_routed(failed: html.Answer, request: Request) -> Response:
 
 def exact_path(path: str) -> str | None:
     """Return the path that another spelling means: `/v1/carbon-intensity/GB` for `/v1/carbon_intensity/uk`."""
+    if path == "/favicon.ico":  # what browsers ask for by themselves
+        return "/map/latest/icon.svg"
     match, endpoint = _zone_path(path)
     if match is None or endpoint is None:
         exact = _plain(path)
@@ -257,12 +243,12 @@ def _plain(path: str) -> str:
     return path.lower().replace("_", "-")
 
 
-def _prefixes() -> dict[str, Endpoint]:
-    """Return the part before the zone of every path that has one, with its endpoint."""
-    starts = ((endpoint.path.partition("{zone}")[0], endpoint) for endpoint in ENDPOINTS.values() if endpoint.zones)
-    return {start.replace("{metric}", name): endpoint for start, endpoint in starts for name in METRICS}
-
-
-_PREFIXES = _prefixes()
+_PREFIXES = {
+    endpoint.path.partition("{zone}")[0].replace("{metric}", name): endpoint
+    for endpoint in ENDPOINTS.values()
+    if endpoint.zones
+    for name in METRICS
+}
+"""The part before the zone of every path that has one, with its endpoint."""
 _WHOLE = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if endpoint.path.startswith("/v1/"))
 _TEMPLATES = [path.removeprefix("/v1/").split("/") for path in _WHOLE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -19,19 +20,8 @@ from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets, published
 from api.documents.cache import Document, tag_of
-from api.documents.catalogue import Catalogue
-from api.documents.month_files import (
-    METRICS,
-    MonthBytes,
-    PublicPlace,
-    find,
-    list_files,
-    manifest,
-    read,
-    sources_of,
-    stored_month,
-    withheld,
-)
+from api.documents.catalogue import Catalogue, sources_of
+from api.documents.month_files import METRICS, MonthBytes, list_files, manifest, read, stored_month, withheld
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
@@ -66,7 +56,8 @@ def _list(service: Service, request: Request, query: dict[str, Any]) -> Response
             else file
             for file in body["files"]
         ]
-        return entry.json({**body, "signed_until": until, "files": files}, simulated, caching=[NO_STORE])
+        signed = entry.json({**body, "signed_until": until, "files": files}, simulated, caching=[NO_STORE])
+        return replace(signed, headers=[pair for pair in signed.headers if pair[0] != "ETag"])  # nobody stores it
 
 
 def _dataset(
@@ -90,11 +81,12 @@ def _whole_list(service: Service) -> Document:
     """Return the list of all files: computed once a publication, and once a day, since months become final."""
     document, catalogue = published.document(service.documents, layout.MANIFEST), service.catalogue
     settings = service.settings
-    public = PublicPlace.find(service.documents, settings.public_url)
-    key = f"bulk {document.identity} {hash(public)} {clock.now() // clock.DAY}"
+    put = service.documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
+    key = f"bulk {document.identity} {put and put.identity} {clock.now() // clock.DAY}"
 
     def computed(_: Document) -> Document:
         files = list_files(service.documents, document, service.answers)
+        public = dict.fromkeys(put.json["sha256"], settings.public_url) if put else {}
         body = orjson.dumps(manifest(document, files, catalogue, settings.base_url, clock.now(), public))
         return Document(key, body, document.identity)
 
@@ -135,8 +127,7 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
     if feeds and all(feed["withheld"] for feed in feeds):
         raise Withheld(zone, metric, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
     lies_in = stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""
-    file = find(service.storage, stored, zone, lies_in) if lies_in else None
-    whole = read(service.storage, service.answers, file) if file else None
+    whole = read(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
     if whole is None:
         raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")
     if sources := withheld(catalogue, whole.feeds):

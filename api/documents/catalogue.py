@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,11 @@ def _stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead
     if feeds and all(feed["withheld"] for feed in feeds):
         raise Withheld(zone_id, metric.value, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
     return stored.value
+
+
+def sources_of(feeds: Iterable[str]) -> frozenset[str]:
+    """Return the codes of the sources of some feeds."""
+    return frozenset(feed.partition(".")[0] for feed in feeds)
 
 
 def zone_list(catalogue: Catalogue) -> dict[str, Any]:

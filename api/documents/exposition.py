@@ -1,4 +1,4 @@
-"""`/metrics`: this service's counts, what runs, and how fresh each feed is, in Prometheus' text format."""
+"""Whether this process runs and can read its warehouse; and `/metrics`: counts, what runs, how fresh each feed is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import orjson
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
@@ -21,7 +22,9 @@ from api.http.problems import Problem
 from api.service import Service
 from warehouse.errors import StorageError
 
-_HEADERS = [("Cache-Control", "no-store"), ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
+_NO_STORE = ("Cache-Control", "no-store")
+_TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+_JSON = ("Content-Type", "application/json")
 _ROOT = Path(__file__).parents[2]
 _GAUGES = (
     ("newest_row_end", "End of the newest interval that the feed gave of the zone."),
@@ -72,7 +75,16 @@ def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         multiprocess.MultiProcessCollector(counts)  # type: ignore[no-untyped-call]
     feeds = CollectorRegistry()
     feeds.register(_Feeds(service))
-    return Response(200, _HEADERS, generate_latest(counts) + generate_latest(feeds))
+    return Response(200, [_NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
 
 
-VIEWS: dict[str, View] = {"metrics": _metrics}
+def _healthz(_service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+    return Response(200, [_NO_STORE, _JSON], b'{"status":"ok"}')
+
+
+def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+    body = orjson.dumps({"status": "ready", "catalogue": service.catalogue.generated})
+    return Response(200, [_NO_STORE, _JSON], body)
+
+
+VIEWS: dict[str, View] = {"healthz": _healthz, "readyz": _readyz, "metrics": _metrics}

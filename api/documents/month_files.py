@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,34 +15,19 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from api.documents.cache import Document, DocumentCache
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import Catalogue, sources_of
 from warehouse.caches import LruCache
 from warehouse.documents.manifest import Place, Summary, summaries_of
 from warehouse.market import clock
 from warehouse.market.metrics import YEARLY, Metric, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.series import monthfile
-from warehouse.series.reader import MonthFile
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
 _MEMBERS = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "changed_at", "sources")
-
-
-@dataclass(frozen=True, slots=True)
-class PublicPlace:
-    """The public address of month files, by hash."""
-
-    url: str
-    sha256: frozenset[str]
-
-    @classmethod
-    def find(cls, documents: DocumentCache, url: str) -> PublicPlace | None:
-        """What was put there last; None where the owner named no address, or nothing was put."""
-        record = documents.get(layout.PUBLIC_MONTHS) if url else None
-        return None if record is None else cls(url, frozenset(record.json["sha256"]))
 
 
 def list_files(documents: DocumentCache, document: Document, cache: LruCache) -> list[Mapping[str, Any]]:
@@ -85,35 +69,35 @@ def manifest(
     catalogue: Catalogue,
     base_url: str,
     now: int,
-    public: PublicPlace | None = None,
+    public: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """{as_of, count, files}: every month file that may be passed on, as of the document's publication."""
-    files = [file_entry(e, catalogue, base_url, now, public) for e in months if not withheld(catalogue, e["feeds"])]
+    """{as_of, count, files}: every month file that may be passed on, as of the document's publication.
+
+    `public`: by SHA-256 the public address below which a file lies.
+    """
+    files = [
+        file_entry(e, catalogue, base_url, now, (public or {}).get(e["sha256"], ""))
+        for e in months
+        if not withheld(catalogue, e["feeds"])
+    ]
     return {"as_of": document.json["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
 def file_entry(
-    entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public: PublicPlace | None = None
+    entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public_url: str = ""
 ) -> dict[str, Any]:
     """Return what the list says of a month file."""
     terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
     month = month_of(entry["metric"], entry["first"], entry["month"])
     members = {**{name: entry[name] for name in _MEMBERS}, "month": month}
-    url = base_url + path_of(entry["metric"], entry["zone"], month)
-    if public is not None and entry["sha256"] in public.sha256:
-        url = f"{public.url}/{public_key(members)}"
+    path = f"/v1/bulk/{entry['metric'].replace('_', '-')}/{entry['zone']}/{month}.parquet"
     return {
         **members,
-        "url": url,
+        "url": f"{public_url}/{public_key(members)}" if public_url else base_url + path,
         "license": terms.license,
         "attribution": terms.attribution,
         "final": now >= entry["final_at"],
     }
-
-
-def path_of(metric: str, zone: str, month: str) -> str:
-    """The path of a month file; `metric` as it is stored."""
-    return f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{month}.parquet"
 
 
 def month_of(metric: str, first: int, month: str) -> str:
@@ -132,18 +116,12 @@ def stored_month(metric: str, zone: str, month: str) -> str:
 
 
 def public_key(entry: Mapping[str, Any]) -> str:
-    """Return the key of a listed file below the public address: these bytes, and never others, lie there."""
-    return f"{public_prefix(entry['metric'], entry['zone'])}{entry['month']}.{entry['sha256'][:8]}.parquet"
+    """Return the key of a listed file below the public address: these bytes, and never others, lie there.
 
-
-def public_prefix(metric: str, zone: str) -> str:
-    """Return what the keys of a series begin with: Hive partitions, as in a warehouse."""
-    return layout.series_prefix(metric, zone)
-
-
-def sources_of(feeds: Iterable[str]) -> frozenset[str]:
-    """Return the codes of the sources of some feeds."""
-    return frozenset(feed.partition(".")[0] for feed in feeds)
+    It begins with Hive partitions, as in a warehouse.
+    """
+    prefix = layout.series_prefix(entry["metric"], entry["zone"])
+    return f"{prefix}{entry['month']}.{entry['sha256'][:8]}.parquet"
 
 
 def withheld(catalogue: Catalogue, feeds: Iterable[str]) -> tuple[str, ...]:
@@ -166,30 +144,16 @@ class MonthBytes(NamedTuple):
     """Ids of the feeds of its rows."""
 
 
-def find(storage: Storage, metric: str, zone: str, month: str) -> MonthFile | None:
-    """Find a month file; None where there is none."""
+def read(storage: Storage, cache: LruCache, metric: str, zone: str, month: str) -> MonthBytes | None:
+    """Read a month file through the cache; None where there is none. Raises DamagedFile and StorageError."""
     key = layout.series(metric, zone, month)
     identity = storage.stat(key)
-    return None if identity is None else MonthFile(month, key, identity)
-
-
-def read(storage: Storage, cache: LruCache, file: MonthFile) -> MonthBytes | None:
-    """Read a month file through the cache; None where it is gone. Raises DamagedFile and StorageError."""
 
     def load() -> tuple[MonthBytes | None, int]:
-        body = monthfile.whole(storage, file.key)
-        return (None, 100) if body is None else (_month_bytes(body, file.key), len(body) + 500)
+        body = monthfile.whole(storage, key)
+        if body is None:
+            return None, 100
+        feeds = pq.ParquetFile(io.BytesIO(body)).read(columns=["feed"], use_threads=False).column("feed").unique()
+        return MonthBytes(body, hashlib.sha256(body).hexdigest(), frozenset(feeds.to_pylist())), len(body) + 500
 
-    return cache.get(("month file", file), load)
-
-
-def _month_bytes(body: bytes, key: str) -> MonthBytes:
-    return MonthBytes(body, hashlib.sha256(body).hexdigest(), frozenset(_feeds(body, key)))
-
-
-def _feeds(body: bytes, key: str) -> set[str]:
-    """What the rows of a file say in `feed`; its end tells it where there are no rows but the net's."""
-    parquet, net = pq.ParquetFile(io.BytesIO(body)), monthfile.layout_of_net(body, key)
-    if net is not None and sum(run.length for run in net.runs) == parquet.metadata.num_rows:
-        return {label.feed for label in net.labels}
-    return {*parquet.read(columns=["feed"], use_threads=False).column("feed").unique().to_pylist()}
+    return None if identity is None else cache.get(("month file", key, identity), load)

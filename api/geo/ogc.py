@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -20,15 +20,15 @@ from numpy import intp
 from numpy.typing import NDArray
 
 from api.documents.cache import Document
+from api.documents.published import document as published
 from api.geo.layers import Box, GeoLayer
 from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
-from api.geo.views import SAMPLE_FEATURES, caching, layer_of, published, valid_until
+from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
-from warehouse.market.clock import DAY
 from warehouse.store import layout
 
 ROOT = "/v1/geo"
@@ -57,30 +57,26 @@ BOX = replace(
     schema={"anyOf": [{**_NUMBERS, "minItems": count, "maxItems": count} for count in (4, 6)]},
 )
 
-_CLOCK = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(:(?P<second>[0-5]\d|60)(\.\d+)?)?"
-_OFFSET = r"[Zz]|(?P<sign>[+ -])(?P<east_hour>[01]\d|2[0-3]):(?P<east_minute>[0-5]\d)"
-_MOMENT = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d)([Tt ]{_CLOCK}({_OFFSET})?)?", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?", re.ASCII)
 _NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be .."
 
 
-def _second(text: str, last: bool) -> int:
-    """Return the second since 1970 at which a moment begins, of a date its `last` one. Raises ValueError."""
-    moment = _MOMENT.fullmatch(text)
-    if moment is None:
+def _instant(text: str, is_end: bool) -> datetime:
+    """Return the instant that a text names, UTC where it names no offset; of a date its last as an end."""
+    if not _MOMENT.fullmatch(text):
         raise ValueError(_NO_MOMENT)
+    written = f"{text[:10]}T{text[11:].replace(' ', '+')}" if text[10:] else text  # a query has a blank for a plus
     try:
-        day = int(np.datetime64(moment["day"]).astype(np.int64)) * DAY
+        instant = datetime.fromisoformat(written.upper())
     except ValueError:
-        raise ValueError(f"names {moment['day']}, which is no day") from None
-    if moment["hour"] is None:
-        return day + (DAY - 1) * last
-    east = (int(moment["east_hour"] or 0) * 60 + int(moment["east_minute"] or 0)) * (-1 if moment["sign"] == "-" else 1)
-    return day + (int(moment["hour"]) * 60 + int(moment["minute"]) - east) * 60 + int(moment["second"] or 0)
+        raise ValueError(f"names {text}, which is no instant") from None
+    instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return instant + timedelta(days=1, seconds=-1) if is_end and len(text) == 10 else instant
 
 
-def _moments(text: str) -> str:
-    """An instant, or an interval of which one end may be open, of any year. Raises ValueError."""
-    ends = [(_second(end, bool(place)), place) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
+def _instants(text: str) -> str:
+    """An instant, or an interval of which one end may be open. Raises ValueError."""
+    ends = [_instant(end, bool(place)) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
     if not ends or text.count("/") > 1:
         raise ValueError(_NO_MOMENT)
     if ends != sorted(ends):
@@ -91,7 +87,7 @@ def _moments(text: str) -> str:
 DATETIME = Parameter(
     "datetime",
     "An instant or interval of RFC 3339. The features have no time of their own, so all of them match.",
-    _moments,
+    _instants,
     {"type": "string"},
     example="2026-01-01T00:00:00Z",
 )
@@ -122,32 +118,23 @@ CONFORMS_TO = (
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
 )
+_Body = tuple[bytes, Headers]
 _CRS = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 _GEOJSON, _JSON = "application/geo+json", "application/json"
 _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
 
 
-class _Feature(NamedTuple):
-    """A feature's place in its layer, and the layer's terms where it has none of its own."""
-
-    place: int
-    terms: Mapping[str, str]
-
-
-class _Body(NamedTuple):
-    """What a path answers."""
-
-    body: bytes
-    media: str = _JSON
-    headers: Headers = _CACHING
-
-
 def _answer(
-    service: Service, request: Request, query: dict[str, Any], build: Callable[..., _Body], **named: str
+    service: Service,
+    request: Request,
+    query: dict[str, Any],
+    build: Callable[..., _Body],
+    media: str = _JSON,
+    **named: str,
 ) -> Response:
     with service.enter(request) as entry:
-        body = build(service, request, query, **named)
-        return entry.settle(responses.body(request, body.body, body.media, body.headers))
+        body, headers = build(service, request, query, **named)
+        return entry.settle(responses.body(request, body, media, headers))
 
 
 def _link(service: Service, request: Request, path: str, relation: str, media: str, title: str) -> dict[str, str]:
@@ -166,11 +153,11 @@ def _landing(service: Service, request: Request, _query: Any) -> _Body:
     ]
     title = "Electricity Market Data: zones, interconnectors, plants"
     description = "Layers whose ids join to prices, flows and generation."
-    return _Body(orjson.dumps({"title": title, "description": description, "links": links}))
+    return orjson.dumps({"title": title, "description": description, "links": links}), _CACHING
 
 
 def _conformance(_service: Service, _request: Request, _query: Any) -> _Body:
-    return _Body(orjson.dumps({"conformsTo": CONFORMS_TO}))
+    return orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING
 
 
 def _collections(service: Service, request: Request, _query: Any) -> _Body:
@@ -178,11 +165,11 @@ def _collections(service: Service, request: Request, _query: Any) -> _Body:
     # `live` appears with the first figures.
     names = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
     described = [_described(service, request, name) for name in names]
-    return _Body(orjson.dumps({"links": links, "collections": described}))
+    return orjson.dumps({"links": links, "collections": described}), _CACHING
 
 
 def _collection(service: Service, request: Request, _query: Any, name: str) -> _Body:
-    return _Body(orjson.dumps(_described(service, request, name)))
+    return orjson.dumps(_described(service, request, name)), _CACHING
 
 
 def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
@@ -218,15 +205,16 @@ def _items(service: Service, request: Request, values: dict[str, Any], name: str
         links.append(
             _link(service, request, f"{path}{_with(request, {'offset': last})}", "next", _GEOJSON, "The next features")
         )
+    published_at = datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC)
     extra: dict[str, Any] = {
         "numberMatched": len(matched),
         "numberReturned": len(page),
-        "timeStamp": _stamp(document),
+        "timeStamp": f"{published_at:%Y-%m-%dT%H:%M:%SZ}",
         "links": links,
     }
     extra |= {"sample": True} if values["sample"] else {}
     extra |= {"valid_until": valid_until(document, page)} if name == "live" else {}
-    return _Body(layer.collection(page, extra), _GEOJSON, _caching(name, document, layer, page))
+    return layer.collection(page, extra), _caching(name, document, layer, page)
 
 
 def _caching(name: str, document: Document, layer: GeoLayer, positions: NDArray[intp]) -> Headers:
@@ -244,35 +232,22 @@ def _with(request: Request, changes: Mapping[str, int]) -> str:
     return f"?{urlencode(merged, doseq=True)}" if merged else ""
 
 
-def _stamp(document: Document) -> str:
-    """When the layer was published (RFC 3339)."""
-
-    return datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
     document = published(service.documents, COLLECTIONS[name].document)
     layer = _layer_of(document)
-    named: dict[str, _Feature] = document.derive("ids", lambda _: _by_id(layer))
-    if feature not in named:
+    places: dict[str, int] = document.derive("ids", lambda _: {layer.id(n): n for n in range(len(layer.features))})
+    if feature not in places:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"
     links = [
         _link(service, request, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
         _link(service, request, path, "collection", _JSON, COLLECTIONS[name].title),
     ]
-    found = named[feature]
-    members = orjson.dumps({**found.terms, "links": links})
-    headers = _caching(name, document, layer, np.array([found.place]))
-    return _Body(b"%b,%b" % (layer.features[found.place][:-1], members[1:]), _GEOJSON, headers)
-
-
-def _by_id(layer: GeoLayer) -> dict[str, _Feature]:
-    found = {}
-    for place, feature in enumerate(map(orjson.loads, layer.features)):
-        terms = {word: layer.head[word] for word in ("license", "attribution") if word not in feature["properties"]}
-        found[feature["id"]] = _Feature(place, terms)
-    return found
+    place = places[feature]
+    stored = orjson.loads(layer.features[place])
+    # The layer's terms, where the feature has none of its own.
+    terms = {word: layer.head[word] for word in ("license", "attribution") if word not in stored["properties"]}
+    return orjson.dumps({**stored, **terms, "links": links}), _caching(name, document, layer, np.array([place]))
 
 
 VIEWS: dict[str, View] = {
@@ -280,6 +255,6 @@ VIEWS: dict[str, View] = {
     "ogc-conformance": partial(_answer, build=_conformance),
     "ogc-collections": partial(_answer, build=_collections),
     **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-items": partial(_answer, build=_items, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-item": partial(_answer, build=_item, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-items": partial(_answer, build=_items, media=_GEOJSON, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}-item": partial(_answer, build=_item, media=_GEOJSON, name=name) for name in COLLECTIONS},
 }

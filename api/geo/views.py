@@ -13,6 +13,7 @@ from numpy import intp
 from numpy.typing import NDArray
 
 from api.documents.cache import Document, DocumentCache, tag_of
+from api.documents.published import document as published
 from api.geo.files import CUTS, Csv, properties_csv
 from api.geo.layers import Box, GeoLayer
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
@@ -102,7 +103,7 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), compressible)
     if etag.matches:
         return etag.unchanged(headers)
-    body = source.body if as_published else _cut(documents, selection, layer, positions)
+    body = source.body if as_published else _cut(documents, selection, source, positions)
     return etag.response(pack(body, etag.coding), media, headers)
 
 
@@ -127,51 +128,33 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
     return np.intersect1d(positions, zones)
 
 
-def _cut(documents: DocumentCache, selection: Selection, layer: GeoLayer, positions: NDArray[intp]) -> bytes:
+def _cut(documents: DocumentCache, selection: Selection, source: Document, positions: NDArray[intp]) -> bytes:
     """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
+    layer, is_live = layer_of(source), selection.layer == "live"
     if selection.format == "geojson":
-        source = published(documents, selection.document("geojson"))
-        until = {"valid_until": valid_until(source, positions)} if selection.layer == "live" else {}
+        until = {"valid_until": valid_until(source, positions)} if is_live else {}
         return layer.collection(positions, until | ({"sample": True} if selection.sample else {}))
-    if selection.layer == "live":
-        source = published(documents, selection.document("geojson"))
-        rows: Csv = source.derive("properties", lambda document: properties_csv(layer_of(document)))
+    if is_live:
+        rows: Csv = source.derive("properties", lambda _: properties_csv(layer))
         return rows.cut(positions, None)
-    names = [selection.document("geojson"), selection.document(_CUT_FROM.get(selection.format, selection.format))]
-    files = [published(documents, name) for name in names]
-    if not _belong_together(documents, selection.layer, *files):
+    # FlatGeobuf with an index has an order of its own: it is cut from one without.
+    name = "rows.fgb" if selection.format == "fgb" else selection.format
+    pieces = published(documents, selection.document(name))
+    # Whether both are of one publication shows in their content: a copy or a restore changes file times.
+    hashes = documents.get(layout.geo_hashes(selection.layer))
+    known = hashes.json["documents"] if hashes else {}
+    if any(known.get(part.name) != part.derive("sha256", _sha256) for part in (source, pieces)):
         detail = (
             "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
         )
         raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
-    pieces = files[1].derive("pieces", lambda document: CUTS[selection.format].parse(document.body))
-    body: bytes = pieces.cut(positions, layer.extent(positions))
+    parsed = pieces.derive("pieces", lambda document: CUTS[selection.format].parse(document.body))
+    body: bytes = parsed.cut(positions, layer.extent(positions))
     return body
-
-
-_CUT_FROM = {"fgb": "rows.fgb"}
-"""Formats whose whole document cannot be cut: FlatGeobuf with an index has an order of its own."""
-
-
-def _belong_together(documents: DocumentCache, layer: str, *parts: Document) -> bool:
-    """Whether documents are of one publication, by their content: a copy or a restore changes file times."""
-    hashes = documents.get(layout.geo_hashes(layer))
-    known = {} if hashes is None else hashes.json["documents"]
-    return all(known.get(part.name) == part.derive("sha256", _sha256) for part in parts)
 
 
 def _sha256(document: Document) -> str:
     return hashlib.sha256(document.body).hexdigest()
-
-
-def published(documents: DocumentCache, name: str) -> Document:
-    """A document. Raises Problem 503 where it was not published yet."""
-    document = documents.get(name)
-    if document is None:
-        raise Problem(
-            "not-yet-available", f"{name} was not published yet: `emds publish` does.", headers=[("Retry-After", "60")]
-        )
-    return document
 
 
 def _caching(selection: Selection, source: Document, positions: NDArray[intp]) -> Headers:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from api.documents.catalogue import stored_metric
+from api.documents.catalogue import sources_of, stored_metric
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.service import Service
@@ -27,8 +27,8 @@ def _records(service: Service, request: Request, query: dict[str, Any], zone: st
         if records is None:
             raise Problem("not-yet-available", _LOST, headers=(("Retry-After", "600"),))
         records = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
-        sources = tuple(code for code in catalogue.sources if code in _sources(records))
-        terms = catalogue.terms(zone, stored, frozenset(sources))
+        codes = sources_of(feed for record in records for feed in record.feeds.split(", "))
+        terms = catalogue.terms(zone, stored, codes & catalogue.sources.keys())
         periods = {period: _period([*group]) for period, group in groupby(records, lambda record: record.period)}
         body = {
             "zone": zone,
@@ -36,15 +36,11 @@ def _records(service: Service, request: Request, query: dict[str, Any], zone: st
             "all_time": periods.pop("all", None),
             "years": {} if entry.method == "sample" else periods,
             **_METHOD,
-            "sources": list(sources),
+            "sources": [code for code in catalogue.sources if code in codes],
             "attribution": terms.attribution,
             "license": terms.license,
         }
         return entry.json(body, catalogue.simulated, len(records))
-
-
-def _sources(records: Collection[Record]) -> set[str]:
-    return {feed.partition(".")[0] for record in records for feed in record.feeds.split(", ")}
 
 
 def _period(records: Sequence[Record]) -> dict[str, Any]:

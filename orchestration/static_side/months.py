@@ -63,9 +63,8 @@ def put_months(
 
 def _whole(storage: Storage, month: Mapping[str, Any]) -> month_files.MonthBytes | None:
     """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
-    file = month_files.find(storage, month["metric"], month["zone"], month["month"])
     try:
-        return None if file is None else month_files.read(storage, LruCache(0), file)
+        return month_files.read(storage, LruCache(0), month["metric"], month["zone"], month["month"])
     except DamagedFile as error:
         _LOG.error("not published: %s", error)
         return None
@@ -107,7 +106,7 @@ def carried(catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
         for metric, entry in member["metrics"].items():
             for feed in entry["feeds"]:
                 if feed["id"] in prefixes:
-                    prefixes[feed["id"]].append(month_files.public_prefix(metric, zone))
+                    prefixes[feed["id"]].append(layout.series_prefix(metric, zone))
     return {feed: tuple(found) for feed, found in prefixes.items()}
 
 

@@ -33,6 +33,7 @@ def test_addresses_of_a_list_asked_with_a_key_open_for_an_hour(
     key = market.key(client)
     answer = client.get("/v1/bulk?zone=GB", headers=key)
     assert (answer.headers["Cache-Control"], answer.get_json()["signed_until"]) == ("no-store", GATE_NOW + HOUR)
+    assert "ETag" not in answer.headers
     urls = [file["url"].removeprefix(SITE) for file in answer.get_json()["files"]]
     assert len(urls) == 5
     plain = [file["url"] for file in client.get("/v1/bulk?zone=GB").get_json()["files"]]

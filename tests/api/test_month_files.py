@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from api.documents import month_files
+from api.documents.catalogue import sources_of
 from warehouse.caches import LruCache
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.series import monthfile
@@ -44,9 +45,7 @@ def test_the_feeds_are_those_of_all_rows(
     rows = Versions(tuple(labels), code, hours, zeros + 1.5, zeros + 1, zeros + LIVE, zeros + NEVER)
     body = monthfile.encode(rows, key, "live")
     storage.put(key, body)
-    file = month_files.find(storage, metric, "GB", "2026-03")
-    assert file is not None
-    whole = month_files.read(storage, LruCache(10**6), file)
+    whole = month_files.read(storage, LruCache(10**6), metric, "GB", "2026-03")
     assert whole is not None
     assert (whole.feeds, whole.body) == ({f"{source}.feed" for source in wanted}, body)
-    assert month_files.sources_of(whole.feeds) == wanted
+    assert sources_of(whole.feeds) == wanted

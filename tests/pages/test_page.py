@@ -61,6 +61,11 @@ def test_every_module_is_preloaded(client: FlaskClient) -> None:
     }
 
 
+def test_browsers_find_an_icon_where_they_look_by_themselves(client: FlaskClient) -> None:
+    icon = client.get("/favicon.ico", follow_redirects=True)
+    assert (icon.status_code, icon.content_type) == (200, "image/svg+xml")
+
+
 def test_an_older_address_still_leads_to_a_file_that_nobody_keeps(client: FlaskClient) -> None:
     answer = client.get("/map/000000000000/page.css")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-cache")

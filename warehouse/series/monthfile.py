@@ -314,13 +314,6 @@ def digest(body: bytes) -> str:
     return seal.short(body[: -8 - footer_bytes])
 
 
-def layout_of_net(body: bytes, key: str) -> NetLayout | None:
-    """Where the net rows lie in a checked month file, out of its bytes; None: it has fuels. Raises StorageError."""
-    own = body.rfind(_OWN)
-    members = _checked_footer(orjson.loads(body[body.rfind(_HEAD, 0, own) : own] + b"}"), key)
-    return net_rows.layout(members["net"]) if members.get("net") else None
-
-
 def mode_of(storage: Storage, key: str) -> object:
     """The mode that a kept month file states. Raises DamagedFile and StorageError."""
     body = storage.get(key)
