@@ -8,11 +8,12 @@ from typing import Any
 
 import orjson
 
-from api.documents import published
+from api.documents import changes, published
 from api.documents.cache import Document
-from api.documents.catalogue import Catalogue, LicenceTerms, zone_list
+from api.documents.catalogue import Catalogue, zone_list
 from api.documents.status import status
 from api.http.parameters import conflict
+from api.http.problems import Problem
 from api.mcp import text
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
@@ -23,10 +24,12 @@ from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY, Metric
 from warehouse.market.zones import ZONES
+from warehouse.series.change_log import UnknownCursor
 from warehouse.store import layout
 
 Arguments = Mapping[str, Any]
 """A tool's checked arguments."""
+_MOST_ENTRIES = 5000
 
 
 def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
@@ -101,28 +104,24 @@ def _filtered(
     stale_since = overdue_after if clock.now() > overdue_after else None
     if metrics is None:
         return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
-    groups = _ranked(catalogue, body)
-    return ToolAnswer(text.snapshot_of_metrics(groups), orjson.dumps(groups), 1, stale_since)
-
-
-def _ranked(catalogue: Catalogue, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A snapshot's values ranked by metric and unit, under the terms of their sources alone."""
-    zones = body["zones"]
-    values = [value for member in zones.values() for value in member["metrics"].values()]
-    terms = catalogue.terms("", "", frozenset(value["source"] for value in values))
-    if catalogue.simulated or not values:
-        license, attribution = (
-            "; ".join(dict.fromkeys(member[name] for member in zones.values())) for name in ("license", "attribution")
-        )
-        terms = LicenceTerms(license, attribution)
-    return {
+    silent = [zone for zone, member in body["zones"].items() if not member["metrics"]]
+    groups = {
         **{name: part for name, part in body.items() if name != "zones"},
         "generated_time": iso(body["generated"]),
-        "values": text.ranked(zones),
-        "silent": [zone for zone, member in zones.items() if not member["metrics"]],
-        "attribution": terms.attribution,
-        "license": terms.license,
+        "values": text.ranked(body["zones"]),
+        "silent": silent,
+        **_terms(catalogue, body["zones"]),
     }
+    return ToolAnswer(text.snapshot(groups), orjson.dumps(groups), 1, stale_since)
+
+
+def _terms(catalogue: Catalogue, zones: Mapping[str, Any]) -> dict[str, str]:
+    """Attribution and licence of the sources of a snapshot's values alone."""
+    sources = frozenset(value["source"] for member in zones.values() for value in member["metrics"].values())
+    if catalogue.simulated or not sources:
+        return {name: "; ".join(dict.fromkeys(m[name] for m in zones.values())) for name in ("attribution", "license")}
+    terms = catalogue.terms("", "", sources)
+    return {"attribution": terms.attribution, "license": terms.license}
 
 
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
@@ -133,7 +132,9 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     def answer(sample: bool) -> ToolAnswer:
         result = windows.answer(service, question, clock.now())
         body = windows.sample(result.body) if sample else result.body
-        return ToolAnswer(text.window(body, zone), orjson.dumps(text.with_all_times(body)), int(result.available))
+        return ToolAnswer(
+            text.window(body, zone), orjson.dumps(text.with_times(body, text.INSTANTS)), int(result.available)
+        )
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
 
@@ -153,7 +154,53 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         sampled = request._replace(sample=sample)
         result = statistics.answer(service.reader, service.catalogue, sampled, arguments["above"], arguments["below"])
         body = {**result.body, "sample": True} if sample else result.body
-        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_all_times(body)), result.rows)
+        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_times(body, text.INSTANTS)), result.rows)
 
     holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
     return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)
+
+
+def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
+    """The call of `/v1/changes`: as many entries as make one answer, summed up by series."""
+    zone = arguments["zone"]
+    wanted = changes.Wanted(None if zone is None else (zone,), arguments["metric"])
+
+    def answer(_sample: bool) -> ToolAnswer:
+        try:
+            since = changes.cursor_of(service.storage, arguments["since"], wanted.zones)
+            page = changes.page(service.storage, since, _MOST_ENTRIES, wanted, service.lag_s)
+        except UnknownCursor as gone:
+            detail = f"Changes are kept for 30 days: give a later time, or since={gone.oldest} for all."
+            raise Problem("cursor-gone", detail) from None
+        body = _summed(page)
+        return ToolAnswer(text.changes(body), orjson.dumps(body))
+
+    return ToolRequest("", "/v1/changes", answer)
+
+
+def _summed(page: Mapping[str, Any]) -> dict[str, Any]:
+    """Sum a page's entries up by series: what was corrected in each, and which only grew."""
+    of_series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for entry in page["entries"]:
+        of_series.setdefault((entry["zone"], entry["metric"], entry.get("market", "")), []).append(entry)
+    corrected, only_new = [], dict[str, list[str]]()
+    for (zone, metric, market), entries in sorted(of_series.items()):
+        corrections = [entry for entry in entries if entry["changed"] or entry["withdrawn"] != 0]
+        if not corrections:
+            only_new.setdefault(zone, []).append(f"{metric} {market}".rstrip())
+            continue
+        counts = {name: [entry[name] for entry in entries] for name in ("added", "changed", "withdrawn")}
+        corrected.append(
+            {
+                "zone": zone,
+                "metric": metric,
+                **({"market": market} if market else {}),
+                **{name: None if None in each else sum(each) for name, each in counts.items()},
+                "first_time": iso(min(entry["first"] for entry in corrections)),
+                "last_time": iso(max(entry["last"] for entry in corrections)),
+                "at_time": iso(max(entry["at"] for entry in corrections)),
+                "feeds": sorted({entry["feed"] for entry in corrections if entry["feed"]}),
+            }
+        )
+    members = {name: page[name] for name in ("next", "more", "oldest")}
+    return {"corrected": corrected, "only_new": only_new, "entries": page["count"], **members}

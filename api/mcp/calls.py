@@ -28,17 +28,6 @@ _WORDS_OF_TOOLS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls, as far as the gate wants to know."""
-
-    client: str
-    """The client's address."""
-    authorization: str = ""
-    payment: str = ""
-    """An x402 payment as its header would carry it."""
-
-
-@dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """A tool's answer: its text, its structured content (a JSON object), its rows, and since when it is overdue."""
 
@@ -76,42 +65,43 @@ class Outcome:
     """The gate's count, for the HTTP answer."""
 
 
-def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
-    """Answer a call with checked arguments. Raises Problem 400 for arguments that do not fit each other."""
+def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, Any], caller: Call) -> Outcome:
+    """Answer a call with checked arguments; `caller` holds the credentials of its connection.
+
+    Raises Problem 400 for arguments that do not fit each other.
+    """
     try:
-        return _admit(service, prepare(service, arguments), tool, arguments, caller)
-    except Problem as problem:
-        if problem.kind.name == "invalid-parameters":
+        request = prepare(service, arguments)
+        return _admit(service, request, _gate_call(request, tool, arguments, caller))
+    except Problem as fault:
+        if fault.kind.name == "invalid-parameters":
             raise
-        return _failed(problem)
+        problem = fault
     except (CallerError, StorageError) as error:
-        return _failed(problems.of_error(error))
-
-
-def _failed(problem: Problem) -> Outcome:
+        problem = problems.of_error(error)
     zones = problem.members.get("zones")
     more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
     return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
 
 
-def _admit(service: Service, request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Outcome:
+def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
     """Admit the call, answer it, settle it (`api.access.values`)."""
-    call = _gate_call(request, tool, arguments, caller)
     grant = service.gate.admit(call)
     if isinstance(grant, Refusal):
         return _refused(service, grant, call)
-    if isinstance(grant, Answer):
-        return _replayed(grant)
-    sample, settling = grant.method == "sample", False
+    if isinstance(grant, Answer):  # what this payment bought before
+        stored = orjson.loads(grant.body)
+        return Outcome(tuple(stored["texts"]), orjson.dumps(stored["structured"]), _receipt(grant.headers))
+    sample, outcome = grant.method == "sample", None
     try:
         answer = request.answer(sample)
         outcome = _worded(service, request, answer, sample)
-        settling = True
     finally:
-        if not settling:
+        if outcome is None:
             grant.release()
     rows = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
-    settled = grant.settle(_stored(outcome, rows) if grant.method == "payment" else Answer(200, rows))
+    body = {"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}
+    settled = grant.settle(Answer(200, rows, orjson.dumps(body) if grant.method == "payment" else b""))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
     meta = _receipt(settled.headers)
@@ -120,30 +110,26 @@ def _admit(service: Service, request: ToolRequest, tool: str, arguments: Mapping
     return replace(outcome, meta=meta, headers=settled.headers)
 
 
-def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Caller) -> Call:
+def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
     """Build the gate's call: without key and payment it is a sample, unless the caller wants none.
 
-    The key of the connection goes before the argument: a model may repeat an old one.
+    The key of the connection goes before the argument: a model may repeat an old one. A payment is for the tool and its
+    arguments, whoever calls.
     """
-    if not request.price:
-        return Call(request.path, "", caller.client)
     key = "" if caller.authorization else arguments.get("api_key", "")
-    return Call(
-        request.path,
-        request.price,
-        caller.client,
-        sample=arguments.get("sample", True) and not (key or caller.authorization or caller.payment),
-        authorization=caller.authorization,
+    sample = arguments.get("sample", True) and not (key or caller.authorization or caller.payment)
+    fingerprint = ""
+    if caller.payment:
+        bought = {name: value for name, value in arguments.items() if name != "api_key"}
+        fingerprint = hashlib.sha256(orjson.dumps(["mcp", tool, bought], str, orjson.OPT_SORT_KEYS)).hexdigest()
+    return replace(
+        caller,
+        path=request.path,
+        price=request.price,
+        sample=bool(request.price) and sample,
         api_key=key,
-        payment=caller.payment,
-        fingerprint=_fingerprint(tool, arguments) if caller.payment else "",
+        fingerprint=fingerprint,
     )
-
-
-def _fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Hash what a payment is for: the tool and its arguments, whoever calls."""
-    paid_for = {name: value for name, value in arguments.items() if name != "api_key"}
-    return hashlib.sha256(orjson.dumps(["mcp", tool, paid_for], str, orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> Outcome:
@@ -157,16 +143,6 @@ def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: 
         notes.append(text.stale_note(answer.stale_since))
     member = b',"notes":%b}' % orjson.dumps(notes) if notes else b"}"
     return Outcome(("\n".join([*notes, answer.text]),), answer.structured[:-1] + member)
-
-
-def _stored(outcome: Outcome, rows: int) -> Answer:
-    """The outcome as the gate stores it, to replay it to the payment that bought it."""
-    return Answer(200, rows, orjson.dumps({"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}))
-
-
-def _replayed(stored: Answer) -> Outcome:
-    outcome = orjson.loads(stored.body)
-    return Outcome(tuple(outcome["texts"]), orjson.dumps(outcome["structured"]), _receipt(stored.headers))
 
 
 def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:

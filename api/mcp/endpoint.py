@@ -15,12 +15,11 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_options_header
 
 from api.access.limits import client_address
-from api.access.values import Headers
+from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
 from api.mcp import server
-from api.mcp.calls import Caller
 from api.mcp.protocol import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -40,11 +39,8 @@ PATH = "/mcp"
 MOST_BYTES = 65_536
 """A call with a payment takes 4 kB, twenty of them in a batch fit."""
 _JSON = "application/json"
-_COUNTED = ("RateLimit", "RateLimit-Policy")
 _LOG = logging.getLogger("emds.mcp")
 
-_NO_STORE = ("Cache-Control", "no-store")
-_TYPED = ("Content-Type", _JSON)
 _FOR_ORIGIN = (("Vary", "Origin"), ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id"))
 _PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
@@ -59,7 +55,7 @@ _PREFLIGHT = (
 
 def view(service: Service) -> View:
     """Return the view of one worker. It takes every method: which one is allowed is said after Origin and Host."""
-    mcp, settings = Server.of_service(service), service.settings
+    mcp, settings = Server(service), service.settings
     admits = _origin_policy(settings)
 
     def answer(request: Request) -> Response:
@@ -86,16 +82,13 @@ def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
     def admits(host: str, origin: str) -> bool:
         try:
             name = urlsplit(f"//{host}").hostname or ""
-            own_origin = not origin or origin.lower() in origins or _is_loopback_page(origin)
+            page = urlsplit(origin).scheme in ("http", "https") and is_loopback(origin)
+            own_origin = not origin or origin.lower() in origins or page
         except ValueError:
             return False
         return own_origin and (not host or name in hosts or _is_local(name))
 
     return admits
-
-
-def _is_loopback_page(origin: str) -> bool:
-    return urlsplit(origin).scheme in ("http", "https") and is_loopback(origin)
 
 
 def _is_local(name: str) -> bool:
@@ -127,7 +120,10 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
         body = read_body(request.environ, MOST_BYTES)
     except Problem as problem:
         return _refused(problem.kind.status, problem.detail, *problem.headers)
-    environ, caller = request.environ, _caller(request, settings)
+    environ, forwarded = request.environ, request.header("HTTP_X_FORWARDED_FOR")
+    client = client_address(request.header("REMOTE_ADDR"), forwarded, settings.trusted_proxies)
+    key = request.header("HTTP_X_API_KEY").strip()
+    caller = Call(PATH, "", client, authorization=f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
     counts: list[Headers] = []
 
     def perform(rpc: CheckedRequest) -> bytes:
@@ -138,27 +134,14 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
             counts.append(count)
         return result
 
-    names = ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME")
-    reply = exchange(body, ProtocolHeaders(*(_header(request, name) for name in names)), perform)
+    sent = (environ.get(f"HTTP_{name}") for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
+    reply = exchange(body, ProtocolHeaders(*(None if header is None else header.strip() for header in sent)), perform)
     return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
 
 
-def _caller(request: Request, settings: Settings) -> Caller:
-    forwarded = request.header("HTTP_X_FORWARDED_FOR")
-    client = client_address(request.header("REMOTE_ADDR"), forwarded, settings.trusted_proxies)
-    key = request.header("HTTP_X_API_KEY").strip()
-    return Caller(client, f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
-
-
-def _header(request: Request, name: str) -> str | None:
-    """Return a header, None where it was not sent."""
-    header = request.environ.get(f"HTTP_{name}")
-    return None if header is None else str(header).strip()
-
-
 def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
-    headers = [_NO_STORE, *(header for header in counted if header[0] in _COUNTED), *more]
-    return Response(reply.status, [*headers, _TYPED] if reply.body else headers, reply.body)
+    headers = [NO_STORE, *(header for header in counted if header[0].startswith("RateLimit")), *more]
+    return Response(reply.status, [*headers, ("Content-Type", _JSON)] if reply.body else headers, reply.body)
 
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:

@@ -6,7 +6,7 @@ civil date on which they begin. Missing values are `null` in columns and `-` in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -50,22 +50,16 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     _check(metric, arguments)
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
     if arguments["interval"] in CIVIL:
-        arguments = {**arguments, **_dates_of_first_clock(arguments, zones)}
+        # Dates are those of the zone whose day begins first: no two zones are a day apart, so every zone's days of the
+        # dates asked for begin in between, and no others.
+        first = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
+        arguments = {**arguments, **{name: at for name, at in first.items() if at is not None}}
     newest_first = arguments["order"] is None
     request = request_of(service, metric, zones, {**arguments, "order": arguments["order"] or "desc"}, several)
     answer, holds = partial(_answer, service, request, newest_first), f"the newest {SAMPLE_ROWS} rows of the window"
     if several:
         return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer, f"{holds} over all zones")
     return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer, holds)
-
-
-def _dates_of_first_clock(arguments: Mapping[str, Any], zones: Sequence[str]) -> dict[str, int]:
-    """Return `start` and `end` in the civil time of the zone whose day begins first.
-
-    No two zones are a day apart, so every zone's days of the dates asked for begin in between, and no others.
-    """
-    instants = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
-    return {name: at for name, at in instants.items() if at is not None}
 
 
 def request_of(
@@ -101,7 +95,9 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
     if "published_at" in rows:
         rows["published_at"] = _stamps(rows["published_at"])
     clock = _clock(request, rows["ts"])
-    rows |= _dates(request, rows)
+    if request.metric in YEARLY:  # means have their dates already
+        of_rows = rows.get("zone", request.zones * len(rows["ts"]))
+        rows["date"] = [local_date(at, ZONES[z].tz).isoformat() for at, z in zip(rows["ts"], of_rows, strict=True)]
     body |= {"start_time": iso(page.start), "end_time": iso(page.end)}
     lines = [_head(page, rows)]
     if page.following is not None:
@@ -109,7 +105,9 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
         body |= {"next": going_on} if going_on else {}
         lines.insert(0, _truncated(going_on, request))
     if not page.count:
-        span = {} if request.several else _stored_span(service, request)
+        entry = {} if request.several else service.catalogue.entry(request.zones[0], request.stored[0])
+        span = {name: entry[name] for name in ("first", "last") if isinstance(entry.get(name), int)}
+        span |= {f"{name}_time": iso(at) for name, at in span.items()}
         body |= {"held": span} if span else {}
         body["reason"] = _why_empty(service, page, span)
         lines.append(body["reason"])
@@ -122,7 +120,8 @@ def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample
     if page.count:
         printed = {name: column for name, column in body["columns"].items() if name != "lead_s"}
         lines += table(rows, printed, body["constant"], clock)
-        lines += [f"Covered in part: {_words_of_parts(in_part)}."] if in_part else []
+        parts = (f"{' '.join([*map(str, part.values())][:-1])} {part['coverage']:.2g}" for part in in_part[:20])
+        lines += [f"Covered in part: {', '.join(parts)}."] if in_part else []
     of_zones = ({"attribution": zone.attribution, "license": zone.license} for zone in page.terms.values())
     return ToolAnswer("\n".join([*lines, terms(of_zones)]), orjson.dumps(body), page.count)
 
@@ -134,14 +133,6 @@ def _clock(request: SeriesRequest, ts: Sequence[int]) -> ZoneInfo | None:
         return clocks[0]
     offsets = ({datetime.fromtimestamp(at, clock).utcoffset() for clock in clocks} for at in set(ts))
     return clocks[0] if all(len(each) == 1 for each in offsets) else None
-
-
-def _dates(request: SeriesRequest, rows: Mapping[str, list[Any]]) -> dict[str, list[str]]:
-    """Return the civil `date` on which each yearly row begins; means have theirs already."""
-    if request.metric not in YEARLY:
-        return {}
-    zones = rows.get("zone", request.zones * len(rows["ts"]))
-    return {"date": [local_date(at, ZONES[zone].tz).isoformat() for at, zone in zip(rows["ts"], zones, strict=True)]}
 
 
 def _utc_offsets(times: Sequence[str], clock: ZoneInfo) -> dict[str, str]:
@@ -160,10 +151,6 @@ def _covered_in_part(rows: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     named = {stamp: stamps, **{name: rows[name] for name in (*_KEYS, "coverage") if name in rows}}
     parts = [place for place, part in enumerate(rows.get("coverage", ())) if part < 1]
     return [{name: column[place] for name, column in named.items()} for place in parts]
-
-
-def _words_of_parts(in_part: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(" ".join([*map(str, [*part.values()][:-1]), f"{part['coverage']:.2g}"]) for part in in_part[:20])
 
 
 def _move_by_zone(rows: dict[str, list[Any]]) -> dict[str, dict[str, str]]:
@@ -194,15 +181,6 @@ def _next(page: Page, left_out: int) -> dict[str, int]:
     if page.request.order == "asc":
         return {"start": left_out, "end": page.request.end, **known}
     return {"start": page.request.start, "end": page.start, **known}
-
-
-def _stored_span(service: Service, request: SeriesRequest) -> dict[str, Any]:
-    """Return the first and last `ts` held of a series; empty where nothing is."""
-    entry = service.catalogue.entry(request.zones[0], request.stored[0])
-    first, last = entry.get("first"), entry.get("last")
-    if not (isinstance(first, int) and isinstance(last, int)):
-        return {}
-    return {"first": first, "last": last, "first_time": iso(first), "last_time": iso(last)}
 
 
 def columns(rows: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
@@ -264,15 +242,12 @@ def table(
         step = RESOLUTIONS[constant["resolution"]] // 60
         how = f"Each line: {' '.join(_civil({'time': []}, clock))} of its first value, then one value each {step} min"
         times = _civil({"time": [*spans]}, clock).values()
-        return [f"{how} (- is missing).", *_lines([*times, [" ".join(cells(v)) for v in spans.values()]])]
-    visible = _civil(printed, clock)
-    texts = [cells(column) for column in visible.values()]
-    head = ["- is missing."] if any("-" in column for column in texts) else []
-    return [*head, " ".join(visible), *_lines(texts)]
-
-
-def _lines(columns: Iterable[Iterable[str]]) -> list[str]:
-    return [" ".join(line) for line in zip(*columns, strict=True)]
+        head, texts = [f"{how} (- is missing)."], [*times, [" ".join(cells(values)) for values in spans.values()]]
+    else:
+        visible = _civil(printed, clock)
+        texts = [cells(column) for column in visible.values()]
+        head = [*(["- is missing."] if any("-" in column for column in texts) else []), " ".join(visible)]
+    return [*head, *(" ".join(line) for line in zip(*texts, strict=True))]
 
 
 def _civil(printed: Mapping[str, list[Any]], clock: ZoneInfo | None) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,38 +58,34 @@ def resource(catalogue: Catalogue, uri: str) -> dict[str, str]:
     if page != uri and page in DOC_PAGES:
         return {"uri": uri, "mimeType": _MARKDOWN, "text": (_DOCS / f"{page}.md").read_text()}
     if uri == _ZONES:
-        body: Mapping[str, Any] = zones_with_metrics(catalogue)
+        body: dict[str, Any] = zones_with_metrics(catalogue)
     elif uri == _CATALOGUE:
-        body = {zone: _series_of(catalogue, zone) for zone in ZONES}
+        body = {
+            zone: {name: _in_short(entry) for name, entry in catalogue.zones[zone]["metrics"].items()} for zone in ZONES
+        }
     else:
-        body = _series(catalogue, uri.removeprefix(f"{_CATALOGUE}/").split("/"))
-    timed = with_times(dict(body), frozenset({"first", "last"}))
+        body = _series(catalogue, uri.removeprefix(f"{_CATALOGUE}/"))
+    timed = with_times(body, frozenset({"first", "last"}))
     return {"uri": uri, "mimeType": _JSON, "text": orjson.dumps(timed).decode()}
 
 
-def _series_of(catalogue: Catalogue, zone: str) -> dict[str, Any]:
-    """A zone's metrics in short; the whole entries are as long as a book."""
+def _in_short(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A series in short; all whole entries are as long as a book."""
     members = ("unit", "resolution", "first", "last", "rows")
-    return {
-        name: {
-            **{member: entry[member] for member in members if member in entry},
-            "sources": list(dict.fromkeys(feed["source"] for feed in entry["feeds"])),
-        }
-        for name, entry in catalogue.zones[zone]["metrics"].items()
-    }
+    sources = list(dict.fromkeys(feed["source"] for feed in entry["feeds"]))
+    return {**{member: entry[member] for member in members if member in entry}, "sources": sources}
 
 
-def _series(catalogue: Catalogue, parts: list[str]) -> Mapping[str, Any]:
-    """A whole entry of the catalogue. Raises UnknownResource."""
+def _series(catalogue: Catalogue, address: str) -> dict[str, Any]:
+    """A whole entry of the catalogue, by zone and metric. Raises UnknownResource."""
     try:
-        zone, name = parts
+        zone, name = address.split("/")
         zone, metric = read_zone(zone), BY_PATH[metric_name(name)]
     except ValueError:
         raise UnknownResource from None
-    entry = catalogue.entry(zone, metric.value)
-    if not entry:
-        raise UnknownResource
-    return {"zone": zone, "metric": metric.value, **entry}
+    if entry := catalogue.entry(zone, metric.value):
+        return {"zone": zone, "metric": metric.value, **entry}
+    raise UnknownResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +103,7 @@ _ZONE = replace(takes.ZONE, description="Zone id, such as GB or DE-LU.")
 _HOURS = replace(takes.HOURS, description="Hours that the load needs, in quarters: 3, 1.5.")
 _ZONE_LIST = replace(takes.ZONES_WANTED, description="Zone ids with commas, such as FR,DE-LU,ES.", required=True)
 _METRIC = replace(
-    takes.METRIC,
-    description=f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.",
-    default="price",
-    required=False,
+    takes.METRIC, description=f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.", default="price", required=False
 )
 _HONEST = (
     " Name the units, give times in the zone's civil time, quote source and licence, and say plainly where an answer "
@@ -146,13 +139,26 @@ PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in (
 # fmt: on
 
 
-def described(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as prompts/list shows it."""
-    arguments = [
-        {"name": argument.name, "description": argument.description, "required": argument.required}
-        for argument in prompt.arguments
-    ]
-    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
+LISTS: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
+    "resources/list": ("resources", RESOURCES),
+    "resources/templates/list": ("resourceTemplates", TEMPLATES),
+    "prompts/list": (
+        "prompts",
+        [
+            {
+                "name": prompt.name,
+                "title": prompt.title,
+                "description": prompt.description,
+                "arguments": [
+                    {"name": each.name, "description": each.description, "required": each.required}
+                    for each in prompt.arguments
+                ],
+            }
+            for prompt in PROMPTS.values()
+        ],
+    ),
+}
+"""By method: the member of its answer, and the entries."""
 
 
 def fill(prompt: Prompt, sent: Mapping[str, str]) -> dict[str, Any]:

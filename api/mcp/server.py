@@ -7,7 +7,7 @@ against the tool's output schema and would show their own complaint instead of o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ import orjson
 from api.access.values import Answer, Call, Headers, Refusal
 from api.http.problems import Problem
 from api.mcp import arguments, calls, reading, tools
-from api.mcp.calls import Caller, Outcome
+from api.mcp.calls import Outcome
 from api.mcp.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -38,11 +38,10 @@ from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
-_STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete"}
-_WITHOUT_TITLES = (OLDEST,)
-_WITHOUT_ICONS = (OLDEST, "2025-06-18")
-_BEFORE_ERRORS_AS_RESULTS = (OLDEST, "2025-06-18")
-"""Versions in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results, which models see)."""
+_COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
+_STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", **_COMPLETE}
+_BEFORE_2025_11 = (OLDEST, "2025-06-18")
+"""Versions without icons, in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results)."""
 _LONGEST = 200
 """Characters of an address or of a prompt's argument."""
 _ABOUT = (
@@ -61,66 +60,52 @@ _INSTRUCTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Server:
     """The server of one worker. Answers that depend on the version alone are JSON already."""
 
-    service: Service
-    initialize: Mapping[str, bytes]
-    discover: bytes
-    lists: Mapping[tuple[str, str], bytes]
-    """By method and version."""
-    info: orjson.Fragment
-
-    @classmethod
-    def of_service(cls, service: Service) -> Server:
-        settings = service.settings
+    def __init__(self, service: Service) -> None:
+        self.service, settings = service, service.settings
         info = _info(settings, MODERN)
+        self.info = orjson.Fragment(orjson.dumps(info))
         stable = {**_STABLE, "_meta": {_SERVER_KEY: info}}
         common = {
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
             "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url),
         }
         greetings = {v: {"serverInfo": _info(settings, v) | _icons(settings, v), **common} for v in LEGACY}
-        return cls(
-            service,
-            {v: orjson.dumps({"protocolVersion": v, **greeting}) for v, greeting in greetings.items()},
-            orjson.dumps({"supportedVersions": SUPPORTED, **common, **stable}),
-            {
-                (method, v): orjson.dumps({**_list(method, v, settings), **(stable if v == MODERN else {})})
-                for method in LISTS
-                for v in SUPPORTED
-            },
-            orjson.Fragment(orjson.dumps(info)),
-        )
+        self.initialize = {v: orjson.dumps({"protocolVersion": v, **greeting}) for v, greeting in greetings.items()}
+        self.discover = orjson.dumps({"supportedVersions": SUPPORTED, **common, **stable})
+        self.lists = {
+            (method, v): orjson.dumps({**_list(method, v, settings), **(stable if v == MODERN else {})})
+            for method in LISTS
+            for v in SUPPORTED
+        }
 
-    def perform(self, rpc: CheckedRequest, caller: Caller) -> tuple[bytes, Headers]:
+    def perform(self, rpc: CheckedRequest, caller: Call) -> tuple[bytes, Headers]:
         """Return the result of a request, and the gate's count of a tool call. Raises RpcError."""
         if rpc.method == "tools/call":
             outcome = self._call(rpc, caller)
             return self._call_result(outcome, rpc.version), outcome.headers
-        return self._result(rpc, caller), ()
-
-    def _result(self, rpc: CheckedRequest, caller: Caller) -> bytes:
         if rpc.method in LISTS:
             if rpc.params.get("cursor") is not None:
                 raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
-            return self.lists[rpc.method, rpc.version]
+            return self.lists[rpc.method, rpc.version], ()
         match rpc.method:
             case "resources/read":
-                return self._envelope({"contents": [self._resource(rpc, caller.client)]}, rpc.version, stable=True)
+                contents = {"contents": [self._resource(rpc, caller)]}
+                return self._envelope(contents, rpc.version, more=_STABLE), ()
             case "prompts/get":
-                return self._envelope(_prompt(rpc), rpc.version)
+                return self._envelope(_prompt(rpc), rpc.version), ()
             case "initialize":
                 version = rpc.params.get("protocolVersion")
                 if not isinstance(version, str):
                     raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
-                return self.initialize[version if version in LEGACY else LEGACY[0]]
+                return self.initialize[version if version in LEGACY else LEGACY[0]], ()
             case "server/discover":
-                return self.discover
-        return b"{}"  # ping
+                return self.discover, ()
+        return b"{}", ()  # ping
 
-    def _call(self, rpc: CheckedRequest, caller: Caller) -> Outcome:
+    def _call(self, rpc: CheckedRequest, caller: Call) -> Outcome:
         name, sent, meta = (rpc.params.get(member) for member in ("name", "arguments", "_meta"))
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
@@ -132,7 +117,7 @@ class Server:
             values = arguments.read(tool.arguments, sent or {})
             return calls.call(self.service, tool.prepare, tool.name, values, replace(caller, payment=payment))
         except Problem as problem:
-            if rpc.version in _BEFORE_ERRORS_AS_RESULTS:
+            if rpc.version in _BEFORE_2025_11:
                 raise RpcError(INVALID_PARAMS, _faults(problem)) from None
             return Outcome((_faults(problem),))
 
@@ -148,24 +133,26 @@ class Server:
         return self._envelope(result, version, outcome.meta)
 
     def _envelope(
-        self, result: Mapping[str, Any], version: str, meta: Mapping[str, Any] | None = None, stable: bool = False
+        self,
+        result: Mapping[str, Any],
+        version: str,
+        meta: Mapping[str, Any] | None = None,
+        more: Mapping[str, Any] = _COMPLETE,
     ) -> bytes:
-        """A result in the envelope of its version; `stable` where clients may cache it."""
+        """A result in the envelope of its version; `more`: what the newest adds."""
         members = dict(meta or {})
-        more: Mapping[str, Any] = {}
         if version == MODERN:
-            more = _STABLE if stable else {"resultType": "complete"}
             members[_SERVER_KEY] = self.info
-        return orjson.dumps({**result, **more, **({"_meta": members} if members else {})})
+        added = more if version == MODERN else {}
+        return orjson.dumps({**result, **added, **({"_meta": members} if members else {})})
 
-    def _resource(self, rpc: CheckedRequest, client: str) -> dict[str, str]:
+    def _resource(self, rpc: CheckedRequest, caller: Call) -> dict[str, str]:
         """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
         uri = _text(rpc.params, "uri")
-        grant = self.service.gate.admit(Call("/mcp", "", client))
+        grant = self.service.gate.admit(caller)
         if isinstance(grant, Refusal):
             raise RpcError(LIMIT_REACHED, f"{grant.title}: {grant.detail}")
-        if isinstance(grant, Answer):  # only what is paid for is replayed
-            raise RpcError(INTERNAL_ERROR, "A free call was answered as a paid one")
+        assert not isinstance(grant, Answer)  # only what is paid for is replayed
         try:
             contents = reading.resource(self.service.catalogue, uri)
         except UnknownResource:
@@ -182,9 +169,8 @@ class Server:
 def label(rpc: CheckedRequest) -> str:
     """Name a request for the access log and the counts: the tool, or the method."""
     name = rpc.params.get("name")
-    return (
-        name if rpc.method == "tools/call" and isinstance(name, str) and name in TOOLS else rpc.method.replace("/", ".")
-    )
+    is_tool = rpc.method == "tools/call" and isinstance(name, str) and name in TOOLS
+    return str(name) if is_tool else rpc.method.replace("/", ".")
 
 
 def _prompt(rpc: CheckedRequest) -> dict[str, Any]:
@@ -215,31 +201,24 @@ def _text(params: Mapping[str, Any], name: str) -> str:
 def _info(settings: Settings, version: str) -> dict[str, Any]:
     """Who we are, in the members that a version knows."""
     info: dict[str, Any] = {"name": "emds", "version": document.VERSION}
-    if version not in _WITHOUT_TITLES:
+    if version != OLDEST:
         info["title"] = "Electricity Market Data Service"
-    if version not in _WITHOUT_ICONS:
+    if version not in _BEFORE_2025_11:
         info |= {"description": _ABOUT, "websiteUrl": settings.base_url}
     return info
 
 
 def _icons(settings: Settings, version: str) -> dict[str, Any]:
     """The map page's icon, at our own address, for versions that know icons."""
-    if version in _WITHOUT_ICONS:
-        return {}
-    icon = f"{settings.base_url}/map/newest/icon.svg"
-    return {"icons": [{"src": icon, "mimeType": "image/svg+xml", "sizes": ["any"]}]}
+    icon = {"src": f"{settings.base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}
+    return {} if version in _BEFORE_2025_11 else {"icons": [icon]}
 
 
 def _list(method: str, version: str, settings: Settings) -> dict[str, Any]:
     """The answer to one of the lists, in the members that a version knows."""
     if method == "tools/list":
         return {"tools": [tools.described(tool, version) for tool in TOOLS.values()]}
-    member, entries = {
-        "resources/list": ("resources", reading.RESOURCES),
-        "resources/templates/list": ("resourceTemplates", reading.TEMPLATES),
-        "prompts/list": ("prompts", [reading.described(prompt) for prompt in PROMPTS.values()]),
-    }[method]
+    member, entries = reading.LISTS[method]
     icons = _icons(settings, version)
-    dropped = ("title",) if version in _WITHOUT_TITLES else ()
-    listed = [{name: part for name, part in entry.items() if name not in dropped} for entry in entries]
-    return {member: [{**entry, **icons} for entry in listed]}
+    dropped = ("title",) if version == OLDEST else ()
+    return {member: [{name: entry[name] for name in entry if name not in dropped} | icons for entry in entries]}

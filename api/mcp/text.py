@@ -18,7 +18,7 @@ from warehouse.market.zones import ZONES
 
 SIMULATED = "SIMULATED figures, not market data."
 _MOST_NAMED = 12
-_INSTANTS = frozenset(
+INSTANTS = frozenset(
     {"start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
 )
 """Members of windows and statistics that are Unix seconds, besides `ts`."""
@@ -44,11 +44,6 @@ def with_times(body: Any, instants: frozenset[str] = frozenset()) -> Any:
         if name in instants and isinstance(body[name], int):
             timed[f"{name.removesuffix('_ts')}_time"] = iso(body[name])
     return timed | {"time": iso(body["ts"])} if isinstance(body.get("ts"), int) else timed
-
-
-def with_all_times(body: Mapping[str, Any]) -> Any:
-    """Return a window's or statistics' body with every instant spelled."""
-    return with_times(dict(body), _INSTANTS)
 
 
 def sample_note(base_url: str, sample_holds: str) -> str:
@@ -146,35 +141,25 @@ def _ranked(values: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
 
 
 def snapshot(body: Mapping[str, Any]) -> str:
-    """A line for each metric and unit with the zones' values, the highest first."""
-    members = body["zones"]
-    silent = [zone for zone, member in members.items() if not member["metrics"]]
-    published = [member for member in members.values() if member["metrics"]]
-    return _snapshot(body["generated"], ranked(members), silent, published)
-
-
-def snapshot_of_metrics(body: Mapping[str, Any]) -> str:
-    """The same for a snapshot whose values are ranked already."""
-    return _snapshot(body["generated"], body["values"], body["silent"], [body])
-
-
-def _snapshot(
-    generated: int, groups: Sequence[Mapping[str, Any]], silent: Sequence[str], published: Iterable[Mapping[str, Any]]
-) -> str:
+    """A line for each metric and unit with the values of zones, the highest first; `values` are ranked already."""
+    if "values" in body:
+        groups, silent, published = body["values"], body["silent"], [body]
+    else:
+        members = body["zones"]
+        groups, silent = ranked(members), [zone for zone in members if not members[zone]["metrics"]]
+        published = [member for member in members.values() if member["metrics"]]
     count = len({zone for group in groups for zone in group["zone"]})
-    head = f"Latest values of {count} zones, published at {iso(generated)}, highest first"
+    head = f"Latest values of {count} zones, published at {iso(body['generated'])}, highest first"
     lines = [f"{head}; p: percentile of its last 30 days:", *map(_ranks, groups)]
     lines += [f"No values: {', '.join(silent)}."] if silent else []
     return "\n".join([*lines, terms(published)])
 
 
 def _ranks(group: Mapping[str, Any]) -> str:
-    zones = group["zone"]
+    percentiles = group.get("percentile") or [None] * len(group["zone"])
     values = ", ".join(
         f"{zone} {number(value)}" + ("" if percentile is None else f" p{percentile}")
-        for zone, value, percentile in zip(
-            zones, group["value"], group.get("percentile") or [None] * len(zones), strict=True
-        )
+        for zone, value, percentile in zip(group["zone"], group["value"], percentiles, strict=True)
     )
     others = ", ".join(f"{zone} at {time}" for zone, time in group.get("other_times", {}).items())
     return f"{group['metric']} in {group['unit']} at {group['time']}: {values}" + (f"; but {others}" if others else "")
@@ -271,3 +256,20 @@ def _beyond(word: str, beyond: Mapping[str, Any]) -> str:
     spans = ", ".join(f"{iso(span['start'])} to {iso(span['end'])}" for span in beyond["first"])
     first = "the first ones " if beyond["spans"] > len(beyond["first"]) else ""
     return f"{total}: {first}{spans}." if spans else f"{total}."
+
+
+def changes(body: Mapping[str, Any]) -> str:
+    """A line a corrected series, then the series that only grew."""
+    lines = [f"{body['entries']} changes. Corrected series: {len(body['corrected'])}."]
+    for series in body["corrected"]:
+        name = f"{series['zone']} {series['metric']}{' (day-ahead auction)' if 'market' in series else ''}"
+        withdrawn = "unknown" if series["withdrawn"] is None else series["withdrawn"]
+        lines.append(
+            f"{name}: {series['changed']} rows changed, {withdrawn} withdrawn, {series['added']} added; corrected "
+            f"within {series['first_time']} to {series['last_time']}, last at {series['at_time']}."
+        )
+    if body["only_new"]:
+        grown = "; ".join(f"{zone} {', '.join(names)}" for zone, names in body["only_new"].items())
+        lines.append(f"New rows alone: {grown}.")
+    lines += [f"More changes follow: call again with since={body['next']}."] if body["more"] else []
+    return "\n".join([*lines, "get_history with as_of gives the rows as they were known before."])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.http.parameters import Parameter
-from api.mcp import answers, corrections, history
+from api.mcp import answers, history
 from api.mcp import arguments as takes
 from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
@@ -223,7 +223,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "Tells which series were corrected since a time: how many rows changed or were withdrawn, within which span, "
         "and when; and which series only got new rows. get_history with as_of gives the former values. Free, needs no "
         "key.",
-        (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY), _CHANGES, corrections.get_changes),
+        (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY), _CHANGES, answers.get_changes),
 )}
 """In the order in which tools/list gives them, the same every time."""
 # fmt: on

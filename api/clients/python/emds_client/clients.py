@@ -253,7 +253,7 @@ class AsyncClient(
             return error
 
     async def _follow(self, followed: Followed, update: Update | None, every: float) -> AsyncIterator[Update]:
-        newest: Update = update or await self._run(followed.begin())
+        newest = await self._run(followed.begin()) if update is None else update
         while True:
             yield newest
             if not newest.more:
