@@ -24,7 +24,7 @@ settings.register_profile("emds", deadline=None, derandomize=bool(os.environ.get
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_fleet", "test_schemathesis", "test_ui", "test_line_daemon", "test_campaign"),
+    *("test_fleet", "test_schemathesis", "test_ui", "test_campaign"),
     *("test_run_containers", "test_x402_chain", "test_copy", "test_clients", "test_fuzz"),
     *("test_reach", "test_x402_service", "test_aemo", "test_line", "test_x402_doubts", "test_browser", "test_up"),
     *("test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones", "test_reference"),
