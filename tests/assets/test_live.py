@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -60,9 +62,9 @@ def _fold(storage: Folder, feed: Feed, key: SeriesKey, stamps: list[int], values
     fold(storage, feed.id, rows, {}, {f.id: f.rank for f in FEEDS}, NOW, "live")
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> Folder:
-    folder = Folder(tmp_path)
+@pytest.fixture(scope="module")
+def _published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Folder(tmp_path_factory.mktemp("published"))
     folder.put(layout.MODE, b"live")
     stamps = list(range(LAST - 31 * DAY, LAST + DAY, HOUR))
     for zone in ("GB", "FR"):
@@ -77,7 +79,14 @@ def storage(tmp_path: Path) -> Folder:
         _fold(folder, FEEDS[2], SeriesKey("GB", Metric.GENERATION, "%", "1h", fuel), known, [share] * len(known))
     catalogue.publish(folder, {"toy": SOURCE}, "live", (), ("toy",), NOW)
     publish(folder, NOW)
-    return folder
+    return folder.root
+
+
+@pytest.fixture
+def storage(_published: Path, tmp_path: Path) -> Folder:
+    """A month of prices, flows and a mix, published: hard links of one made once, since no file is written in place."""
+    shutil.copytree(_published, tmp_path, dirs_exist_ok=True, copy_function=os.link)
+    return Folder(tmp_path)
 
 
 def document(storage: Folder, name: str) -> dict:
