@@ -69,8 +69,6 @@ class Settings:
     """EMDS_LOCAL: beside an object store, this machine's folder for copies of objects."""
     bucket_fresh_s: int = 2
     """EMDS_BUCKET_FRESH_SECONDS."""
-    bucket_cache_mb: int = 1024
-    """EMDS_BUCKET_CACHE_MB."""
     base_url: str = "http://127.0.0.1:8000"
     """EMDS_BASE_URL: the service's public address, without a slash at its end; Host headers are never believed."""
     database_url: str = field(default="sqlite:///data/accounts.sqlite", repr=False)
@@ -117,7 +115,6 @@ class Settings:
             home=home,
             local=local,
             bucket_fresh_s=reader.read("EMDS_BUCKET_FRESH_SECONDS", _count),
-            bucket_cache_mb=reader.read("EMDS_BUCKET_CACHE_MB", _count),
             base_url=reader.read("EMDS_BASE_URL", _base_url, cls().base_url),
             database_url=reader.read("EMDS_DATABASE_URL", _database_url, _beside(home or "", local)),
             pay_to=reader.read("EMDS_PAY_TO", _pay_to),

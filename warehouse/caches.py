@@ -51,10 +51,19 @@ class TtlCache:
             value: Value = entry[0]
             return value
         value = find()
+        self.keep(key, value, now)
+        return value
+
+    def get_cached(self, key: Hashable) -> Any:
+        """The value kept under `key`; None where none is."""
+        entry = self._entries.get(key)
+        return None if entry is None or time.monotonic() >= entry[1] else entry[0]
+
+    def keep(self, key: Hashable, value: object, since: float) -> None:
+        """Keeps a value that was found at an instant (monotonic)."""
         if len(self._entries) >= self.MOST:
             self._entries.clear()
-        self._entries[key] = value, now + self._ttl_s
-        return value
+        self._entries[key] = value, since + self._ttl_s
 
     def forget(self, key: Hashable) -> None:
         """Forgets the value under `key`."""

@@ -36,11 +36,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "EMDS_LOCAL",
         "",
-        "beside a bucket: this machine's folder for Dagster, logs, copies of objects, and SQLite where it is named",
+        "beside a bucket: this machine's folder for Dagster, logs, and SQLite where it is named",
         default_in_words="`./local`; of a warehouse in a folder the folder itself",
     ),
     Setting("EMDS_BUCKET_FRESH_SECONDS", "2", "seconds for which an object of a bucket counts as unchanged"),
-    Setting("EMDS_BUCKET_CACHE_MB", "1024", "megabytes of a bucket's objects that may lie as copies in `EMDS_LOCAL`"),
     Setting(
         "EMDS_FEEDS",
         "",

@@ -1,7 +1,7 @@
 """The resource `duckdb`, and a connection of it with views over the month files of some months.
 
-DuckDB reads a warehouse in a folder where it lies. The files of a bucket are brought by the storage layer, through its
-local cache: DuckDB needs no extension for it.
+DuckDB reads a warehouse in a folder where it lies. The files of a bucket are brought by the storage layer: DuckDB needs
+no extension for it.
 """
 
 from __future__ import annotations

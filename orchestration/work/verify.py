@@ -85,9 +85,6 @@ def _of_files(storage: Storage, prefix: str) -> Iterator[Fault]:
         return
     for key in keys:
         yield from of_file(storage, key)
-    for folder in storage.folders(prefix):
-        if "." in folder.rsplit("/", 1)[1]:
-            yield Fault(folder, "is a folder where a file was", movable=True)
 
 
 def of_file(storage: Storage, key: str) -> Iterator[Fault]:

@@ -94,5 +94,5 @@ def _id_of(child: Any) -> int:
 
 def _in_child(address: str, local: str, work: Work) -> None:
     os.environ.update(CREDENTIALS)  # its environment is that of whoever first forked one in this process
-    work(Bucket(address, local, fresh_s=0.0, cache_bytes=0))
+    work(Bucket(address, local, fresh_s=0.0))
     os._exit(0)

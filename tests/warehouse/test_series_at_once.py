@@ -67,7 +67,7 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
         for number, feed in enumerate(FEEDS):
             line = lines.enter_context(bad_line(bucket_endpoint))
             line.plan = lambda number, _: faults[number % len(faults)]
-            machine = replace(bucket_place, line=line).open(cache_bytes=0)
+            machine = replace(bucket_place, line=line).open()
             threads.append(threading.Thread(target=work, args=(machine, number, feed)))
         for thread in threads:
             thread.start()

@@ -197,10 +197,11 @@ def test_a_write_that_fails_names_its_file_and_leaves_the_old_bytes(folder, monk
     assert folder.keys("scratch/") == []
 
 
-def test_a_move_keeps_the_bytes_and_a_move_of_nothing_is_nothing(storage):
+def test_a_copy_keeps_bytes_and_version_and_a_copy_of_nothing_is_nothing(storage):
     storage.put("a/b.json", b"one", version=7)
-    storage.move("a/b.json", "damaged/x/a/b.json")
-    storage.move("a/b.json", "damaged/x/a/b.json")
+    assert storage.copy("a/b.json", "damaged/x/a/b.json")
+    storage.delete("a/b.json")
+    assert not storage.copy("a/b.json", "damaged/x/a/b.json")
     assert storage.get("a/b.json") is None
     assert storage.get("damaged/x/a/b.json") == b"one"
     assert storage.stat("damaged/x/a/b.json").version == 7
@@ -211,4 +212,3 @@ def test_keys_within_some_folders_of_a_prefix(storage):
         storage.put(key, b"")
     assert storage.keys_within("a/", ["2", "1", "4"]) == ["a/1/x", "a/2/y", "a/2/z"]
     assert storage.keys_within("a/", []) == []
-    assert storage.folders("a/") == ["a/1", "a/2", "a/20"]

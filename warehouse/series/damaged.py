@@ -22,7 +22,8 @@ def set_aside(storage: Storage, key: str, reason: str) -> None:
     _mark(storage, key, reason)
     if not is_gone(storage, key):
         target = _target(key)
-        storage.move(key, target)
+        storage.copy(key, target)
+        storage.delete(key)
         _LOG.error("%s is damaged and was moved to %s: %s", key, target, reason)
 
 

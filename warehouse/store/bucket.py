@@ -1,9 +1,9 @@
 """Bytes by key in an object store, with the promises of `storage.Folder`. Keys: see `layout`.
 
-A put is whole or not at all, by the store's own promise. Its version (ns) and a token of its own travel with an object
-as its metadata (`bucket_requests`). What was read counts as unchanged for `fresh_s` seconds, then its ETag is
-looked at; bodies lie in a bounded folder of this machine (`bucket_cache`). `update` puts under the condition
-that the object is still the one that it read: there are no locks.
+A put is whole or not at all, by the store's own promise. Its version (ns) travels with an object as its metadata; its
+ETag tells it from others. obstore sends again what may be asked twice. `update` puts under the condition that the
+object is still the one that it read: there are no locks. A conditional put whose answer was lost is settled by reading
+back.
 """
 
 from __future__ import annotations
@@ -12,29 +12,38 @@ import hashlib
 import random
 import secrets
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warehouse.caches import TtlCache
 from warehouse.errors import Conflict, StorageError
-from warehouse.store.bucket_cache import BodyCache
-from warehouse.store.bucket_requests import Requests, Tag
-from warehouse.store.object_store import REQUEST_S, RETRIES, RETRY_S, StoreAddress, address
+from warehouse.store.object_store import REQUEST_S, RETRIES, RETRY_S, StoreAddress, address, ask, open_store
 from warehouse.store.storage import WAIT_S, Change, Identity, Stored, checked_key
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 FRESH_S = 1.0
 """So long what was looked at counts as unchanged: as long as a reader may miss another writer's put."""
-CACHE_BYTES = 1 << 30
-_MOST_VIEWS = 100_000
+_SMALL = 1000
+"""Bodies of so few bytes, such as the mode, which goes with every file, count as unchanged for as long."""
+_MULTIPART = 32 << 20
+_ATTEMPTS = 4
+"""So often a conditional put is sent whose outcome is open, and an answer asked for that broke off."""
+_VERSION = "emdsversion"
+"""Name of the metadata with an object's version (ns). Azure takes only identifiers."""
+
+Tag = dict[str, str]
+"""What names one write of an object to its store: ETag, and generation where there are such."""
 
 
-class _View(NamedTuple):
-    """What was last known of a key. `at`: monotonic seconds at which it was asked for; `tag` None: nothing there."""
+class _Found(NamedTuple):
+    """An object as it was read."""
 
-    at: float
-    tag: Tag | None
-    identity: Identity | None
+    tag: Tag
+    stored: Stored
 
 
 class Bucket:
@@ -48,7 +57,6 @@ class Bucket:
         place: StoreAddress | str,
         local: Path | str,
         fresh_s: float = FRESH_S,
-        cache_bytes: int = CACHE_BYTES,
         request_s: float = REQUEST_S,
         retries: int = RETRIES,
         retry_s: float = RETRY_S,
@@ -56,18 +64,37 @@ class Bucket:
         self.place = address(place) if isinstance(place, str) else place
         self.local = Path(local).absolute()
         self.fresh_s = fresh_s
-        self._requests = Requests(self.place, request_s, retries, retry_s)
-        name = hashlib.sha256(str(self.place).encode()).hexdigest()[:16]
-        self._bodies = BodyCache(self.local / "cache" / name, cache_bytes)
-        self._views: dict[str, _View] = {}
+        self._bounds = request_s, retries, retry_s
+        self._identities = TtlCache(fresh_s)
+        self._small = TtlCache(fresh_s)
         self._listings = TtlCache(fresh_s)
+        self._bucket_exists = False
 
     def __str__(self) -> str:
         return str(self.place)
 
+    @cached_property
+    def _store(self) -> ObjectStore:
+        return open_store(self.place, *self._bounds)
+
     def require_conditions(self) -> None:
-        """Raises StorageError for a store that ignores conditions: writers would lose each other's rows."""
-        self._requests.require_conditions()
+        """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.
+
+        Some servers answer a stale update or a second creation with success.
+        """
+        key = f"probes/{secrets.token_hex(8)}"
+        try:
+            self._put(key, b"first", "create", 1)
+            first = self._read(key)
+            self._put(key, b"second", first.tag if first else "create", 2)
+            for stale in ("create", first.tag if first else "create"):
+                try:
+                    self._put(key, b"third", stale, 3)
+                except Conflict:
+                    continue
+                raise StorageError(f"{self.place} takes writes whose condition does not hold")
+        finally:
+            self.delete(key)
 
     # Reading
 
@@ -78,76 +105,71 @@ class Bucket:
 
     def read(self, key: str) -> Stored | None:
         """The bytes and their identity, which belong together. Raises StorageError."""
-        view = self._fresh(checked_key(key))
-        if view is not None:
-            stored = self._copy(key, view)
-            if stored is not None or not view.tag:
-                return stored
-        return self._fetch(key)[1]
+        cached: Stored | None = self._small.get_cached(key)
+        if cached is not None:
+            return cached
+        found = self._read(key)
+        return None if found is None else found.stored
+
+    def _read(self, key: str) -> _Found | None:
+        import obstore
+
+        def whole() -> _Found:
+            answer = obstore.get(self._store, checked_key(key))
+            return _Found(_tag(answer.meta), Stored(bytes(answer.bytes()), _identity(answer)))
+
+        begun = time.monotonic()
+        found: _Found | None = self._repeated(key, whole)
+        self._bucket_exists = True  # the answer that there is no object tells a bucket that is missing
+        self.refresh(key)
+        self._identities.keep(key, None if found is None else found.stored.identity, begun)
+        if found is not None and len(found.stored.body) <= _SMALL:
+            self._small.keep(key, found.stored, begun)
+        return found
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        """At most `length` bytes from an offset on, out of the copy that lies here; None where there is none of it.
+        """At most `length` bytes from an offset on; None where they cannot be had by themselves, or of other bytes."""
+        import obstore
 
-        Where none lies here yet, the whole is fetched for one, if it may be kept. A copy is not checked as a whole:
-        what is read is its reader's to check. It need not be fresh either: the identity says which bytes are wanted.
-        """
-        part = self._copied(key, identity, start, length)
-        if part is None and self._bodies.keeps and self.get(key) is not None:
-            part = self._copied(key, identity, start, length)
+        def some() -> bytes | None:
+            answer = obstore.get(self._store, checked_key(key), options={"range": (start, start + length)})
+            return bytes(answer.bytes()) if _identity(answer) == identity else None
+
+        if start >= identity.size or length <= 0:
+            return None
+        part: bytes | None = self._repeated(key, some)
         return part
 
-    def _copied(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        view = self._views.get(checked_key(key))
-        if view is None or not view.tag or view.identity != identity:
-            return None
-        return self._bodies.part(key, view.tag, start, length)
-
-    def _fresh(self, key: str) -> _View | None:
-        view = self._views.get(key)
-        return view if view is not None and time.monotonic() - view.at < self.fresh_s else None
-
-    def _copy(self, key: str, view: _View | None) -> Stored | None:
-        """What was seen, where its bytes lie here."""
-        if view is None or not view.tag or view.identity is None:
-            return None
-        body = self._bodies.get(key, view.tag)
-        return None if body is None else Stored(body, view.identity)
-
-    def _fetch(self, key: str) -> tuple[_View, Stored | None]:
-        """Asks for the bytes, or whether those that lie here are still right."""
-        from obstore.exceptions import NotModifiedError
-
-        begun, known = time.monotonic(), self._views.get(key)
-        content = self._copy(key, known)
-        try:
-            found = self._requests.read(key, known.tag if known and content else None)
-        except NotModifiedError:
-            return self._learn(key, _View(begun, *known[1:]) if known else _View(begun, None, None)), content
-        if found is None:
-            return self._learn(key, _View(begun, None, None)), None
-        self._bodies.put(key, found.tag, found.body)
-        return self._learn(key, _View(begun, found.tag, found.identity)), Stored(found.body, found.identity)
-
-    def _learn(self, key: str, view: _View) -> _View:
-        if len(self._views) >= _MOST_VIEWS:
-            self._views.clear()
-        self._views[key] = view
-        return view
-
     def stat(self, key: str) -> Identity | None:
-        """Version, size and the put's own number of what a key holds, or None. Raises StorageError."""
-        view = self._fresh(checked_key(key))
-        if view is None:
-            begun = time.monotonic()
-            view = self._learn(key, _View(begun, *(self._requests.head(key) or (None, None))))
-        return view.identity
+        """Version and size of what a key holds, and a number of its ETag, or None. Raises StorageError."""
+        identity: Identity | None = self._identities.get(checked_key(key), lambda: self._head(key))
+        return identity
+
+    def _head(self, key: str) -> Identity | None:
+        import obstore
+
+        answer = self._repeated(key, lambda: obstore.get(self._store, key, options={"head": True}))
+        if answer is None and not self._bucket_exists:
+            self._list("nothing/")  # the answer to a HEAD does not tell a missing bucket
+        return None if answer is None else _identity(answer)
 
     def listing(self, prefix: str) -> dict[str, str]:
         """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
 
         Raises StorageError.
         """
-        return self._listings.get(prefix, lambda: self._requests.listing(checked_key(prefix)))
+        return self._listings.get(checked_key(prefix), lambda: self._list(prefix))
+
+    def _list(self, prefix: str, after: str | None = None) -> dict[str, str]:
+        import obstore
+
+        def listed() -> dict[str, str]:
+            stream = obstore.list(self._store, prefix.rstrip("/") or None, offset=after)
+            return dict(sorted((entry["path"], str(entry["e_tag"])) for chunk in stream for entry in chunk))
+
+        found: dict[str, str] = self._repeated(prefix or str(self.place), listed, "listed")
+        self._bucket_exists = True
+        return found
 
     def keys(self, prefix: str) -> list[str]:
         """Every key below a prefix that ends in `/`, sorted. Raises StorageError."""
@@ -158,14 +180,8 @@ class Bucket:
         if not names:
             return []
         wanted, start = set(names), len(checked_key(prefix))
-        keys = self._requests.listing(prefix, f"{prefix}{min(wanted)}")
+        keys = self._list(prefix, f"{prefix}{min(wanted)}")
         return [key for key in keys if key[start:].partition("/")[0] in wanted]
-
-    def folders(self, prefix: str) -> list[str]:
-        """Every folder below a prefix that ends in `/`, as keys without a last `/`, sorted: here only by their keys."""
-        start = prefix.count("/")
-        parts = (key.split("/") for key in self.keys(prefix))
-        return sorted({"/".join(part[:depth]) for part in parts for depth in range(start + 1, len(part))})
 
     def unreadable(self, prefix: str = "") -> list[str]:
         """No folder of an object store is unreadable by itself."""
@@ -178,62 +194,73 @@ class Bucket:
 
         They are kept when this returns. Raises StorageError.
         """
-        self._write(checked_key(key), body, "overwrite", version)
+        self._put(key, body, "overwrite", version)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
         """Puts what `change` makes of what a key holds, if it still holds that, else again; whether it differed.
 
-        What was last seen of the key is tried first: its put says whether that is still right. Only what was asked for
-        anew decides that nothing is put. Raises StorageError, also where other writers were first for long.
+        Raises StorageError, also where other writers were first for long.
         """
         deadline, pause = time.monotonic() + WAIT_S, 0.02
-        view = self._views.get(checked_key(key))
-        stored = self._copy(key, view)
-        asked = stored is None
-        if view is None or stored is None:
-            view, stored = self._fetch(key)
         while True:
+            found = self._read(key)
+            stored = None if found is None else found.stored
             try:
                 body = change(stored)
-                if body is not None and (stored is None or stored.body != body):
-                    self._write(key, body, view.tag or "create", version)
-                    return True
-                if asked:
+                if body is None or (stored is not None and stored.body == body):
                     return False
-                asked, before = True, view.tag
-                view, stored = self._fetch(key)
-                if view.tag == before:
-                    return False
-                continue
+                self._put(key, body, "create" if found is None else found.tag, version)
+                return True
             except Conflict:
                 if time.monotonic() > deadline:
                     raise StorageError(f"{key} was not written: other writers were first for {WAIT_S:.0f} s") from None
             time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
-            pause, asked = min(2 * pause, 0.5), True
-            view, stored = self._fetch(key)
+            pause = min(2 * pause, 0.5)
 
-    def _write(self, key: str, body: bytes, mode: Tag | str, version: int | None) -> None:
-        begun, token = time.monotonic(), secrets.token_hex(7)
+    def _put(self, key: str, body: bytes, mode: Tag | str, version: int | None) -> None:
+        """One put; `mode`: `overwrite`, or the condition `create` or the tag of what it replaces. Raises Conflict."""
+        import obstore
+
         stamp = time.time_ns() if version is None else version
+        how: Any = {
+            "mode": mode,
+            "attributes": {_VERSION: str(stamp)},
+            "use_multipart": mode == "overwrite" and len(body) > _MULTIPART,
+        }
         try:
-            tag = self._requests.put_if(key, body, mode, stamp, token)
-        except StorageError:
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    ask(key, "written", lambda: obstore.put(self._store, checked_key(key), body, **how))
+                    return
+                except StorageError as error:
+                    if self._holds(key, body, stamp, error):
+                        return  # it was written, and the answer lost
+                    if isinstance(error, Conflict) or attempt == _ATTEMPTS or _hopeless(error):
+                        raise
+                time.sleep(random.uniform(0.05, 0.2) * 2**attempt)  # noqa: S311
+        finally:
             self.refresh(key)
-            raise
-        self._bodies.put(key, tag, body)
-        self._learn(key, _View(begun, tag, Identity(stamp, len(body), int(token, 16))))
-        self._listings.clear()
+            self._listings.clear()
+
+    def _holds(self, key: str, body: bytes, version: int, error: StorageError) -> bool:
+        """Whether an object is what was put with this error. Raises the error where the store is away."""
+        try:
+            found = self._read(key)
+        except StorageError:
+            raise error from None
+        return found is not None and found.stored.body == body and found.stored.identity.version == version
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: the next reading asks for it."""
-        self._views.pop(key, None)
+        self._identities.forget(key)
+        self._small.forget(key)
 
     def delete(self, key: str) -> None:
         """Removes a key; nothing happens where there is none. Raises StorageError."""
-        begun = time.monotonic()
-        self._requests.delete(checked_key(key))
-        self._learn(key, _View(begun, None, None))
-        self._bodies.forget(key)
+        import obstore
+
+        self._repeated(key, lambda: obstore.delete(self._store, checked_key(key)), "removed")
+        self.refresh(key)
         self._listings.clear()
 
     def copy(self, key: str, target: str) -> bool:
@@ -241,21 +268,47 @@ class Bucket:
 
         Raises StorageError.
         """
+        import obstore
+
+        def copied() -> bool:
+            obstore.copy(self._store, checked_key(key), checked_key(target))
+            return True
+
         self.refresh(target)
         self._listings.clear()
-        return self._requests.copy(checked_key(key), checked_key(target))
-
-    def move(self, key: str, target: str) -> None:
-        """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError.
-
-        A kill in between leaves them under both.
-        """
-        if self.copy(key, target):
-            self.delete(key)
+        return bool(self._repeated(target, copied, "copied"))
 
     def sync(self, keys: Iterable[str]) -> None:
         """Nothing to wait for: what was put is kept."""
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
-        """Brings this machine's copies within their bound; returns how many went."""
-        return self._bodies.sweep()
+        """Nothing to remove: a killed writer leaves no pieces."""
+        return 0
+
+    def _repeated(self, key: str, call: Callable[[], Any], doing: str = "read") -> Any:
+        """What may be asked twice, once more where an answer broke off."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return ask(key, doing, call)
+            except StorageError as error:
+                if "no connection" not in str(error):
+                    raise
+        return ask(key, doing, call)
+
+
+def _hopeless(error: StorageError) -> bool:
+    """Whether to ask again is of no use: a wrong bucket, wrong credentials, or a store that has failed for long."""
+    return any(words in str(error) for words in ("no such bucket", "refuses", "not set", "again and again"))
+
+
+def _tag(meta: Any) -> Tag:
+    """Without what a store does not give: obstore takes no None."""
+    return {name: str(meta[name]) for name in ("e_tag", "version") if meta.get(name) is not None}
+
+
+def _identity(answer: Any) -> Identity:
+    """By its version and ETag; of an object that something else put there its own time is the version."""
+    meta, version = answer.meta, answer.attributes.get(_VERSION, "")
+    etag = hashlib.sha256(str(meta.get("e_tag")).encode()).digest()[:7]
+    written = int(version) if version.isdigit() else int(meta["last_modified"].timestamp() * 1_000_000) * 1000
+    return Identity(written, int(meta["size"]), int.from_bytes(etag, "big"))

@@ -20,11 +20,9 @@ class Home:
 
     place: Path | StoreAddress
     local: Path
-    """For what needs a disk: SQLite, Dagster's home, logs, copies of objects. That of a folder is the folder itself."""
+    """For what needs a disk: SQLite, Dagster's home, logs. That of a folder is the folder itself."""
     fresh_s: float
     """So long a bucket's object counts as unchanged."""
-    cache_bytes: int
-    """At most so much of a bucket lies as copies in `local`."""
 
     def __str__(self) -> str:
         return str(self.place)
@@ -35,7 +33,7 @@ class Home:
             return Folder(self.place)
         from warehouse.store.bucket import Bucket  # a folder's processes need none of it
 
-        return Bucket(self.place, self.local, self.fresh_s, self.cache_bytes)
+        return Bucket(self.place, self.local, self.fresh_s)
 
     def open_to_write(self) -> Storage:
         """The same for whoever is going to write: a folder is made. Raises StorageError that names it."""
@@ -70,16 +68,15 @@ class Home:
 def of(environ: Mapping[str, str]) -> Home:
     """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
     fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
-    cache_bytes = _count(environ, "EMDS_BUCKET_CACHE_MB", 1_000_000) << 20
-    return at(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s, cache_bytes)
+    return at(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s)
 
 
-def at(text: str, local: str = "", fresh_s: float = 2.0, cache_bytes: int = 1 << 30) -> Home:
+def at(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
     """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
     if is_address(text):
-        return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s, cache_bytes)
+        return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s)
     folder = Path(_path(text)).resolve()
-    return Home(folder, folder, fresh_s, cache_bytes)
+    return Home(folder, folder, fresh_s)
 
 
 def nested(first: Home, second: Home) -> bool:

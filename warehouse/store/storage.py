@@ -70,12 +70,10 @@ class Storage(Protocol):
     def delete(self, key: str) -> None: ...
     def refresh(self, key: str) -> None: ...
     def copy(self, key: str, target: str) -> bool: ...
-    def move(self, key: str, target: str) -> None: ...
     def sync(self, keys: Iterable[str]) -> None: ...
     def keys(self, prefix: str) -> list[str]: ...
     def listing(self, prefix: str) -> dict[str, str]: ...
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]: ...
-    def folders(self, prefix: str) -> list[str]: ...
     def unreadable(self, prefix: str = "") -> list[str]: ...
     def sweep(self, older_than_s: float = 3600.0) -> int: ...
 
@@ -243,25 +241,16 @@ class Folder:
         """
         try:
             self.path(target).parent.mkdir(parents=True, exist_ok=True)
-            self.path(target).hardlink_to(self.path(key))
+            try:
+                self.path(target).hardlink_to(self.path(key))
+            except PermissionError:
+                self.path(key).rename(self.path(target))
             _sync(self.path(target).parent)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except OSError:
-            self.move(key, target)
-        return True
-
-    def move(self, key: str, target: str) -> None:
-        """Gives bytes another key without reading them; nothing happens where there are none. Raises StorageError."""
-        try:
-            self.path(target).parent.mkdir(parents=True, exist_ok=True)
-            self.path(key).rename(self.path(target))
-            _sync(self.path(target).parent)
-            _sync(self.path(key).parent)
-        except (FileNotFoundError, NotADirectoryError):
-            return
         except OSError as error:
             raise _unwritable(key, error) from None
+        return True
 
     def sync(self, keys: Iterable[str]) -> None:
         """Waits until these keys, put without `durable`, and their names are on the disk. Raises StorageError."""
@@ -308,12 +297,6 @@ class Folder:
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
         """Every key below these folders of a prefix, sorted."""
         return [key for name in sorted(names) for key in self.keys(f"{prefix}{name}/")]
-
-    def folders(self, prefix: str) -> list[str]:
-        """Every folder below a prefix that ends in `/`, as keys without a last `/`, sorted."""
-        root = len(str(self.root)) + 1
-        walk = os.walk(str(self.path(prefix)))
-        return sorted(f"{folder}/{name}"[root:] for folder, names, _ in walk for name in names)
 
     def unreadable(self, prefix: str = "") -> list[str]:
         """The folders below a prefix that cannot be listed, each with the reason."""
