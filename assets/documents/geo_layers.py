@@ -59,15 +59,10 @@ def _is_published(storage: Storage, layer: str) -> bool:
     """Whether a layer's documents and their hashes are those that are shipped."""
     try:
         return artefact.load(storage, layout.geo_hashes(layer)) == {"documents": hashes(layer)} and all(
-            _has(storage, name, digest) for name, digest in hashes(layer).items()
+            artefact.get(storage, name) is not None for name in hashes(layer)
         )
     except (DamagedFile, ValueError):
         return False
-
-
-def _has(storage: Storage, name: str, digest: str) -> bool:
-    published = artefact.get(storage, name)
-    return published is not None and hashlib.sha256(published.body).hexdigest() == digest
 
 
 @cache

@@ -151,9 +151,6 @@ def _body(storage: Storage, key: str) -> None:
 
 def _document(storage: Storage, key: str) -> None:
     stored = storage.get(key) or b""
-    if artefact.is_checksum(key):
-        artefact.unsealed(stored, key)
-        return
     body = artefact.checked(storage, key, stored)
     if key.endswith("json"):
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -55,19 +54,13 @@ def swap(path: Path, chance: random.Random) -> None:
         flip(path, chance)
 
 
-def folder_in_place(path: Path, _: random.Random) -> None:
-    """A folder where a file was: not even root can read it."""
-    path.unlink()
-    path.mkdir()
-
-
 def endless_link(path: Path, _: random.Random) -> None:
     """A link to itself: not even root can read it."""
     path.unlink()
     path.symlink_to(path.name)
 
 
-HARMS: tuple[Harm, ...] = (flip, cut, empty, zeros, folder_in_place, endless_link)
+HARMS: tuple[Harm, ...] = (flip, cut, empty, zeros, endless_link)
 
 
 def harmed(home: Path, harms: tuple[Harm, ...], count: int, seed: int) -> Iterator[tuple[str, str]]:
@@ -85,7 +78,5 @@ def harmed(home: Path, harms: tuple[Harm, ...], count: int, seed: int) -> Iterat
         finally:
             if path.is_symlink():
                 path.unlink()
-            elif path.is_dir():
-                shutil.rmtree(path)
             path.write_bytes(before)
             os.utime(path, ns=(stamp, stamp))

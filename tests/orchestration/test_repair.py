@@ -55,7 +55,7 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     files.empty(storage.path(MONTH), CHANCE)
     files.flip(storage.path(layout.published(layout.latest("GB"))), CHANCE)
     files.cut(storage.path(layout.published("geo/plants.csv")), CHANCE)
-    files.folder_in_place(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
+    files.endless_link(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
     (storage.root / layout.MODE).write_bytes(b"simul")
     storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst", b"torn")
     assert main(["verify"]) == 1

@@ -12,23 +12,23 @@ from warehouse.store import artefact
 
 
 def test_only_over_an_older_version(folder):
-    assert artefact.put(folder, "x.json", b"1", 10)
-    assert not artefact.put(folder, "x.json", b"0", 10)
-    assert not artefact.put(folder, "x.json", b"0", 9)
-    assert artefact.get(folder, "x.json").body == b"1"
-    assert artefact.put(folder, "x.json", b"2", 11)
+    assert artefact.put(folder, "x.json", b'{"n":1}', 10)
+    assert not artefact.put(folder, "x.json", b'{"n":0}', 10)
+    assert not artefact.put(folder, "x.json", b'{"n":0}', 9)
+    assert artefact.get(folder, "x.json").body == b'{"n":1}'
+    assert artefact.put(folder, "x.json", b'{"n":2}', 11)
     assert artefact.get(folder, "x.json").identity.version == 11
 
 
 def test_the_same_bytes_again_are_not_put(folder):
-    artefact.put(folder, "x.json", b"1", 10)
+    artefact.put(folder, "x.json", b'{"n":1}', 10)
     before = artefact.identity(folder, "x.json")
-    assert artefact.put(folder, "x.json", b"1", 11)
+    assert artefact.put(folder, "x.json", b'{"n":1}', 11)
     assert artefact.identity(folder, "x.json") == before
 
 
 def test_withdrawn_unless_a_newer_one_lies_there(folder):
-    artefact.put(folder, "x.json", b"1", 10)
+    artefact.put(folder, "x.json", b'{"n":1}', 10)
     assert not artefact.withdraw(folder, "x.json", 10)
     assert artefact.withdraw(folder, "x.json", 11)
     assert not artefact.withdraw(folder, "x.json", 12)
@@ -39,35 +39,35 @@ def test_withdrawn_unless_a_newer_one_lies_there(folder):
 def test_what_was_withdrawn_no_older_publisher_puts_back(folder):
     for name in ("x.json", "never-there.json"):
         artefact.withdraw(folder, name, 11)
-        assert not artefact.put(folder, name, b"1", 10)
+        assert not artefact.put(folder, name, b'{"n":1}', 10)
         assert artefact.get(folder, name) is None
-        assert artefact.put(folder, name, b"1", 12)
-        assert artefact.load(folder, name) == 1
+        assert artefact.put(folder, name, b'{"n":1}', 12)
+        assert artefact.load(folder, name) == {"n": 1}
 
 
 def test_a_version_from_the_future_does_not_stand(folder):
     """It was given by a clock that has been set back since."""
-    artefact.put(folder, "x.json", b"1", time.time_ns() + 10**15)
-    assert artefact.put(folder, "x.json", b"2", artefact.new_version())
-    assert artefact.get(folder, "x.json").body == b"2"
+    artefact.put(folder, "x.json", b'{"n":1}', time.time_ns() + 10**15)
+    assert artefact.put(folder, "x.json", b'{"n":2}', artefact.new_version())
+    assert artefact.get(folder, "x.json").body == b'{"n":2}'
 
 
 def test_body_and_identity_belong_together_while_it_is_replaced(folder):
-    artefact.put(folder, "x.json", b"0", 1)
+    artefact.put(folder, "x.json", b'{"n":0}', 1)
     stop = threading.Event()
 
     def writer():
         version = 1
         while not stop.is_set():
             version += 1
-            artefact.put(folder, "x.json", str(version).encode(), version)
+            artefact.put(folder, "x.json", b'{"n":%d}' % version, version)
 
     thread = threading.Thread(target=writer)
     thread.start()
     try:
         for _ in range(2000):
             document = artefact.get(folder, "x.json")
-            assert document.body in (b"0", str(document.identity.version).encode())
+            assert document.body in (b'{"n":0}', b'{"n":%d}' % document.identity.version)
     finally:
         stop.set()
         thread.join()

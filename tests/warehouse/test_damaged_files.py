@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from datetime import date
 from pathlib import Path
 
@@ -42,8 +43,13 @@ def build(home: Path) -> Folder:
         request = Request("neso.generation", f"https://example.org/{number}", days=(DAY,), ext="json")
         raw.keep(folder, request, orjson.dumps({"data": [number] * 300}), number + 1, "live")
     artefact.put(folder, "latest/GB.json", orjson.dumps({"zone": "GB", "value": 30001.5}), 10)
-    artefact.put(folder, "geo/plants.csv", b"id,zone\r\n1,GB\r\n" * 20, 10)
-    artefact.put(folder, "geo/zones.parquet", bytes(range(256)) * 4, 10)
+    for layer, name, body in (
+        ("plants", "geo/plants.csv", b"id,zone\r\n1,GB\r\n" * 20),
+        ("zones", "geo/zones.parquet", bytes(range(256)) * 4),
+    ):
+        artefact.put(folder, name, body, 10)
+        hashes = artefact.encode({"documents": {name: hashlib.sha256(body).hexdigest()}})
+        artefact.put(folder, layout.geo_hashes(layer), hashes, 10)
     artefact.withdraw(folder, "latest/FR.json", 10)
     folder.put(layout.quarantine("neso.generation", str(DAY), "4f53cda1"), b"[]")
     return folder

@@ -4,8 +4,8 @@ A document's version is the instant (ns) at which its maker began to read the se
 so that of two concurrent publishers the one that saw less never wins. One that was withdrawn leaves a note of that
 version, so that no older publisher puts it back; to readers it is not there.
 
-A JSON object is kept with a last member `emds`: the schema's version and a checksum over the file (`store.seal`).
-Other bodies have theirs in a document beside them. Readers get the body as it was put.
+A JSON object is kept with a last member `emds`: the schema's version and a checksum over the file (`store.seal`). Other
+formats of a geo layer have theirs in the layer's document of hashes. Readers get the body as it was put.
 """
 
 from __future__ import annotations
@@ -83,24 +83,18 @@ WITHDRAWN = {"withdrawn": True}
 _WITHDRAWN = sealed(encode(WITHDRAWN))
 
 
-def _sealable(body: bytes) -> bool:
-    """Whether a body is a JSON object with members: those carry their seal."""
-    return body.startswith(b'{"') and body.endswith(b"}")
-
-
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
     """Publishes `body` under `name` unless the stored one is as new; whether it stands there. Raises StorageError.
 
-    Bytes that stand there already are not put again, and keep their version.
+    Under a name that ends in `json` it is a JSON object with members. Bytes that stand there already are not put
+    again, and keep their version.
     """
     key, beaten = layout.published(name), False
-    stored = sealed(body) if _sealable(body) else body
+    stored = sealed(body) if name.endswith("json") else body
 
     def over_an_older(there: Stored | None) -> bytes | None:
         nonlocal beaten
         beaten = there is not None and _is_as_new(there.identity, version)
-        if not beaten and stored is body:
-            _note_checksum(storage, key, hashlib.sha256(body).hexdigest())
         return None if beaten else stored
 
     # Nobody waits for the disk: one that a loss of power tore is noticed by its checksum, and published again.
@@ -128,37 +122,6 @@ def _decoded_or_none(stored: bytes, key: str) -> Any:
     except (DamagedFile, orjson.JSONDecodeError) as error:
         _LOG.error("begun anew: %s", error)
         return None
-
-
-def _note_checksum(storage: Storage, key: str, digest: str) -> None:
-    """Puts a body's checksum before the body, with that of the one there: whichever a reader finds is known."""
-    known = _checksums(storage, key)
-    if known != [digest]:
-        there = hashlib.sha256(_bytes_of(storage, key) or b"").hexdigest()
-        sums = [there, digest] if there in known and there != digest else [digest]
-        storage.put(layout.checksum(key), sealed(encode({"sha256": sums})), durable=False)
-
-
-def _bytes_of(storage: Storage, key: str) -> bytes | None:
-    """The stored bytes; None where there are none, or none that can be read."""
-    try:
-        return storage.get(key)
-    except StorageError:
-        return None
-
-
-def is_checksum(key: str) -> bool:
-    """Whether a key is that of a checksum beside a document."""
-    return key.endswith(layout.checksum(""))
-
-
-def _checksums(storage: Storage, key: str) -> list[str]:
-    """The checksums of the body that lies under a key and of the one that may be replacing it; none that is damaged."""
-    stored = _bytes_of(storage, layout.checksum(key))
-    try:
-        return [] if stored is None else list(orjson.loads(unsealed(stored, key))["sha256"])
-    except StorageError:
-        return []
 
 
 def withdraw(storage: Storage, name: str, version: int) -> bool:
@@ -197,27 +160,19 @@ def get(storage: Storage, name: str) -> Artefact | None:
     Raises DamagedFile for one that cannot be read or is not what was put, StorageError for one of another release.
     """
     key = layout.published(name)
-    while True:
-        before = storage.stat(key)
-        if before is None:
-            return None
-        try:
-            stored = storage.get(key)
-            body = b"" if stored is None else checked(storage, key, stored)
-        except DamagedFile:
-            if storage.stat(key) == before:
-                raise
-            continue  # replaced while it was read, or while its checksum was
-        if stored is not None and storage.stat(key) == before:
-            return None if stored == _WITHDRAWN else Artefact(name, body, before)
+    stored = storage.read(key)
+    if stored is None or stored.body == _WITHDRAWN:
+        return None
+    return Artefact(name, checked(storage, key, stored.body), stored.identity)
 
 
 def checked(storage: Storage, key: str, stored: bytes) -> bytes:
     """The body that was put, of the bytes that lie under a key. Raises as `get` does."""
-    sums = [] if stored.startswith(b'{"') else _checksums(storage, key)
-    if not sums:
+    if key.endswith("json"):
         return unsealed(stored, key)
-    if hashlib.sha256(stored).hexdigest() not in sums:
+    name = key.removeprefix(layout.published())
+    layer = load(storage, layout.hashes_beside(name))
+    if layer is not None and hashlib.sha256(stored).hexdigest() != layer["documents"].get(name):
         raise DamagedFile(key, "its bytes are not those that were written")
     return stored
 

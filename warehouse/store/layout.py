@@ -169,11 +169,6 @@ def published(name: str = "") -> str:
     return f"{_PUBLISHED}{name}"
 
 
-def checksum(key: str) -> str:
-    """Where the checksum of a published document lies that has no room for one: CSV, GeoParquet, FlatGeobuf."""
-    return f"{key}.sha256.json"
-
-
 def manifest(metric: str, zone: str) -> str:
     """Name of the published document of the month files of a metric and zone."""
     return f"manifest/{metric}/{zone}.json"
@@ -202,6 +197,11 @@ def geo(layer: str, format_: str, detail: str = "") -> str:
 def geo_hashes(layer: str) -> str:
     """The name of the SHA-256 of each document of a geo layer: which of them belong together."""
     return f"geo/{layer}.sha256.json"
+
+
+def hashes_beside(name: str) -> str:
+    """The name of the hashes of the layer that a published document is of: `geo/zones.low.csv`."""
+    return f"{name.partition('.')[0]}.sha256.json"
 
 
 LIVE = geo("live", "geojson")

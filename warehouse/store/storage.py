@@ -237,7 +237,7 @@ class Folder:
     def copy(self, key: str, target: str) -> bool:
         """Puts what a key holds under another key too, without reading it; whether there was any. Raises StorageError.
 
-        What cannot be linked, as a folder in a file's place, is moved.
+        What cannot be linked, on some file systems, is moved.
         """
         try:
             self.path(target).parent.mkdir(parents=True, exist_ok=True)
