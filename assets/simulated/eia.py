@@ -6,7 +6,6 @@ The original: https://www.eia.gov/opendata/.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,10 +17,10 @@ import numpy as np
 
 from assets.parsing.outside_areas import AMERICAN
 from assets.simulated import grid
-from assets.simulated.answer import JSON, Answer, json_answer, typed
+from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia import PAGE, RESPONDENTS
-from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.market import Request
 
 LISTED_AFTER = 60 * 60
@@ -34,22 +33,22 @@ NEIGHBOURS = (
 AREAS = RESPONDENTS | {code: AMERICAN[code] for code in NEIGHBOURS.split()}
 """EIA's code -> the grid's name of an area, which stands for EIA's own."""
 CODE_OF_AREA = {area: code for code, area in AREAS.items()}
-TYPES = {"D": "Demand", "TI": "Total interchange"}
+TYPES = ("D", "TI")
 FORECAST_OUT = 7 * HOUR
 """After midnight on the Eastern clock: when the forecast (DF) of the day that has begun is there."""
 FUELS = {
-    "COL": ("Coal", ("coal",)),
-    "NG": ("Natural gas", ("gas",)),
-    "NUC": ("Nuclear", ("nuclear",)),
-    "OIL": ("Petroleum", ()),
-    "WAT": ("Hydro", ("hydro",)),
-    "SUN": ("Solar", ("solar",)),
-    "WND": ("Wind", ("wind",)),
-    "GEO": ("Geothermal", ("geothermal",)),
-    "BAT": ("Battery storage", ("battery",)),
-    "OTH": ("Other", ("biomass", "other")),
+    "COL": ("coal",),
+    "NG": ("gas",),
+    "NUC": ("nuclear",),
+    "OIL": (),
+    "WAT": ("hydro",),
+    "SUN": ("solar",),
+    "WND": ("wind",),
+    "GEO": ("geothermal",),
+    "BAT": ("battery",),
+    "OTH": ("biomass", "other"),
 }
-"""Code -> EIA's name and the grid's fuels."""
+"""Code -> the grid's fuels."""
 
 Rows = list[dict[str, str | None]]
 Facets = Mapping[str, Sequence[str]]
@@ -65,7 +64,7 @@ def answer(request: Request, now: int) -> Answer:
     ends = np.arange(_period(params["start"]), min(_period(params["end"]), listed) + 1, HOUR)
     rows = _ROWS[match[1]](ends, facets, now)
     rows.sort(key=lambda row: blake2b("".join(map(str, row.values())).encode(), digest_size=8).digest())
-    return typed(_page(match[1], rows, params, facets), JSON)
+    return json_answer(_page(rows, params))
 
 
 def _parse_params(params: Sequence[tuple[str, str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -95,11 +94,8 @@ def _forecasts(code: str, ends: Ints) -> Rows:
     for day in np.unique(begun).tolist():
         own = begun == day
         values[own] = grid.as_forecast(values[own], ends[own], day, f"eia.demand_forecast/{code}")
-    names = {"respondent": code, "respondent-name": AREAS[code], "type": "DF", "type-name": "Day-ahead demand forecast"}
-    return [
-        {"period": _stamp(end), **names, "value": str(round(value)), "value-units": "megawatthours"}
-        for end, value in zip(ends.tolist(), values.tolist(), strict=True)
-    ]
+    names = {"respondent": code, "type": "DF"}
+    return [_row(end, names, value) for end, value in zip(ends.tolist(), values.tolist(), strict=True)]
 
 
 def _region(ends: Ints, facets: Facets, now: int) -> Rows:
@@ -114,7 +110,7 @@ def _region(ends: Ints, facets: Facets, now: int) -> Rows:
             _total(RESPONDENTS[code], kind, ends),
             f"{kind}/{code}",
             now,
-            {"respondent": code, "respondent-name": AREAS[code], "type": kind, "type-name": TYPES[kind]},
+            {"respondent": code, "type": kind},
         )
     ]
 
@@ -134,7 +130,7 @@ def _borders(ends: Ints, facets: Facets, now: int) -> Rows:
             -grid.border(RESPONDENTS[code], area, ends - HOUR, HOUR),
             f"{code}>{area}",
             now,
-            {"fromba": code, "fromba-name": AREAS[code], "toba": CODE_OF_AREA[area], "toba-name": area},
+            {"fromba": code, "toba": CODE_OF_AREA[area]},
         )
     ]
 
@@ -143,13 +139,13 @@ def _fuels(ends: Ints, facets: Facets, now: int) -> Rows:
     mix = grid.generation("US-CAISO", ends - HOUR, HOUR)
     return [
         row
-        for code, (name, fuels) in FUELS.items()
+        for code, fuels in FUELS.items()
         for row in _reported(
             ends,
             sum((mix[fuel] for fuel in fuels), np.zeros(len(ends))),
             f"{code}/CISO",
             now,
-            {"respondent": "CISO", "respondent-name": AREAS["CISO"], "fueltype": code, "type-name": name},
+            {"respondent": "CISO", "fueltype": code},
         )
     ]
 
@@ -164,28 +160,15 @@ def _reported(
     lag = REPORTED_AFTER[next(iter(names.values()))]
     published = grid.as_published(values, ends - HOUR, now, f"eia/{series}")
     for end, value in zip(ends.tolist(), published.tolist(), strict=True):
-        figure = str(round(value)) if end + lag <= now else None
-        yield {"period": _stamp(end), **names, "value": figure, "value-units": "megawatthours"}
+        yield _row(end, names, value if end + lag <= now else None)
 
 
-def _stamp(end: int) -> str:
-    return f"{datetime.fromtimestamp(end, UTC):%Y-%m-%dT%H}"
+def _row(end: int, names: dict[str, str], value: float | None) -> dict[str, str | None]:
+    figure = None if value is None else str(round(value))
+    return {"period": f"{utc(end):%Y-%m-%dT%H}", **names, "value": figure, "value-units": "megawatthours"}
 
 
-def _page(dataset: str, rows: Rows, query: Mapping[str, str], facets: Facets) -> bytes:
+def _page(rows: Rows, query: Mapping[str, str]) -> dict[str, Any]:
     """The requested page of `rows` in EIA's envelope."""
     offset, length = int(query.get("offset", "0")), min(int(query.get("length", PAGE)), PAGE)
-    cut = {"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}
-    response: dict[str, Any] = {
-        **({"warnings": [cut]} if len(rows) > PAGE else {}),
-        "total": str(len(rows)),
-        "dateFormat": 'YYYY-MM-DD"T"HH24',
-        "frequency": "hourly",
-        "data": rows[offset : offset + length],
-        "description": "Source: Form EIA-930",
-    }
-    params = {"api_key": "SIMULATED", "data": ["value"], **query, **({"facets": facets} if facets else {})}
-    command = f"/v2/electricity/rto/{dataset}/data/"
-    request = {"command": command, "params": dict(sorted(params.items()))}
-    page = {"response": response, "request": request, "apiVersion": "2.1.6", "ExcelAddInVersion": "2.1.0"}
-    return json.dumps(page, separators=(",", ":")).replace(command, command.replace("/", r"\/")).encode()
+    return {"response": {"total": str(len(rows)), "data": rows[offset : offset + length]}, "apiVersion": "2.1.6"}

@@ -1,21 +1,19 @@
 """Simulated Elexon Insights: market index, initial demand outturn and interconnector flows of half hours.
 
-Settlement dates and periods count from London midnight, 46 to 50 a day; stamps are UTC. Values come from
-the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
+Settlement dates are London's, stamps are UTC. Values come from the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
-from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.simulated.grid.noise import Ints, smooth
 from assets.sources.elexon import BASE, TIES
 from warehouse.errors import BadWindow
 from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
@@ -30,20 +28,6 @@ LONGEST_INDEX = 7 * DAY
 NDF_AT = 17 * 60
 """Seconds after each half hour at which a demand forecast is published."""
 NDF_OF_OLD_DAYS = 6 * HOUR
-STATION_LOAD = 600.0
-ORDER = (
-    "Eleclink (INTELEC)",
-    "Ireland(East-West)",
-    "France(IFA)",
-    "Ireland (Greenlink)",
-    "IFA2 (INTIFA2)",
-    "Northern Ireland(Moyle)",
-    "Netherlands(BritNed)",
-    "Belgium (Nemolink)",
-    "North Sea Link (INTNSL)",
-    "Denmark (Viking link)",
-)
-"""Of the interconnectors in one half hour: by their fuel types, INTELEC to INTVKL."""
 Entries = list[dict[str, Any]]
 
 
@@ -76,7 +60,6 @@ def _market_index(params: Mapping[str, str], now: int) -> Entries:
             "dataset": "MID",
             "startTime": iso(start),
             "dataProvider": provider,
-            **_settlement(start),
             "price": price if provider == "APXMIDP" else 0.0,
             "volume": volume if provider == "APXMIDP" else 0.0,
         }
@@ -86,25 +69,10 @@ def _market_index(params: Mapping[str, str], now: int) -> Entries:
 
 
 def _outturn(params: Mapping[str, str], now: int) -> Entries:
-    """National demand, and with station load and exports the transmission system's."""
+    """National demand."""
     ts = _half_hours(*_dates(params), now)
-    exports = sum((np.maximum(0.0, -flow) for flow in _flows(ts).values()), np.zeros(ts.shape))
-    whole = (_demand(ts) + STATION_LOAD + exports).round().astype(int).tolist()
-    names = ("initialDemandOutturn", "initialTransmissionSystemDemandOutturn")
-    return [
-        {**_published(start), **_settlement(start), **dict(zip(names, figures, strict=True))}
-        for start, *figures in zip(ts.tolist(), _demand(ts).astype(int).tolist(), whole, strict=True)
-    ]
-
-
-def _indo(params: Mapping[str, str], now: int) -> Entries:
-    """The same national demand, of half hours published, that is ended, between two instants."""
-    first, last = (instant(params[name]) - HALF_HOUR for name in ("publishDateTimeFrom", "publishDateTimeTo"))
-    ts = _half_hours(first, last + 1, now)[::-1]
-    return [
-        {"dataset": "INDO", **_published(start), **_settlement(start), "demand": mw}
-        for start, mw in zip(ts.tolist(), _demand(ts).astype(int).tolist(), strict=True)
-    ]
+    demand = grid.demand("GB", ts, HALF_HOUR).round().astype(int).tolist()
+    return [{**_published(start), "initialDemandOutturn": mw} for start, mw in zip(ts.tolist(), demand, strict=True)]
 
 
 def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
@@ -123,8 +91,6 @@ def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
                 "demand": megawatts,
                 "publishTime": iso(published),
                 "startTime": iso(start),
-                **_settlement(start),
-                "boundary": "N",
             }
             for start, megawatts in zip(ts.tolist(), expected.round().astype(int).tolist(), strict=True)
         ]
@@ -134,31 +100,18 @@ def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
 def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
     """MW, + = into GB."""
     ts = _half_hours(*_dates(params), now)[::-1]
-    flows = {link: flow.round().astype(int).tolist() for link, flow in _flows(ts).items()}
-    asked = params.get("interconnectorName")
+    ties = {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR) for tie in grid.ties("GB")}
+    flows = {link: flow.round().astype(int).tolist() for link, flow in ties.items()}
     return [
         {
             "dataset": "INTOUTHH",
             **_published(start),
-            "settlementDate": _settlement(start)["settlementDate"],
-            "settlementDateTimezone": LONDON,
-            "settlementPeriod": _settlement(start)["settlementPeriod"],
             "interconnectorName": name,
             "generation": flows[TIES[name].link][i],
         }
         for i, start in enumerate(ts.tolist())
-        for name in ORDER
-        if asked in (None, name)
+        for name in TIES
     ]
-
-
-def _demand(ts: Ints) -> Floats:
-    demand: Floats = grid.demand("GB", ts, HALF_HOUR).round()
-    return demand
-
-
-def _flows(ts: Ints) -> dict[str, Floats]:
-    return {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR) for tie in grid.ties("GB")}
 
 
 def _dates(params: Mapping[str, str]) -> tuple[int, int]:
@@ -176,17 +129,10 @@ def _published(ts: int) -> dict[str, str]:
     return {"publishTime": iso(ts + HALF_HOUR), "startTime": iso(ts)}
 
 
-@lru_cache(maxsize=4096)
-def _settlement(ts: int) -> dict[str, Any]:
-    day = MarketDay.at(ts, LONDON)
-    return {"settlementDate": str(day), "settlementPeriod": (ts - day.start) // HALF_HOUR + 1}
-
-
 _ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tuple[str, ...]]] = {
     "balancing/pricing/market-index": (_market_index, ()),
-    "datasets/INDO": (_indo, ()),
     "datasets/NDF/stream": (_demand_forecast, ()),
-    "demand/outturn": (_outturn, ("INDO", "ITSDO")),
+    "demand/outturn": (_outturn, ("INDO",)),
     "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }
 """Path -> what it lists, and the data sets that it names."""

@@ -7,7 +7,6 @@ https://webservices.iso-ne.com.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -17,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import JSON, NOTHING, Answer, typed
+from assets.simulated.answer import NOTHING, Answer, json_answer
 from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.isone import TIES
@@ -25,8 +24,7 @@ from warehouse.market.clock import DAY, HOUR, MarketDay
 from warehouse.market.market import Request
 
 ZONE, TZ = "US-ISONE", "America/New_York"
-HUB = {"@LocId": "4000", "@LocType": "HUB", "$": ".H.INTERNAL_HUB"}
-SYSTEM = {"@LocId": "32", "$": "NEPOOL AREA"}
+HUB = {"@LocId": "4000", "@LocType": "HUB"}
 FIVE = 300
 PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500
 """Seconds after an interval's end until it is out."""
@@ -37,15 +35,6 @@ FORECAST_OUT = 9 * HOUR + 330
 AUCTION_OUT = 13 * HOUR
 """After midnight of the day before."""
 PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, "4014": 300, "4017": 300}
-NAMES = {
-    "4010": ".I.SALBRYNB345 1",
-    "4011": ".I.ROSETON 345 1",
-    "4012": ".I.HQ_P1_P2345 5",
-    "4013": ".I.HQHIGATE120 2",
-    "4014": ".I.SHOREHAM138 99",
-    "4017": ".I.NRTHPORT138 5",
-    "4018": ".I.HQ_MAINE345 1",
-}
 
 Entries = list[dict[str, Any]]
 
@@ -56,7 +45,7 @@ def answer(request: Request, now: int) -> Answer:
     if path == "/ws/wsclient" and request.method == "POST":
         form = parse_qs(request.body)
         loads = form.get("_nstmp_requestType") == ["systemload"]
-        return _json(_load_page(form, now) if loads else _tie_page(form, now))
+        return json_answer(_load_page(form, now) if loads else _tie_page(form, now))
     match = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
     if match is None or match[1] not in _SERVICES:
         return NOTHING
@@ -64,11 +53,7 @@ def answer(request: Request, now: int) -> Answer:
     name, entries = _SERVICES[match[1]]
     listed = entries(day, now) if match[2] else entries(day, now)[-1:]
     # Several entries are a list, a single one is itself, none is an empty text.
-    return _json({f"{name}s": {name: listed[0] if len(listed) == 1 else listed} if listed else ""})
-
-
-def _json(value: object) -> Answer:
-    return typed(json.dumps(value, separators=(",", ":")).encode(), JSON)
+    return json_answer({f"{name}s": {name: listed[0] if len(listed) == 1 else listed} if listed else ""})
 
 
 def _five_minute_prices(day: MarketDay, now: int, final: bool) -> Entries:
@@ -93,9 +78,6 @@ def _prices(starts: Ints, prices: Floats) -> Entries:
             "BeginDate": stamp(ts),
             "Location": HUB,
             "LmpTotal": plain(price, 2),
-            "EnergyComponent": plain(0.99 * price, 2),
-            "CongestionComponent": 0,
-            "LossComponent": plain(round(price, 2) - round(0.99 * price, 2), 2),
         }
         for ts, price in zip(starts.tolist(), prices.tolist(), strict=True)
     ]
@@ -107,10 +89,7 @@ def _loads(day: MarketDay, until: int, step: int, total: str) -> Entries:
     return [
         {
             "BeginDate": stamp(ts),
-            "Location": SYSTEM,
             total: plain(load, 3),
-            "NativeLoad": plain(0.98 * load, 3),
-            "ArdDemand": plain(0.02 * load, 3),
         }
         for ts, load in zip(starts.tolist(), grid.demand(ZONE, starts, step).tolist(), strict=True)
     ]
@@ -150,7 +129,7 @@ def _forecast(day: MarketDay, issued_at: int) -> Entries:
     starts = np.arange(day.start, min(day.next().end, MarketDay.at(issued_at, TZ).next().end), HOUR)
     loads = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, issued_at, "isone.load_forecast").round(-1)
     return [
-        {"NetLoadMw": plain(mw, 0), "CreationDate": stamp(issued_at), "Mw": plain(mw, 0), "BeginDate": stamp(ts)}
+        {"CreationDate": stamp(issued_at), "Mw": plain(mw, 0), "BeginDate": stamp(ts)}
         for ts, mw in zip(starts.tolist(), loads.tolist(), strict=True)
     ]
 
@@ -169,16 +148,8 @@ def _flows(number: str, starts: Ints) -> Entries:
     flows = grid.inflow(ZONE, grid.line(TIES[number].link), starts).tolist()
     return [
         {
-            "Sale": 0,
-            "Purchase": plain(-flow, 0),
-            "TotalExports": 1890,
-            "Import": -1000,
-            "TotalImports": -5131,
-            "Export": 200,
             "Actual": plain(-flow, 3),
-            "Current": plain(-flow, 0),
             "BeginDate": stamp(ts),
-            "Location": {"@LocId": number, "$": NAMES[number]},
         }
         for ts, flow in zip(starts.tolist(), flows, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Simulated PJM Data Miner 2: five-minute and hourly prices of its zones and hubs, paged, with the query repeated.
+"""Simulated PJM Data Miner 2: five-minute and hourly prices of its zones and hubs, paged.
 
 Quirks that are kept: unverified prices kept for fifteen days and corrected by the verified ones of the next business
 day, a range whose end is included, an empty page where nothing is out yet. The original: https://dataminer2.pjm.com.
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -34,8 +34,6 @@ VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
 NODES: dict[int, tuple[str, str, float]] = {
     PNODE: (HUB, "ZONE", 1.0),
     51288: ("WESTERN HUB", "HUB", 1.04),
-    51292: ("BGE", "ZONE", 1.18),
-    33092371: ("COMED", "ZONE", 0.94),
 }
 """Node -> name, type and its share of the price of PJM-RTO. The real feeds have thousands."""
 
@@ -57,8 +55,6 @@ PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_
 FIELDS = ("datetime_beginning_utc", "datetime_beginning_ept", "pnode_id", "pnode_name", "type")
 """Beside the price; the verified products have `row_is_current` too."""
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)to(\d{4}-\d\d-\d\d \d\d:\d\d)", re.ASCII)
-_QUESTION = ("rowCount", "startRow", "fields", "sort", "order")
-"""Parameters that filter nothing."""
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -75,7 +71,7 @@ def answer(request: Request, now: int) -> Answer:
         return _refused("datetime_beginning_ept", str(error))
     nodes = [node for node in NODES if _fits(params, "pnode_id", str(node)) and _fits(params, "type", NODES[node][1])]
     rows = _rows(product, starts, nodes, now) if params.get("row_is_current", "TRUE").upper() == "TRUE" else []
-    return json_answer(_page(product.name, request.params, rows))
+    return json_answer(_page(params, rows))
 
 
 def _refused(field: str, words: str) -> Answer:
@@ -154,31 +150,12 @@ def prices(product: Product, starts: Ints, now: int) -> Floats:
     )
 
 
-def _page(name: str, params: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _page(params: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The requested page of these rows, with the requested fields."""
-    query = dict(params)
-    first, count = int(query.get("startRow", "1")), int(query.get("rowCount", "25"))
-    fields = query["fields"].split(",") if "fields" in query else [*rows[0]] if rows else []
-    filters = [
-        (key, value.replace(" ", "T") if key.startswith("datetime") else value)
-        for key, value in params
-        if key not in _QUESTION
-    ]
-    specification = {"rowCount": count, "order": "Asc", "startRow": first, "isActiveMetadata": True, "fields": fields}
-    links = [{"rel": "self", "href": _href(name, specification, filters)}]
-    if first - 1 + count < len(rows):
-        links.append({"rel": "next", "href": _href(name, specification | {"startRow": first + count}, filters)})
+    first, count = int(params.get("startRow", "1")), int(params.get("rowCount", "25"))
+    fields = params["fields"].split(",") if "fields" in params else [*rows[0]] if rows else []
     return {
-        "links": [*links, {"rel": "metadata", "href": f"{API}/{name}/metadata"}],
         "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
-        "searchSpecification": {**specification, "filters": [{key: value} for key, value in filters]},
+        "searchSpecification": {"rowCount": count, "startRow": first, "fields": fields},
         "totalRows": len(rows),
     }
-
-
-def _href(name: str, specification: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
-    question = {
-        key[0].upper() + key[1:]: ",".join(value) if isinstance(value, list) else str(value)
-        for key, value in specification.items()
-    }
-    return f"{API}/{name}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in [*question.items(), *filters])
