@@ -1,6 +1,6 @@
 """Simulated ERCOT: dashboards, listings and their zips without a key, the public-reports API with one.
 
-Bodies come from `dashboards`, `documents` and `prices`.
+Bodies come from `dashboards` and `reports`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from assets.simulated.answer import JSON, NOTHING, Answer, json_answer, typed
-from assets.simulated.ercot import dashboards, documents, prices
-from assets.simulated.ercot.prices import REPORTS
+from assets.simulated.ercot import dashboards, reports
+from assets.simulated.ercot.reports import REPORTS
 from warehouse.market.market import Request
 
 DASHBOARDS = "/api/1/services/read/dashboards/"
@@ -25,17 +25,17 @@ def answer(request: Request, now: int) -> Answer:
     """The page, listing, zip or rows under that address as they stand at `now`; 404 where there is nothing."""
     path, params = urlsplit(request.url).path, dict(request.params)
     if path in ARCHIVES and "download" not in params:
-        return json_answer(documents.archive(ARCHIVES[path], params, now))
+        return json_answer(reports.archive(ARCHIVES[path], params, now))
     if path == DOWNLOAD or path in ARCHIVES:
         number = params.get("doclookupId") or params.get("download", "")
-        body = documents.download(int(number), now, archived=path in ARCHIVES) if number.isdecimal() else b""
+        body = reports.download(int(number), now, archived=path in ARCHIVES) if number.isdecimal() else b""
         return typed(body, "application/zip") if body else NOTHING
     if path == LISTING:
         report = REPORTS.get(params.get("reportTypeId", ""))
-        return typed(documents.listing(report, now) if report else NO_DOCUMENTS, JSON)
+        return typed(reports.listing(report, now) if report else NO_DOCUMENTS, JSON)
     if path in KEYED:
         if not params.keys() >= NEEDED:
             return json_answer({"statusCode": 400, "message": "Bad Request"}, 400)
-        return json_answer(prices.keyed(KEYED[path], params, now))
+        return json_answer(reports.keyed(KEYED[path], params, now))
     page = dashboards.page(path.removeprefix(DASHBOARDS).removesuffix(".json"), now)
     return json_answer(page) if page else NOTHING

@@ -1,0 +1,226 @@
+"""Simulated ERCOT price reports: listed documents with the zip behind each number, and pages of the keyed API.
+
+A document's number encodes which one it is, so no list is kept. Quirks that are kept: an XML twin of each (only listed
+here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 5 (real time) and
+31 days, hours and quarters by the wall clock with a flag on the repeated hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assets.simulated import grid
+from assets.simulated.answer import zipped
+from assets.simulated.format import choice, lines, local, short
+from assets.sources.ercot import HUB
+from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE
+from warehouse.market.clock import HOUR, MarketDay, local_date, market_days
+
+QUARTER = 900
+OUT_AFTER = 121
+"""Seconds from a quarter's end until its prices are out."""
+DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
+"""Seconds from the delivery day's midnight: half past noon of the day before, after any clock change."""
+POINTS = {HUB: 1.0, "HB_BUSAVG": 0.995, "LZ_NORTH": 0.995}
+"""Settlement point -> its ratio to the hub average. The real reports hold a thousand."""
+RETRY_AFTER = 22 * 60
+"""Seconds from a quarter's end to the retry of a wrong file."""
+WRONG = 1.07
+"""How far off its prices are."""
+_NUMBERS = 4
+"""Of a quarter, or of an auction: csv and xml, each perhaps once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One of the two price reports, in the words of the listing and the keyed API."""
+
+    number: str
+    emil: str
+    path: str
+    file: str
+    step: int
+    kept_days: int
+    """Days until a document expires."""
+    first_number: int
+    times: tuple[str, ...]
+    """The columns that name an interval."""
+
+
+DAY_AHEAD = Report(
+    "12331", "np4-190-cd", "dam_stlmnt_pnt_prices", "DAMSPNP4190", HOUR, 31, 2_000_000_000, ("HourEnding",)
+)
+REAL_TIME = Report(
+    *("12301", "np6-905-cd", "spp_node_zone_hub", "SPPHLZNP6905", QUARTER, 5, 1_000_000_000),
+    ("DeliveryHour", "DeliveryInterval"),
+)
+REPORTS = {report.number: report for report in (DAY_AHEAD, REAL_TIME)}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """One file. `published` is in Unix seconds; `start` is that of the quarter or the delivery day that it is about."""
+
+    report: Report
+    number: int
+    name: str
+    published: int
+    start: int
+    wrong: bool = False
+
+
+@lru_cache(maxsize=128)
+def prices(report: Report, day: date) -> dict[str, list[float]]:
+    """The model's prices of a market day at every point, with two decimals."""
+    market_day = MarketDay(day, TZ)
+    starts = np.arange(market_day.start, market_day.end, report.step)
+    hub = grid.price(ZONE, starts, report.step, "day_ahead" if report is DAY_AHEAD else "real_time")
+    return {point: (share * hub).round(2).tolist() for point, share in POINTS.items()}
+
+
+def listing(report: Report, now: int) -> bytes:
+    """What has come out and not expired, the newest first."""
+    today = local_date(now, TZ)
+    days = market_days(today - timedelta(days=report.kept_days), today, TZ)
+    known = [entry for day in days for entry in _entries(report, day.day) if entry[0] <= now]
+    known.sort(key=lambda entry: -entry[0])
+    return b'{"ListDocsByRptTypeRes":{"DocumentList":[' + b",".join(text for _, text in known) + b"]}}"
+
+
+@lru_cache(maxsize=128)
+def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
+    """When each document of a day comes out, and its entry in a listing."""
+    return [
+        (
+            d.published,
+            orjson.dumps(
+                {
+                    "Document": {
+                        "FriendlyName": d.name,
+                        "DocID": str(d.number),
+                        "PublishDate": local(d.published, TZ).isoformat(),
+                    }
+                }
+            ),
+        )
+        for d in documents(report, day)
+    ]
+
+
+@lru_cache(maxsize=128)
+def documents(report: Report, day: date) -> tuple[ListedDocument, ...]:
+    """The documents of the quarters that end on a day, or of the auction held on it."""
+    if report is REAL_TIME:
+        market_day = MarketDay(day, TZ)
+        return tuple(d for end in range(market_day.start, market_day.end, QUARTER) for d in _of_quarter(end))
+    delivery = MarketDay(day, TZ).next().start
+    return tuple(_twins(report, _NUMBERS * day.toordinal(), report.file, delivery + DAM_AT, delivery))
+
+
+def _of_quarter(end: int) -> Iterator[ListedDocument]:
+    moment = local(end, TZ)
+    stamp = f"{moment:%Y%m%d_%H%M}{'xhr' if moment.fold else ''}"
+    number, start = _NUMBERS * (end // QUARTER), end - QUARTER
+    wrong = choice(f"ercot {end}", moment.date(), 500) == 0
+    yield from _twins(REAL_TIME, number, f"{REAL_TIME.file}_{stamp}", end + OUT_AFTER, start, wrong)
+    if wrong:
+        yield from _twins(REAL_TIME, number + 2, f"{REAL_TIME.file}_retry_{stamp}", end + RETRY_AFTER, start)
+
+
+def _twins(
+    report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False
+) -> Iterator[ListedDocument]:
+    for i, form in enumerate(("csv", "xml"), start=report.first_number + number):
+        yield ListedDocument(report, i, f"{stem}_{form}", published, start, wrong)
+
+
+def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
+    """The files posted between two local times, the newest first; the archive has csv alone, and never expires."""
+    first, last = (datetime.fromisoformat(params[name]) for name in ("postDatetimeFrom", "postDatetimeTo"))
+    posted = [
+        (local(document.published, TZ).replace(tzinfo=None), document)
+        for day in market_days(first.date(), last.date(), TZ)
+        for document in documents(report, day.day)
+        if document.name.endswith("_csv") and document.published <= now
+    ]
+    entries = [
+        {"docId": d.number, "friendlyName": d.name.removesuffix("_csv"), "postDatetime": moment.isoformat()}
+        for moment, d in sorted(posted, key=lambda pair: -pair[1].published)
+        if first <= moment <= last
+    ]
+    return {"_meta": {"totalPages": min(len(entries), 1), "currentPage": 1}, "archives": entries}
+
+
+def download(number: int, now: int, archived: bool = False) -> bytes:
+    """The zip of that number; empty where there is no such csv document at `now`, or, outside the archive, no more."""
+    report, day = _place(number)
+    old = local_date(now, TZ) - day
+    if not timedelta(0) <= old or (old > timedelta(days=report.kept_days) and not archived):
+        return b""
+    known = (d for d in documents(report, day) if d.number == number and d.published <= now and d.name.endswith("_csv"))
+    return next((zipped([(f"{d.name}.csv", _text(d))], local(d.published, TZ), 1) for d in known), b"")
+
+
+def _place(number: int) -> tuple[Report, date]:
+    """Which report a number is of, and the day among whose documents it stands."""
+    if number < DAY_AHEAD.first_number:
+        end = (number - REAL_TIME.first_number) // _NUMBERS * QUARTER
+        return REAL_TIME, local_date(max(end, 0), TZ)
+    ordinal = (number - DAY_AHEAD.first_number) // _NUMBERS
+    return DAY_AHEAD, date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
+
+
+def _text(document: ListedDocument) -> bytes:
+    """The csv of a day's auction, or of one quarter: hours labelled by their end, the second pass flagged Y."""
+    day, report = MarketDay.at(document.start, TZ), document.report
+    starts = range(day.start, day.end, report.step)
+    wanted = starts if report is DAY_AHEAD else [document.start]
+    factor = WRONG if document.wrong else 1.0
+    rows = [["DeliveryDate", *report.times, "SettlementPoint", "SettlementPointPrice", "DSTFlag"]]
+    for start in wanted:
+        moment, place = local(start, TZ), starts.index(start)
+        head = [f"{moment:%m/%d/%Y}", *map(str, _times(report, start))]
+        rows += [
+            [*head, point, short(factor * series[place], 2), "NY"[moment.fold]]
+            for point, series in sorted(prices(report, day.day).items())
+        ]
+    return lines(rows, "\n")
+
+
+def _times(report: Report, start: int) -> Sequence[str | int]:
+    """What names an interval on the wall clock: `24:00`, or hour ending and quarter."""
+    moment = local(start, TZ)
+    hour = moment.hour + 1
+    return (f"{hour:02d}:00",) if report is DAY_AHEAD else (hour, moment.minute // 15 + 1)
+
+
+def keyed(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
+    """The requested page: published prices of one settlement point, delivery days from..to."""
+    days = market_days(date.fromisoformat(params["deliveryDateFrom"]), date.fromisoformat(params["deliveryDateTo"]), TZ)
+    point = params["settlementPoint"]
+    rows = [
+        [str(day), *_times(report, start), point, price, bool(local(start, TZ).fold)]
+        for day in days
+        if point in POINTS and day.day >= KEYED_SINCE
+        for start, price in zip(range(day.start, day.end, report.step), prices(report, day.day)[point], strict=True)
+        if _out_at(report, start) <= now
+    ]
+    page, size = int(params.get("page", "1")), int(params.get("size", "1000"))
+    names = ("deliveryDate", *report.times, "settlementPoint", "settlementPointPrice", "DSTFlag")
+    return {
+        "_meta": {"totalPages": -(-len(rows) // size), "currentPage": page if rows else 0},
+        "fields": [{"name": name} for name in names],
+        "data": rows[(page - 1) * size : page * size],
+    }
+
+
+def _out_at(report: Report, start: int) -> int:
+    """When the price of an interval comes out."""
+    return MarketDay.at(start, TZ).start + DAM_AT if report is DAY_AHEAD else start + QUARTER + OUT_AFTER
