@@ -13,7 +13,7 @@ from datetime import UTC, datetime, time
 from assets.simulated.answer import NOTHING, Answer, zipped
 from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe import flow_of, load_of
-from assets.simulated.format import short, shorts
+from assets.simulated.format import lines, short, shorts
 from assets.sources.entsoe.areas import EIC, borders
 from assets.sources.entsoe_files import HOST, LOG, PRODUCTS, TOP, TZ
 from warehouse.market.clock import HOUR, local_date, market_days, utc
@@ -24,20 +24,12 @@ VERSIONS = {"EnergyPrices_12.1.D": "r3.1", "ActualTotalLoad_6.1.A": "r3", "Physi
 MONTHS = 24
 """How many months the log names; files of any month are answered."""
 _CODES = {900: "PT15M", 3600: "PT60M"}
-_WHEN = ("DateTime(UTC)", "ResolutionCode")
+_AREA = ("AreaCode", "AreaTypeCode")
+_WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
 HEADERS = {
-    "EnergyPrices_12.1.D": (
-        *("InstanceCode", *_WHEN, "AreaCode", "AreaDisplayName", "AreaTypeCode", "AreaMapCode"),
-        *("ContractType", "Sequence", "Price[Currency/MWh]", "Currency", "UpdateTime(UTC)"),
-    ),
-    "ActualTotalLoad_6.1.A": (
-        *(*_WHEN, "AreaCode", "AreaDisplayName", "AreaTypeCode", "AreaMapCode"),
-        *("TotalLoad[MW]", "UpdateTime(UTC)"),
-    ),
-    "PhysicalFlows_12.1.G": (
-        *(*_WHEN, "OutAreaCode", "OutAreaDisplayName", "OutAreaTypeCode", "OutAreaMapCode"),
-        *("InAreaCode", "InAreaDisplayName", "InAreaTypeCode", "InAreaMapCode", "Flow[MW]", "UpdateTime(UTC)"),
-    ),
+    "EnergyPrices_12.1.D": (*_AREA, "ContractType", "Sequence", "Price[Currency/MWh]", "Currency", *_WHEN),
+    "ActualTotalLoad_6.1.A": (*_AREA, "TotalLoad[MW]", *_WHEN),
+    "PhysicalFlows_12.1.G": ("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]", *_WHEN),
 }
 
 
@@ -63,60 +55,57 @@ def answer(request: Request, now: int) -> Answer:
     return _zipped(name, text)
 
 
-def _log(now: int) -> str:
+def _log(now: int) -> bytes:
     """One line a file; each was exported on the last hour."""
-    exported = f"{utc(now // HOUR * HOUR):%Y-%m-%d %H:%M:%S}"
+    exported = _stamp(now // HOUR * HOUR)
     last = utc(now).year * 12 + utc(now + 24 * HOUR).month - 1
-    lines = ["folder_name\tfile_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
+    rows = ["folder_name\tfile_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
     for product in PRODUCTS.values():
         folder = f"{product}_{VERSIONS[product]}"
         for number in range(last - MONTHS + 1, last + 1):
             year, month = number // 12, number % 12 + 1
-            lines.append(f"{folder}\t{year}_{month:02}_{folder}.csv\t{year}\t{month}\t{exported}\t{exported}")
-    return "".join(f"{line}\r\n" for line in lines)
+            rows.append(f"{folder}\t{year}_{month:02}_{folder}.csv\t{year}\t{month}\t{exported}\t{exported}")
+    return lines(rows)
 
 
-Write = Callable[[int, int, int, str], Iterator[str]]
-"""Start, end and now (Unix seconds), the time of the update -> lines."""
+Write = Callable[[int, int, int], Iterator[tuple[str, ...]]]
+"""Start, end and now (Unix seconds) -> cells, but for the time of the update."""
 
 
-def _table(header: tuple[str, ...], write: Write, start: int, end: int, now: int) -> str:
-    update = f"{utc(now // HOUR * HOUR):%Y-%m-%d %H:%M:%S}"
-    return "\ufeff" + "".join(f"{line}\r\n" for line in ("\t".join(header), *write(start, end, now, update)))
+def _table(header: tuple[str, ...], write: Write, start: int, end: int, now: int) -> bytes:
+    update = _stamp(now // HOUR * HOUR)
+    return b"\xef\xbb\xbf" + lines(["\t".join(header), *("\t".join((*row, update)) for row in write(start, end, now))])
 
 
-def _prices(start: int, end: int, now: int, update: str) -> Iterator[str]:
+def _prices(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
     days = [d for d in market_days(local_date(start, TZ), local_date(end - 1, TZ), TZ) if is_out(d, now, OUT_AT)]
     for zone, code in EIC.items():
         for day in days:
             resolution = _CODES[step_of(zone, day.day)]
             for ts, price in zip(*auction(zone, day), strict=True):
                 if start <= ts < end:
-                    cells = (f"{zone}{ts}", _stamp(ts), resolution, code, zone, "BZN", zone, "Day-ahead", "1")
-                    yield "\t".join((*cells, short(price, 2), "EUR", update))
-    abroad = ("x", _stamp(start), "PT60M", "10YFI-1--------U", "Finland", "BZN", "FI", "Day-ahead", "1", "1.5", "EUR")
-    yield "\t".join((*abroad, update))
+                    yield code, "BZN", "Day-ahead", "1", short(price, 2), "EUR", _stamp(ts), resolution
+    yield "10YFI-1--------U", "BZN", "Day-ahead", "1", "1.5", "EUR", _stamp(start), "PT60M"
 
 
-def _loads(start: int, end: int, now: int, update: str) -> Iterator[str]:
+def _loads(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
     for zone, code in EIC.items():
         resolution, ts, values = load_of(zone, start, end, now)
         for at, value in zip(ts.tolist(), shorts(values, 2), strict=True):
-            yield "\t".join((_stamp(at), resolution, code, zone, "BZN/CTA", zone, value, update))
-    yield "\t".join((_stamp(start), "PT15M", "10YAL-KESH-----5", "Albania (AL)", "BZN/CTA/CTY", "AL", "470.0", update))
+            yield code, "BZN/CTA", value, _stamp(at), resolution
+    yield "10YAL-KESH-----5", "BZN/CTA/CTY", "470.0", _stamp(start), "PT15M"
 
 
-def _flows(start: int, end: int, now: int, update: str) -> Iterator[str]:
+def _flows(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
     for into, out_of in sorted({way for border in borders() for way in (border.eics(start), border.eics(start)[::-1])}):
         resolution, ts, values = flow_of(into, out_of, start, end, now)
-        areas = "\t".join(f"{code}\tname\tBZN/CTA\tmap" for code in (out_of, into))
         for at, value in zip(ts.tolist(), shorts(values, 2), strict=True):
-            yield f"{_stamp(at)}\t{resolution}\t{areas}\t{value}\t{update}"
+            yield out_of, "BZN/CTA", into, "BZN/CTA", value, _stamp(at), resolution
 
 
 def _stamp(ts: int) -> str:
     return f"{utc(ts):%Y-%m-%d %H:%M:%S}"
 
 
-def _zipped(name: str, text: str) -> Answer:
-    return Answer(200, zipped([(name, text.encode())], level=1))
+def _zipped(name: str, body: bytes) -> Answer:
+    return Answer(200, zipped([(name, body)], level=1))

@@ -9,29 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from functools import lru_cache
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer
-from assets.simulated.entsoe.documents import (
-    STEPS,
-    Envelope,
-    Period,
-    acknowledgement,
-    render_capacity,
-    render_flow,
-    render_load,
-    render_price,
-)
+from assets.simulated.answer import NOTHING, Answer, typed
+from assets.simulated.day_ahead import auction, is_out, step_of
+from assets.simulated.entsoe.documents import MEGAWATTS, STEPS, Period, Series, acknowledgement, document
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
-from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days, zone_of
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days
 from warehouse.market.market import Request
 
 LAG = 70 * 60
@@ -40,7 +31,6 @@ AUCTIONS = {"1": time(12, 57), "2": time(10, 20)}
 """Position -> when tomorrow's results are out, in Brussels: SDAC, and EXAA where there are two."""
 LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
 """Seconds after midnight of the day before, by its clock."""
-QUARTER_HOURLY_SINCE = date(2025, 10, 1)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
@@ -99,15 +89,11 @@ class _Question:
     def curve(self) -> str:
         return self.params.get("curveType", "A03")
 
-    def envelope(self, start: int, end: int) -> Envelope:
-        return Envelope(_mrid(self.params, self.now), self.now, start, end)
-
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A data item: its name in files and refusals, the longest window it answers, and its renderer."""
+    """A data item: its name in refusals, the longest window it answers, and its renderer."""
 
-    file: str
     name: str
     domains: tuple[str, ...]
     longest: tuple[str, int]
@@ -118,49 +104,32 @@ def answer(request: Request, now: int) -> Answer:
     """`/api`, by documentType."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/api":
-        return Answer(
-            404,
-            b"<html><head><title>Error</title></head><body>Not Found</body></html>",
-            (("content-type", "text/html"),),
-        )
+        return NOTHING
     item = _ITEMS.get(params.get("documentType", ""))
     try:
         start, end = (_instant(params[name]) for name in ("periodStart", "periodEnd"))
     except (KeyError, ValueError):
         item, start, end = None, 0, 0
     if item is None or end <= start:
-        return _acknowledged(
-            400, params, now, "The combination of parameters is not valid, check you request against dependency tables."
-        )
+        return _acknowledged(400, "The combination of parameters is not valid.")
     interval = f"{iso(start)}/{iso(end)}"
     term, days = item.longest
     if end - start > days * DAY:
-        most = f"maximum allowed period '{term}' for '{item.name.split()[0]}:XML' export"
-        return _acknowledged(400, params, now, f"Provided time interval ({interval}) is larger than {most}.")
+        return _acknowledged(400, f"Time interval ({interval}) is larger than maximum allowed period '{term}'.")
     body = item.body(_Question(params, start, end, now))
     if body is None:
         domains = ", ".join(params.get(name, "") for name in item.domains)
-        return _acknowledged(
-            200, params, now, f"No matching data found for Data item {item.name} ({domains}) and interval {interval}."
-        )
-    name = f"{item.file}_{params['periodStart']}-{params['periodEnd']}.xml"
-    return Answer(200, body, (("content-type", "text/xml"), ("content-disposition", f'inline; filename="{name}"')))
+        reason = f"No matching data found for Data item {item.name} ({domains}) and interval {interval}."
+        return _acknowledged(200, reason)
+    return typed(body, "text/xml")
 
 
 def _instant(text: str) -> int:
     return int(datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=UTC).timestamp())
 
 
-def _mrid(params: Mapping[str, str], now: int) -> str:
-    return blake2b(f"{sorted(params.items())} {now}".encode(), digest_size=16).hexdigest()
-
-
-def _acknowledged(status: int, params: Mapping[str, str], now: int, reason: str) -> Answer:
-    mrid = _mrid(params, now)
-    body = acknowledgement(f"{mrid[:8]}-{mrid[8:12]}-{mrid[12]}", now, reason)
-    return Answer(
-        status, body, (("content-type", "text/xml"), ("content-disposition", 'inline; filename="acknowledgement.xml"'))
-    )
+def _acknowledged(status: int, reason: str) -> Answer:
+    return typed(acknowledgement(reason), "text/xml", status)
 
 
 def _price(query: _Question) -> bytes | None:
@@ -174,29 +143,27 @@ def _price(query: _Question) -> bytes | None:
         return None
     days = market_days(local_date(query.start, TZ), local_date(query.end - 1, TZ), TZ)
     wanted = [position for position in AUCTIONS if query.params.get(_POSITION, position) == position]
-    series = []
+    head = {
+        "in_Domain.mRID": EIC[zone],
+        "out_Domain.mRID": EIC[zone],
+        "contract_MarketAgreement.type": "A01",
+        "currency_Unit.name": "EUR",
+        "price_Measure_Unit.name": "MWH",
+    }
+    series: list[Series] = []
     for position in wanted if zone in TWO_AUCTIONS else [""]:
-        periods = [_auction(zone, day, position) for day in days if _is_out(day, position, query.now)]
-        series += (
-            [(position, [period]) for period in periods] if zone == "CH" else [(position, periods)] if periods else []
-        )
-    return render_price(query.envelope(days[0].start, days[-1].end), EIC[zone], series, query.curve) if series else None
-
-
-def _is_out(day: MarketDay, position: str, now: int) -> bool:
-    moment = datetime.fromtimestamp(now, zone_of(TZ))
-    ahead = (day.day - moment.date()).days
-    return ahead <= 0 or (ahead == 1 and moment.time() >= AUCTIONS[position or "1"])
+        periods = [_auction(zone, day, position) for day in days if is_out(day, query.now, AUCTIONS[position or "1"])]
+        elements = {**head, _POSITION: position} if position else head
+        series += [(elements, [p]) for p in periods] if zone == "CH" else [(elements, periods)] if periods else []
+    return document("A44", series, query.curve) if series else None
 
 
 def _auction(zone: str, day: MarketDay, position: str) -> Period:
-    hourly = zone == "CH" or (day.day < QUARTER_HOURLY_SINCE and position != "2")
-    resolution = "PT60M" if hourly else "PT15M"
-    ts = _steps(day.start, day.end, STEPS[resolution])
-    prices = grid.price(zone, ts, STEPS[resolution], "day_ahead")
-    if position == "2":
-        prices = prices + 3.0 * smooth(f"exaa/{zone}", ts, 2 * HOUR)
-    return Period(day.start, day.end, resolution, prices.tolist())
+    """The auction of a day; EXAA's (2) comes out near SDAC's."""
+    ts, prices = auction(zone, day)
+    apart = 3.0 * smooth(f"exaa/{zone}", ts, 2 * HOUR) if position == "2" else 0.0
+    resolution = "PT60M" if step_of(zone, day.day) == HOUR else "PT15M"
+    return Period(day.start, day.end, resolution, (np.array(prices) + apart).tolist())
 
 
 def _load(query: _Question) -> bytes | None:
@@ -208,8 +175,8 @@ def _load(query: _Question) -> bytes | None:
     resolution, ts, values = found(zone, query.start, query.end, query.now)
     if not len(ts):
         return None
-    period = _as_period(ts, resolution, values)
-    return render_load(query.envelope(query.start, query.end), EIC[zone], period, query.curve, process)
+    elements = {"outBiddingZone_Domain.mRID": EIC[zone], **MEGAWATTS}
+    return document("A65", [(elements, [_as_period(ts, resolution, values)])], query.curve, process)
 
 
 def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
@@ -242,8 +209,8 @@ def _flow(query: _Question) -> bytes | None:
     resolution, ts, values = flow_of(into, out_of, query.start, query.end, query.now)
     if not len(ts):
         return None
-    period = _as_period(ts, resolution, values)
-    return render_flow(query.envelope(query.start, query.end), into, out_of, period, query.curve)
+    elements = {"in_Domain.mRID": into, "out_Domain.mRID": out_of, **MEGAWATTS}
+    return document("A11", [(elements, [_as_period(ts, resolution, values)])], query.curve)
 
 
 def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
@@ -292,13 +259,16 @@ def _capacity(query: _Question) -> bytes | None:
         return None
     start, end = new_year(years[0]), new_year(years[-1] + 1)
     capacities = [by_type(grid.capacity(zone, year)) for year in years]
-    wanted = {kind: query.params.get("psrType", kind) == kind for kind in capacities[0]}
-    kinds = {
-        kind: Period(start, end, "P1Y", [year[kind] for year in capacities])
+    head = {"inBiddingZone_Domain.mRID": EIC[zone], **MEGAWATTS}
+    kinds: list[Series] = [
+        (
+            {**head, "MktPSRType": f"<psrType>{kind}</psrType>"},
+            [Period(start, end, "P1Y", [year[kind] for year in capacities])],
+        )
         for kind in sorted(capacities[0])
-        if wanted[kind]
-    }
-    return render_capacity(query.envelope(start, end), EIC[zone], kinds, query.curve) if kinds else None
+        if query.params.get("psrType", kind) == kind
+    ]
+    return document("A68", kinds, query.curve, "A33") if kinds else None
 
 
 def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
@@ -326,14 +296,8 @@ def _as_period(ts: Ints, resolution: str, values: Floats) -> Period:
 
 _MONTH, _YEAR = ("P1M", 31), ("P1Y", 366)
 _ITEMS = {
-    "A44": _Item("Energy_Prices", "ENERGY_PRICES [12.1.D]", ("in_Domain", "out_Domain"), _YEAR, _price),
-    "A65": _Item("Actual Total Load", "ACTUAL_TOTAL_LOAD_R3 [6.1.A]", ("outBiddingZone_Domain",), _MONTH, _load),
-    "A11": _Item("Physical Flows", "PHYSICAL_FLOWS_R3 [12.1.G]", ("in_Domain", "out_Domain"), _MONTH, _flow),
-    "A68": _Item(
-        "Installed Generation Capacity Aggregated",
-        "INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]",
-        ("in_Domain",),
-        _YEAR,
-        _capacity,
-    ),
+    "A44": _Item("ENERGY_PRICES [12.1.D]", ("in_Domain", "out_Domain"), _YEAR, _price),
+    "A65": _Item("ACTUAL_TOTAL_LOAD_R3 [6.1.A]", ("outBiddingZone_Domain",), _MONTH, _load),
+    "A11": _Item("PHYSICAL_FLOWS_R3 [12.1.G]", ("in_Domain", "out_Domain"), _MONTH, _flow),
+    "A68": _Item("INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]", ("in_Domain",), _YEAR, _capacity),
 }
