@@ -14,14 +14,12 @@ import orjson
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
-from assets.simulated.format import local
 from assets.sources.energinet import AREAS, BORDERS, HOST, TZ
 from warehouse.market.clock import MarketDay, market_days, utc
 from warehouse.market.market import Request
 
 OUT_AT = time(13, 30)
 LAG = 4 * 60
-DKK = 7.46
 _NAMES = {
     "DayAheadPrices": ("Time", "DayAheadPrice"),
     "Elspotprices": ("Hour", "SpotPrice"),
@@ -39,9 +37,7 @@ def answer(request: Request, now: int) -> Answer:
     days = market_days(first, last, TZ)
     prices = name != "ElectricityProdex5MinRealtime"
     records = [record for day in days for record in (_prices(name, areas, day, now) if prices else _flows(day, now))]
-    return json_answer(
-        {"total": len(records), "filters": params["filter"], "limit": 0, "dataset": name, "records": records}
-    )
+    return json_answer({"total": len(records), "limit": 0, "dataset": name, "records": records})
 
 
 def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:
@@ -50,7 +46,7 @@ def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[
     if not is_out(day, now, OUT_AT) or quarters != (day.day >= QUARTER_HOURLY_SINCE):
         return []
     return [
-        {**_times(stamp, ts), "PriceArea": area, f"{price}EUR": _single(value), f"{price}DKK": _single(value * DKK)}
+        {**_stamp(stamp, ts), "PriceArea": area, f"{price}EUR": _single(value)}
         for area in areas
         for ts, value in zip(*auction(AREAS[area], day), strict=True)
     ]
@@ -64,12 +60,12 @@ def _flows(day: MarketDay, now: int) -> list[dict[str, Any]]:
         here = {column: _single(values[i]) for column, values in flows.items()}
         there = dict.fromkeys(BORDERS) | {"ExchangeGreatBelt": -here["ExchangeGreatBelt"]}
         for area, values in (("DK1", here), ("DK2", there)):
-            records.append({**_times("Minutes5", at), "PriceArea": area, **values, "BornholmSE4": None})
+            records.append({**_stamp("Minutes5", at), "PriceArea": area, **values})
     return records
 
 
-def _times(name: str, ts: int) -> dict[str, str]:
-    return {f"{name}UTC": f"{utc(ts):%Y-%m-%dT%H:%M:%S}", f"{name}DK": f"{local(ts, TZ):%Y-%m-%dT%H:%M:%S}"}
+def _stamp(name: str, ts: int) -> dict[str, str]:
+    return {f"{name}UTC": f"{utc(ts):%Y-%m-%dT%H:%M:%S}"}
 
 
 def _single(value: float) -> float:

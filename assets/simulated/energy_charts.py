@@ -21,17 +21,8 @@ LONGEST = 366
 """Days an answer."""
 
 FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
-RESTRICTED = (
-    "The data provided herein is for private and internal use only. "
-    "The utilization of any data, whether in its raw or derived "
-    "form, for external or commercial purposes is expressly prohibited. "
-    "Should you require licensing for market-related data, please "
-    "direct your inquiries to the original data providers, including but not limited to EPEX SPOT SE."
-)
-_ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {
-    "ES": ("ES", RESTRICTED),
-    "SE3": ("SE-3", RESTRICTED),
-}
+RESTRICTED = "The data provided herein is for private and internal use only."
+_ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {"ES": ("ES", RESTRICTED)}
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -49,8 +40,7 @@ def answer(request: Request, now: int) -> Answer:
     stamps, prices = _prices(zone, [day for day in market_days(first, last, TZ) if is_out(day, now, OUT_AT)])
     if not stamps:
         return _refused(404, "No content available")
-    members = {"license_info": licence, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh"}
-    return json_answer({**members, "deprecated": False})
+    return json_answer({"license_info": licence, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh"})
 
 
 def _refused(status: int, detail: str) -> Answer:

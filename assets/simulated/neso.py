@@ -26,9 +26,6 @@ LAG = 12 * 60
 FORECAST = 2 * DAY
 LONGEST = 30 * DAY
 
-BANDS = ((35, "very low"), (110, "low"), (190, "moderate"), (270, "high"))
-"""Upper bounds in gCO2/kWh; round figures that agree with the recorded answers."""
-
 _RANGE = re.compile(rf"https://{re.escape(HOST)}/(intensity|generation)/([^/]+)/([^/]+)")
 
 _FORECAST = re.compile(rf"https://{re.escape(HOST)}/intensity/(\d{{4}}-\d\d-\d\dT\d\d:\d\dZ)/fw48h")
@@ -62,7 +59,7 @@ def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:
     forecast = (grams * (1.0 + 0.06 * smooth("neso/forecast", ts, 3 * HOUR))).round().astype(int).tolist()
     actual = [round(value) if out else None for value, out in zip(grams.tolist(), _out(ts, now), strict=True)]
     return [
-        {**_half_hour(start), "intensity": {"forecast": ahead, "actual": came, "index": index(came or ahead)}}
+        {**_half_hour(start), "intensity": {"forecast": ahead, "actual": came}}
         for start, ahead, came in zip(ts.tolist(), forecast, actual, strict=True)
     ]
 
@@ -73,7 +70,7 @@ def _forecast(start: int, now: int) -> list[dict[str, Any]]:
     issued_at = now // HALF_HOUR * HALF_HOUR
     grams = grid.as_forecast(grid.carbon_intensity(ts, HALF_HOUR), ts, issued_at, "neso.carbon_forecast", 0.12)
     return [
-        {**_half_hour(at), "intensity": {"forecast": ahead, "actual": None, "index": index(ahead)}}
+        {**_half_hour(at), "intensity": {"forecast": ahead, "actual": None}}
         for at, ahead in zip(ts.tolist(), grams.round().astype(int).tolist(), strict=True)
     ]
 
@@ -102,11 +99,6 @@ def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:
     missing = np.rint(1000.0 - whole.sum(axis=0))
     places = np.argsort(np.argsort(whole - exact, axis=0, kind="stable"), axis=0)
     return dict(zip(mix, ((whole + (places < missing)) / 10.0).tolist(), strict=True))
-
-
-def index(grams: float) -> str:
-    """The word for an intensity."""
-    return next((word for bound, word in BANDS if grams < bound), "very high")
 
 
 def _half_hour(ts: int) -> dict[str, str]:

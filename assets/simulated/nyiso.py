@@ -49,23 +49,8 @@ ZONES = {
     "WEST": (61752, 0.101, 0.89),
 }
 """Load zone -> its number, its share of the load, and its price against the one in N.Y.C."""
-INTERFACES = {
-    "23330": ("CENTRAL EAST - VC", 2175, -9999),
-    "23324": ("SCH - HQ - NY", 1500, -500),
-    "325274": ("SCH - HQ_CEDARS", 190, -100),
-    "625211": ("SCH - HQ_CHPE", 1250, -1250),
-    "325376": ("SCH - HQ_IMPORT_EXPORT", 1310, -9999),
-    "23318": ("SCH - NE - NY", 1400, -1600),
-    "325277": ("SCH - NPX_1385", 200, -200),
-    "325154": ("SCH - NPX_CSC", 330, -330),
-    "23317": ("SCH - OH - NY", 1900, -1650),
-    "23316": ("SCH - PJ - NY", 1650, -1600),
-    "325905": ("SCH - PJM_HTP", 660, 0),
-    "325305": ("SCH - PJM_NEPTUNE", 660, -660),
-    "325658": ("SCH - PJM_VFT", 315, -315),
-    "23315": ("UPNY CONED", 5700, -9999),
-}
-"""Point ID -> name, positive and negative limit; the internal ones carry made-up flows."""
+INTERNAL = {"23330": "CENTRAL EAST - VC", "23315": "UPNY CONED"}
+"""Point ID -> name of interfaces within the zone, which carry made-up flows."""
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -128,20 +113,16 @@ def _day_ahead(day: date, now: int) -> bytes:
     return lines([_PRICE_HEADER, *_priced(hours, prices, "%m/%d/%Y %H:%M", "")])
 
 
-_PRICE_HEADER = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"
+_PRICE_HEADER = "Time Stamp,Name,PTID,LBMP ($/MWHr)"
 
 
 def _priced(stamps: Sequence[int], prices: Sequence[float], form: str, quote: str) -> list[str]:
-    """The lines of every zone at each stamp: LBMP is energy and losses minus congestion here."""
-    rendered = []
-    for ts, hub in zip(stamps, prices, strict=True):
-        stamp, energy = format(local(ts, TZ), form), 0.95 * hub
-        for name, (ptid, _, share) in ZONES.items():
-            price, losses = share * hub, 0.04 * (share - 0.9) * energy
-            rendered.append(
-                f"{stamp},{quote}{name}{quote},{ptid},{price:.2f},{losses:.2f},{energy + losses - price:.2f}"
-            )
-    return rendered
+    """The lines of every zone at each stamp."""
+    return [
+        f"{local(ts, TZ):{form}},{quote}{name}{quote},{ptid},{share * hub:.2f}"
+        for ts, hub in zip(stamps, prices, strict=True)
+        for name, (ptid, _, share) in ZONES.items()
+    ]
 
 
 def _load(day: date, now: int) -> bytes:
@@ -179,16 +160,13 @@ def _flows(day: date, now: int) -> bytes:
     by_link = {line.id: line for line in grid.ties(ZONE) if line.since <= stamps[0]}
     there = {point: by_link[tie.link] for point, tie in TIES.items() if tie.link in by_link}
     flows = {point: grid.inflow(ZONE, line, starts).tolist() for point, line in there.items()}
-    rows = ["Timestamp,Interface Name,Point ID,Flow (MWH),Positive Limit (MWH),Negative Limit (MWH)"]
-    listed = {point: entry for point, entry in INTERFACES.items() if point in flows or point not in TIES}
+    rows = ["Timestamp,Interface Name,Point ID,Flow (MWH)"]
     for i, ts in enumerate(stamps):
         stamp = f"{local(ts, TZ):%m/%d/%Y %H:%M}"
         read = {point: values[i] for point, values in flows.items()}
         read[QUEBEC_AGAIN] = 0.98 * (read["23324"] + read["325274"])
-        rows += [
-            f"{stamp},{name},{point},{short(read.get(point, 0.4 * abs(positive)), 2)},{positive},{negative}"
-            for point, (name, positive, negative) in listed.items()
-        ]
+        rows += [f"{stamp},SCH - {point},{point},{short(mw, 2)}" for point, mw in read.items()]
+        rows += [f"{stamp},{name},{point},900" for point, name in INTERNAL.items()]
     return lines(rows)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import date, time
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
 from assets.simulated.format import choice
 from assets.sources.pse import HOST, TZ
-from warehouse.market.clock import HOUR, MarketDay, utc, zone_of
+from warehouse.market.clock import HOUR, MarketDay, utc
 from warehouse.market.market import Request
 
 OUT_AT = time(13, 50)
@@ -59,13 +59,4 @@ def _loads(day: MarketDay, now: int) -> list[dict[str, object]]:
 
 
 def _row(day: MarketDay, start: int, name: str, value: float | None) -> dict[str, object]:
-    end = start + QUARTER
-    here = datetime.fromtimestamp(end, zone_of(TZ))
-    return {
-        "dtime": f"{here:%Y-%m-%d %H:%M}",
-        "period": f"{datetime.fromtimestamp(start, zone_of(TZ)):%H:%M} - {here:%H:%M}",
-        name: value,
-        "dtime_utc": f"{utc(end):%Y-%m-%d %H:%M:%S}",
-        "period_utc": f"{utc(start):%H:%M} - {utc(end):%H:%M}",
-        "business_date": f"{day}",
-    }
+    return {name: value, "dtime_utc": f"{utc(start + QUARTER):%Y-%m-%d %H:%M:%S}", "business_date": f"{day}"}

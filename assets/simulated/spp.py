@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -19,7 +19,7 @@ from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.format import choice, lines, local, short
 from assets.simulated.grid.noise import Ints
 from assets.sources.spp import paths
-from warehouse.market.clock import DAY, HOUR, MarketDay
+from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.market import Request
 
 ZONE, TZ = "US-SPP", paths.TZ
@@ -36,32 +36,18 @@ RUNNING_UNTIL = date(2026, 9, 25)
 """Since this day a mid-term load file holds no running hour."""
 
 NODES = {
-    "AEC": ("SPP", "SOUC", 1.06),
-    "AESO": ("SWPW", "AESO", 1.2),
-    "AVA": ("SWPW", "AVA", 1.21),
-    "CSWS_HUB": ("SPP", "CSWS_HUB_H", 1.02),
-    "SPPNORTH_HUB": ("SPP", "SPPNORTH_H", 0.94),
-    "SPPSOUTH_HUB": ("SPP", "SPPSOUTH_H", 1.0),
+    "AEC": ("SPP", 1.06),
+    "AESO": ("SWPW", 1.2),
+    "SPPNORTH_HUB": ("SPP", 0.94),
+    "SPPSOUTH_HUB": ("SPP", 1.0),
 }
-"""Settlement location -> balancing area, pricing node, share of the south hub's price."""
+"""Settlement location -> balancing area, share of the south hub's price."""
 SPELLINGS = (
-    ("Interval,GMTIntervalEnd,BAA,Settlement Location,Pnode,LMP,MLC,MCC,MEC", "{m:02}/{d:02}/{y} {t:%H:%M:%S}", ".4f"),
-    ("Interval,GMTIntervalEnd,BAA,Settlement Location,Pnode,LMP,MLC,MCC,MEC", "{m}/{d}/{y} {t.hour}:{t:%M}", "short"),
-    ("INTERVAL,GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,PNODE,LMP,MLC,MCC,MEC", "{m}/{d}/{y} {t:%H:%M}", "short"),
+    ("GMTIntervalEnd,BAA,Settlement Location,LMP", "{m:02}/{d:02}/{y} {t:%H:%M:%S}", ".4f"),
+    ("GMTIntervalEnd,BAA,Settlement Location,LMP", "{m}/{d}/{y} {t.hour}:{t:%M}", "short"),
+    ("GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,LMP", "{m}/{d}/{y} {t:%H:%M}", "short"),
 )
 """Header, date and number as one day has them and another does not."""
-COLUMNS = {
-    "AECI": ("Associated Electric Cooperative", 1.0),
-    "EES": ("US-MISO", 0.4),
-    "MEC": ("US-MISO", 0.35),
-    "NSP": ("US-MISO", 0.25),
-    "SPA": ("Southwestern Power Administration", 1.0),
-    "SPC": ("SaskPower", 1.0),
-    "SWPW": ("Southwest Power Pool West", 1.0),
-    "ERCOTE": ("US-ERCOT", 600 / 820),
-    "ERCOTN": ("US-ERCOT", 220 / 820),
-}
-"""Tie-flow columns -> the border, and the part of it that the column has."""
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -140,9 +126,9 @@ def _load_chart(now: int) -> bytes:
     newest = (now - OUT_AFTER) // FIVE * FIVE
     ends = np.arange(newest, newest - DAY, -FIVE)
     loads = zip(ends.tolist(), grid.demand(ZONE, ends - FIVE).tolist(), strict=True)
-    rows = ["Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF,Actual Wind,STSF,MTSF,Actual Solar"]
-    rows += [f"{_stamps(end)},,,,,,,,," for end in range(newest + 7 * DAY, newest, -FIVE)]
-    rows += [f"{_stamps(end)},{short(1.002 * load, 3)},,{short(load, 3)},,,,,," for end, load in loads]
+    rows = ["GMTIntervalEnd,STLF,Actual Load"]
+    rows += [f"{_stamp(end)},," for end in range(newest + 7 * DAY, newest, -FIVE)]
+    rows += [f"{_stamp(end)},{short(1.002 * load, 3)},{short(load, 3)}" for end, load in loads]
     return lines(rows)
 
 
@@ -172,23 +158,11 @@ def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> by
     parted = day >= AREAS_PARTED
     rows = [header if parted else re.sub(",BAA", "", header)]
     for end, hub in zip(ends, prices, strict=True):
-        head = f"{_spelt(_leaving(end), form)},{_spelt(datetime.fromtimestamp(end, UTC), form)}"
-        for name, (area, node, share) in NODES.items():
+        stamp = form.format(y=utc(end).year, m=utc(end).month, d=utc(end).day, t=utc(end))
+        for name, (area, share) in NODES.items():
             if parted or area == "SPP":
-                cells = [
-                    _number(value, digits) for value in (share * hub, 0.01 * hub, (share - 0.96) * hub, 0.95 * hub)
-                ]
-                rows.append(",".join([head, *([area] if parted else []), name, node, *cells]))
+                rows.append(",".join([stamp, *([area] if parted else []), name, _number(share * hub, digits)]))
     return lines(rows, "\n")
-
-
-def _leaving(end: int) -> datetime:
-    """The wall clock as an interval leaves it: both passes of the repeated hour end at 02:00."""
-    return local(end - 1, TZ).replace(tzinfo=None) + timedelta(seconds=1)
-
-
-def _spelt(moment: datetime, form: str) -> str:
-    return form.format(y=moment.year, m=moment.month, d=moment.day, t=moment)
 
 
 def _number(value: float, digits: str) -> str:
@@ -197,11 +171,11 @@ def _number(value: float, digits: str) -> str:
 
 def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool, written: int = 0) -> bytes:
     """A mid-term load file from hour ends and the eastern area's load of the first ones; newest line first."""
-    rows = ["Interval,GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
+    rows = ["GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
     starts = np.array(ends) - HOUR
     expected = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, written, "spp.load_hourly")
     for i in range(len(ends) - 1, -1, -1):
-        head = _stamps(ends[i])
+        head = _stamp(ends[i])
         known = [round(actual[i]), round(0.1 * actual[i])] if i < len(actual) else ["", ""]
         rows.append(f"{head},{round(expected[i])},{known[0]}" + (",SPP" if parted else ""))
         if parted:
@@ -209,25 +183,18 @@ def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: boo
     return lines(rows, "\n")
 
 
-def _stamps(end: int) -> str:
-    return f"{_leaving(end):%m/%d/%Y %H:%M:%S},{datetime.fromtimestamp(end, UTC):%m/%d/%Y %H:%M:%S}"
+def _stamp(end: int) -> str:
+    return f"{utc(end):%m/%d/%Y %H:%M:%S}"
 
 
 def _flow_table(instants: Ints, chart: bool) -> bytes:
-    """One-minute tie flows, + out of the area: a month's file, or the chart with forecasts and future lines."""
-    borders = {area: -grid.border(ZONE, area, instants) for area in grid.neighbours(ZONE)}
-    columns = {name: (share * borders[area]).tolist() for name, (area, share) in COLUMNS.items()}
-    actual = (-grid.interchange(ZONE, instants)).tolist()
-    names = ["GMTTime", "SPP NSI", "SPP NAI"] if chart else ["GMTTIME", "SPP_NSI", "SPP_NAI"]
-    last = "," if chart else ""
-    rows = [",".join([*names, *columns, *(["SPP NSI Future"] if chart else [])])]
-    for ts, net, *ties in zip(instants.tolist(), actual, *columns.values(), strict=True):
-        rows.append(f"{_gmt(ts)},{1.01 * net:.2f},{net:.2f},{','.join([f'{mw:.2f}' for mw in ties])}{last}")
-    if chart:
-        blank = "," * (2 + len(columns))
-        rows += [f"{_gmt(int(instants[-1]) + i * MINUTE)},{blank}{actual[-1]:.2f}" for i in range(1, 60)]
+    """One-minute net flow, + out of the area: a month's file, or the chart, with future lines that have none."""
+    rows = ["GMTTime,SPP NAI" if chart else "GMTTIME,SPP_NAI"]
+    flows = zip(instants.tolist(), (-grid.interchange(ZONE, instants)).tolist(), strict=True)
+    rows += [f"{_gmt(ts)},{mw:.2f}" for ts, mw in flows]
+    rows += [f"{_gmt(int(instants[-1]) + i * MINUTE)}," for i in range(1, 60) if chart]
     return lines(rows)
 
 
 def _gmt(ts: int) -> str:
-    return f"{datetime.fromtimestamp(ts, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{utc(ts):%Y-%m-%dT%H:%M:%SZ}"

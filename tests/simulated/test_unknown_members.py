@@ -172,7 +172,7 @@ LISTS = {
     ),
     "nyiso.load": (Case("load zone", line("WEST", "AVALON"), True, ('"Load"', '"Loads"')),),
     "nyiso.flows": (
-        Case("interface", line("SCH - PJM_VFT,325658", "SCH - AVALON,9"), True, ("Flow (MWH)", "Flow (MVA)")),
+        Case("interface", line("SCH - 325658,325658", "SCH - AVALON,9"), True, ("Flow (MWH)", "Flow (MVA)")),
     ),
     "spp.lmp_rt": (AUTHORITY,),
     "spp.lmp_rt_daily": (AUTHORITY,),

@@ -18,13 +18,13 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer, typed
 from assets.simulated.grid.noise import Floats, Ints, smooth
-from assets.simulated.miso.reports import priced, report
+from assets.simulated.miso.reports import NODES, report
 from assets.sources.miso.requests import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
 from warehouse.market.clock import HOUR, MarketDay
 from warehouse.market.market import Request
 
 Page = dict[str, Any]
-FIVE, MINUTE = 300, 60
+FIVE = 300
 PRICE_AFTER, READING_AFTER = 150, 150
 """Seconds from an interval's end until its price is there, and from a reading's stamp until it is."""
 BORDERS = {
@@ -74,14 +74,13 @@ def _prices_of_yesterday(now: int) -> Page:
 
 
 def _prices_at(ends: Ints) -> Page:
-    """The answer of these interval ends, each one's nodes in an order of its own."""
-    parts = priced(grid.price(ZONE, ends - FIVE))
-    rows = []
-    for i, end in enumerate(ends.tolist()):
-        nodes = ([*parts][k] for k in np.random.default_rng(end).permutation(len(parts)))
-        stamp = f"{est(end):%Y-%m-%dT%H:%M:%S}"
-        rows += [[stamp, node, *(f"{parts[node][part][i]:.2f}" for part in ("LMP", "MLC", "MCC"))] for node in nodes]
-    return {"headers": ["INTERVAL", "CPNODE", "LMP", "MLC", "MCC"], "data": rows}
+    """The answer of these interval ends."""
+    rows = [
+        [f"{est(end):%Y-%m-%dT%H:%M:%S}", node, f"{share * hub:.2f}"]
+        for end, hub in zip(ends.tolist(), grid.price(ZONE, ends - FIVE).round(2).tolist(), strict=True)
+        for node, share in NODES.items()
+    ]
+    return {"headers": ["INTERVAL", "CPNODE", "LMP"], "data": rows}
 
 
 def _readings(now: int) -> Ints:
@@ -91,24 +90,19 @@ def _readings(now: int) -> Ints:
 
 
 def _load(now: int) -> Page:
-    """The readings so far, and the day's 24 hours cleared and forecast; whole MW."""
+    """The readings so far; whole MW."""
     stamps = _readings(now)
-    hours = np.arange(stamps[0], stamps[0] + 24 * HOUR, HOUR)
-    expected = grid.demand(ZONE, hours, HOUR) * (1.0 + 0.02 * smooth("miso forecast", hours, 11 * HOUR))
-    cleared, forecast = (list(enumerate(map(str, _whole(share * expected)), start=1)) for share in (0.97, 1.0))
     readings = zip(stamps.tolist(), _whole(grid.demand(ZONE, stamps)), strict=True)
     return {
         "LoadInfo": {
             "RefId": _reference(int(stamps[-1])),
-            "ClearedMW": [{"ClearedMWHourly": {"Hour": str(h), "Value": mw}} for h, mw in cleared],
-            "MediumTermLoadForecast": [{"Forecast": {"HourEnding": str(h), "LoadForecast": mw}} for h, mw in forecast],
             "FiveMinTotalLoad": [{"Load": {"Time": f"{est(ts):%H:%M}", "Value": str(mw)}} for ts, mw in readings],
         }
     }
 
 
 def _interchange(now: int) -> Page:
-    """Whole MW, minus for import; the reference is the minute of the answer."""
+    """Whole MW, minus for import."""
     stamps = _readings(now)
     columns = {name: _whole(-grid.border(ZONE, area, stamps)) for name, area in BORDERS.items()}
     columns |= {
@@ -119,7 +113,7 @@ def _interchange(now: int) -> Page:
         {"timestamp": f"{est(ts):%Y-%m-%d %H:%M:%S}", **{name: str(columns[name][i]) for name in sorted(columns)}}
         for i, ts in enumerate(stamps.tolist())
     ]
-    return {"instance": rows, "RefId": _reference(now // MINUTE * MINUTE), "MktDay": None}
+    return {"instance": rows}
 
 
 def est(ts: int) -> datetime:

@@ -1,20 +1,18 @@
 """Simulated daily reports of MISO: prices as CSV, forecast and actual load as a workbook.
 
-Quirks that are kept: numbers without a leading zero, a blank line and zeros in the date that come and go, preliminary
-prices that final ones replace, hour ends on standard time, a workbook named by the day after, with days of forecasts
-behind the actual day.
+Quirks that are kept: preliminary prices that final ones replace, hour ends on standard time, a workbook named by the
+day after, with days of forecasts behind the actual day.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.format import choice, lines, short
-from assets.simulated.grid.noise import Floats, Ints
+from assets.simulated.format import lines, shorts
+from assets.simulated.grid.noise import Ints
 from assets.simulated.miso.workbook import Cell, workbook
 from assets.sources.miso.prices import HUB
 from assets.sources.miso.requests import PRELIMINARY_DAYS, TZ, ZONE
@@ -34,18 +32,8 @@ OUT = {
 """File -> when it comes out: days after the day in its name, and the hour in standard time."""
 YEARS = 3
 """Calendar years before the running one that stay."""
-SPREAD_SINCE = date(2026, 4, 27)
-"""The first workbook with blank rows and columns of merged cells."""
-
-NODES = {
-    "ALTE.ALTE": ("Loadzone", 0.013, -0.007),
-    HUB: ("Hub", 0.035, 0.03),
-    "MINN.HUB": ("Hub", -0.052, -0.025),
-    "SWPP": ("Interface", -0.065, -0.104),
-}
-"""Node -> its type, and its losses and congestion as shares of the energy price. The real reports name some 2,500."""
-AREAS = {"LRZ1": 0.17, "LRZ2_7": 0.226, "LRZ3_5": 0.137, "LRZ4": 0.066, "LRZ6": 0.143, "LRZ8_9_10": 0.258}
-"""The resource zones and their shares of the load."""
+NODES = {"ALTE.ALTE": 0.97, HUB: 1.0, "MINN.HUB": 0.91}
+"""Node -> its share of the hub's price. The real reports name some 2,500."""
 FORECAST_DAYS = 6
 
 
@@ -70,20 +58,13 @@ def _prices(day: date, name: str, now: int) -> bytes:
     hub = grid.price(ZONE, starts, HOUR, "day_ahead" if name.startswith("da") else "real_time")
     if name == "rt_lmp_prelim.csv":
         hub = grid.as_published(hub, starts, now, "miso preliminary", settles=30 * DAY)
-    date_cell = f"{day:%m/%d/%Y}" if choice("miso date", day, 4) else f"{day.month}/{day.day}/{day.year}"
-    gap = [""] if choice("miso gap", day, 3) else []
     hours = ",".join(f"HE {hour}" for hour in range(1, 25))
-    head = [
-        TITLES[name],
-        date_cell,
-        *gap,
-        ",,,All Hours-Ending are Eastern Standard Time (EST)",
-        f"Node,Type,Value,{hours}",
-    ]
+    note = ",,,All Hours-Ending are Eastern Standard Time (EST)"
+    head = [TITLES[name], f"{day:%m/%d/%Y}", "", note, f"Node,Type,Value,{hours}"]
     table = [
-        ",".join([node, NODES[node][0], value, *map(_bare, parts[value].tolist())])
-        for value in ("LMP", "MCC", "MLC")
-        for node, parts in priced(hub).items()
+        ",".join([node, "Hub", value, *shorts(part * share * hub.round(2), 2)])
+        for value, part in (("LMP", 1.0), ("MCC", 0.04))
+        for node, share in NODES.items()
     ]
     return lines([*head, *table], "\n")
 
@@ -93,66 +74,23 @@ def _hours(day: date) -> Ints:
     return np.arange(start, start + DAY, HOUR)
 
 
-def priced(hub: Floats) -> dict[str, Mapping[str, Floats]]:
-    """LMP and its parts at every node from the price at the hub, with two decimals; energy is the same everywhere."""
-    total = hub.round(2)
-    base = hub / (1.0 + sum(NODES[HUB][1:]))
-    parts = {
-        node: {"MLC": (loss * base).round(2), "MCC": (congestion * base).round(2)}
-        for node, (_, loss, congestion) in NODES.items()
-    }
-    energy = total - parts[HUB]["MLC"] - parts[HUB]["MCC"]
-    return {node: {"LMP": (energy + own["MLC"] + own["MCC"]).round(2), **own} for node, own in parts.items()}
-
-
-def _bare(value: float) -> str:
-    """`29.9`, `.92`, `-.17`."""
-    text = short(value, 2)
-    return (
-        text if text.lstrip("-") == "0" else text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
-    )
-
-
 def _load(published: date) -> bytes:
-    """The workbook: 24 lines of figures a day; later ones have blank rows and columns."""
-    every = [published + timedelta(i) for i in range(-1, FORECAST_DAYS)]
-    days = {day: _figures(day, published, day == every[-1]) for day in every}
-    spread = published >= SPREAD_SINCE
-    gap: list[list[Cell]] = [[]] if spread else []
-    columns = [f"{area} {what} (MWh)" for area in (*AREAS, "MISO") for what in ("MTLF", "ActualLoad")]
-    rows: list[list[Cell]] = [
-        ["FORECASTED AND "],
-        *gap,
-        ["ACTUAL LOAD REPORT"],
-        *gap,
-        ["Published Date:", published],
-        ["Reporting Period:", min(days), "through", max(days)],
-    ]
-    for day, hours in days.items():
-        rows += [["Market Day", "HourEnding", *columns], [f"{day:%B %d, %Y}"]]
-        rows += [[day, hour, *figures] for hour, figures in enumerate(hours, start=1)]
-    return workbook([*(map(_spread, rows) if spread else rows), ["MISO MAKES NO REPRESENTATIONS OR WARRANTIES"]])
-
-
-def _figures(day: date, published: date, is_last: bool) -> list[list[float | None]]:
-    """By hour: forecast and actual load of each resource zone, then of all; actual load of past days only.
+    """The workbook: 24 lines of figures a day, forecast and actual load, the latter of past days only.
 
     The forecast of a workbook's last day is one value.
     """
-    hours, actual = _hours(day), day < published
-    total = grid.demand(ZONE, hours, HOUR)
-    issued_at = MarketDay(published, TZ).start
-    ahead = np.full(24, total[0]) if is_last else grid.as_forecast(total, hours, issued_at, "miso.load_daily")
-    forecasts = np.stack([share * ahead for share in AREAS.values()]).round()
-    loads = np.stack([share * total for share in AREAS.values()]).round(2)
-    loads[-1] = (total.round(2) - loads[:-1].sum(axis=0)).round(2)
-    figures = []
-    for foreseen, load in zip(forecasts.T.tolist(), loads.T.tolist(), strict=True):
-        pairs = zip([*foreseen, sum(foreseen)], [*load, sum(load)] if actual else [None] * (len(load) + 1), strict=True)
-        figures.append([figure for pair in pairs for figure in pair])
-    return figures
-
-
-def _spread(row: Sequence[Cell]) -> list[Cell]:
-    """A blank column after every second one."""
-    return [cell for i, value in enumerate(row) for cell in ((value, None) if i % 2 == 0 else (value,))]
+    days = [published + timedelta(i) for i in range(-1, FORECAST_DAYS)]
+    rows: list[list[Cell]] = [["FORECASTED AND ACTUAL LOAD REPORT"], ["Published Date:", published]]
+    for day in days:
+        hours, issued_at = _hours(day), MarketDay(published, TZ).start
+        total = grid.demand(ZONE, hours, HOUR)
+        ahead = (
+            np.full(24, total[0]) if day == days[-1] else grid.as_forecast(total, hours, issued_at, "miso.load_daily")
+        )
+        figures = zip(ahead.round().tolist(), total.round(2).tolist(), strict=True)
+        rows.append(["Market Day", "HourEnding", "MISO MTLF (MWh)", "MISO ActualLoad (MWh)"])
+        rows += [
+            [day, hour, expected, load if day < published else None]
+            for hour, (expected, load) in enumerate(figures, start=1)
+        ]
+    return workbook([*rows, ["MISO MAKES NO REPRESENTATIONS OR WARRANTIES"]])
