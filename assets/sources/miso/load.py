@@ -46,13 +46,13 @@ def parse_load_daily(body: bytes, request: Request) -> Rows:
 
     The workbook says of that only the day, which counts from its midnight. Its last day is one value 24 times: none.
     """
-    rows = Rows()
-    for day, hour, value in workbook.hours(body, LOAD_COLUMN):
+    rows, sheet = Rows(), workbook.first_sheet(body)
+    for day, hour, value in workbook.hours(sheet, LOAD_COLUMN):
         # The workbook holds sums of floats: 67,391.01000000001.
         rows.add(ZONE, Metric.DEMAND, fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6), "MW", "1h")
-    published = workbook.published(body)
+    published = workbook.published(sheet)
     ahead: dict[date, list[tuple[int, float]]] = defaultdict(list)
-    for day, hour, value in workbook.hours(body, FORECAST_COLUMN) if published is not None else ():
+    for day, hour, value in workbook.hours(sheet, FORECAST_COLUMN) if published is not None else ():
         ahead[day].append((fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6)))
     for hours in ahead.values():
         if max(Counter(value for _, value in hours).values()) > len(hours) // 2:

@@ -9,20 +9,42 @@ ones ask for 128 GB at once, which ends the process.
 
 from __future__ import annotations
 
+import io
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 import xlrd
 
 from assets.parsing.body import no_html, number
 from assets.parsing.stamps import american_date
-from assets.sources.miso import cells
-from assets.sources.miso.cells import MOST_COLUMNS, Cell, Row
 from warehouse.errors import FeedChanged, NotPublished
 
+MOST_COLUMNS = 256
+"""Of a sheet in this format."""
+_BIFF8 = 80
 _PUBLISHED = "publisheddate:"
 _MAGIC = b"\xd0\xcf\x11\xe0"
+_BROKEN = (
+    *(xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, ArithmeticError, AssertionError, AttributeError),
+    *(EOFError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError),
+)
+"""What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
+
+Cell = tuple[int, Any]
+"""xlrd's type of a cell, and its value."""
+Row = dict[int, Cell]
+"""Filled cells by ascending column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet's rows that hold a cell, from the top, and from which day the workbook counts days (0: 1900, 1: 1904)."""
+
+    rows: tuple[Row, ...]
+    datemode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +56,35 @@ class _Columns:
     value: range
 
 
-def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
-    """Day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged, NotPublished."""
-    _check(body)
-    sheet = cells.first_sheet(body)
+def first_sheet(body: bytes) -> Sheet:
+    """The cells of the workbook's first sheet. Raises NotPublished and FeedChanged for what is no whole workbook."""
+    if not body.strip():
+        raise NotPublished("empty body")
+    if body[:4] != _MAGIC:
+        no_html(body[:300].decode("latin-1"))
+        if b"BlobNotFound" in body[:500]:
+            raise NotPublished("BlobNotFound")
+        raise FeedChanged("no .xls workbook")
+    try:
+        # Warnings go to standard output, unless there is another place; ragged: no row is made longer than it is.
+        book = xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True)
+        if book.biff_version != _BIFF8:
+            raise FeedChanged(f"a workbook of BIFF {book.biff_version / 10:g} instead of 8")
+        rows = [_cells(row) for row in book.sheet_by_index(0).get_rows()]
+    except _BROKEN as error:
+        raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
+    if beyond := max((column for row in rows for column in row if column >= MOST_COLUMNS), default=0):
+        raise FeedChanged(f"a cell in column {beyond} of at most {MOST_COLUMNS}")
+    return Sheet(tuple(filter(None, rows)), book.datemode)
+
+
+def _cells(row: list[Any]) -> Row:
+    nothing = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
+    return {column: (cell.ctype, cell.value) for column, cell in enumerate(row) if cell.ctype not in nothing}
+
+
+def hours(sheet: Sheet, name: str) -> Iterator[tuple[date, int, float]]:
+    """Day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged."""
     columns: _Columns | None = None
     day: date | None = None
     for row in sheet.rows:
@@ -55,33 +102,25 @@ def hours(body: bytes, name: str) -> Iterator[tuple[date, int, float]]:
         raise FeedChanged(f"no row that names {name!r}")
 
 
-def published(body: bytes) -> date | None:
-    """The day behind `Published Date:`, above the table; None where there is none. Raises FeedChanged, NotPublished."""
-    _check(body)
-    sheet = cells.first_sheet(body)
+def published(sheet: Sheet) -> date | None:
+    """The day behind `Published Date:`, above the table; None where there is none. Raises FeedChanged."""
     for row in sheet.rows:
-        places = [i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and _plain(text) == _PUBLISHED]
-        if places:
-            return _date(_filled(row, range(places[0] + 1, MOST_COLUMNS)), sheet.datemode)
-        if any(kind == xlrd.XL_CELL_TEXT and _plain(text) == _plain("HourEnding") for kind, text in row.values()):
+        named = _named(row)
+        if _PUBLISHED in named:
+            return _date(_filled(row, range(named[_PUBLISHED] + 1, MOST_COLUMNS)), sheet.datemode)
+        if _plain("HourEnding") in named:
             return None
     return None
 
 
-def _check(body: bytes) -> None:
-    """Raises NotPublished and FeedChanged for what is no workbook."""
-    if not body.strip():
-        raise NotPublished("empty body")
-    if body[:4] != _MAGIC:
-        no_html(body[:300].decode("latin-1"))
-        if b"BlobNotFound" in body[:500]:
-            raise NotPublished("BlobNotFound")
-        raise FeedChanged("no .xls workbook")
+def _named(row: Row) -> dict[str, int]:
+    """The columns of a row's texts."""
+    return {_plain(text): i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and text.strip()}
 
 
 def _columns(row: Row, name: str) -> _Columns | None:
     """The columns, if this row is the header; it comes again above every day."""
-    named = {_plain(text): i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and text.strip()}
+    named = _named(row)
     if _plain("HourEnding") not in named:
         return None
     if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
