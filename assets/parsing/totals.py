@@ -8,7 +8,7 @@ from math import fsum
 from typing import NamedTuple
 
 from assets.parsing.columns import drop
-from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.schema import Readings, Rows, SeriesKey
 
 DIGITS = 6
 """Decimals of a sum: finer than any publisher prints, coarser than what adding floats leaves behind."""
@@ -21,6 +21,13 @@ class Part(NamedTuple):
     values: Sequence[float]
     since: int = 0
     """The sum needs it from this instant on (Unix seconds), or from its first reading, whichever is earlier."""
+
+
+def extend_net(rows: Rows, net: SeriesKey, ties: Iterable[tuple[str, str | None, int]]) -> None:
+    """Adds a zone's net: the sum of its ties' rows. A tie: counterparty, link, and since when it counts."""
+    of_ties = [(net._replace(counterparty=area, link=link), since) for area, link, since in ties]
+    readings = [(rows.readings.get(key, Readings([], [])), since) for key, since in of_ties]
+    extend_total(rows, net, [Part(of_tie.ts, of_tie.values, since) for of_tie, since in readings])
 
 
 class Total(NamedTuple):

@@ -14,9 +14,10 @@ Traps:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
+from functools import partial
 from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, number, reading
@@ -69,17 +70,10 @@ _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 
 
 def _requests(
-    feed: str,
-    dataset: str,
-    longest: int,
-    facets: tuple[tuple[str, str], ...],
-) -> Callable[[Sequence[MarketDay], int], list[Request]]:
+    feed: str, dataset: str, longest: int, facets: tuple[tuple[str, str], ...], days: Sequence[MarketDay], now: int
+) -> list[Request]:
     """Questions of at most `longest` days, so that one page holds the answer."""
-
-    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
-
-    return requests
+    return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
 
 
 def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
@@ -136,16 +130,12 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     if "fromba" not in entries[0]:
         return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
     rows = Rows()
-    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
         if zone is not None and (megawatts := _megawatts(entry)) is not None:
             start = _start(entry)
             if counterparty := NEIGHBOURS.find(rows, other, [start], zone):
-                ts, values = series[_key(zone, Metric.INTERCHANGE)._replace(counterparty=counterparty)]
-                ts.append(start)
-                values.append(0.0 - megawatts)
-    _extend(rows, series)
+                rows.add(zone, Metric.INTERCHANGE, start, 0.0 - megawatts, "MW", "1h", None, counterparty)
     require_known(rows)
     return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
 
@@ -203,24 +193,15 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 
 def _by_zone(body: bytes, metric: str, kind: str, sign: float) -> Rows:
     """One net series a zone, from region-data rows of one type."""
-    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
     if not entries:
         raise FeedChanged(f"no row of type {kind}")
+    rows = Rows()
     for entry in entries:
         zone = RESPONDENTS.get(member(entry, "respondent", str))
         if zone is not None and (megawatts := _megawatts(entry)) is not None:
-            ts, values = series[_key(zone, metric)]
-            ts.append(_start(entry))
-            values.append(sign * megawatts + 0.0)
-    rows = Rows()
-    _extend(rows, series)
+            rows.add(zone, metric, _start(entry), sign * megawatts + 0.0, "MW", "1h")
     return rows
-
-
-def _extend(rows: Rows, series: Mapping[SeriesKey, tuple[list[int], list[float]]]) -> None:
-    for key, (ts, values) in series.items():
-        rows.extend(key, ts, values)
 
 
 def _key(zone: str, metric: str) -> SeriesKey:
@@ -298,6 +279,7 @@ SOURCE = Source(
     redistributable="yes",
     zones=tuple(RESPONDENTS.values()),
     tz=TZ,
+    since=date(2015, 7, 1),
     stamps="end",
     resolution="1h",
     secrets=_KEY,
@@ -307,9 +289,8 @@ SOURCE = Source(
             id="eia.demand",
             title="Hourly demand by balancing authority",
             metrics=(Metric.DEMAND,),
-            since=date(2015, 7, 1),
             publication=_PUBLICATION,
-            requests=_requests("eia.demand", "region-data", 28, _facets(type=("D",), respondent=_EVERY)),
+            requests=partial(_requests, "eia.demand", "region-data", 28, _facets(type=("D",), respondent=_EVERY)),
             parse=parse_demand,
             follow=next_page,
             every_minutes=60,
@@ -318,13 +299,11 @@ SOURCE = Source(
             id="eia.demand_forecast",
             title="Day-ahead demand forecast by balancing authority, out when the day has begun",
             metrics=(Forecast.DEMAND,),
-            since=date(2015, 7, 1),
             publication=Publication(daily_at=time(12), grace_minutes=600),
             requests=_forecast_requests,
             parse=parse_demand_forecast,
             follow=next_page,
             every_minutes=60,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -332,9 +311,8 @@ SOURCE = Source(
             version="3",
             title="Hourly interchange by balancing authority and border",
             metrics=(Metric.INTERCHANGE,),
-            since=date(2015, 7, 1),
             publication=_PUBLICATION,
-            requests=_requests("eia.interchange", "interchange-data", 3, _facets(fromba=_EVERY)),
+            requests=partial(_requests, "eia.interchange", "interchange-data", 3, _facets(fromba=_EVERY)),
             parse=parse_interchange,
             follow=next_page,
             combine=combine_interchange,
@@ -347,7 +325,7 @@ SOURCE = Source(
             metrics=(Metric.GENERATION,),
             since=date(2018, 7, 1),
             publication=_PUBLICATION,
-            requests=_requests("eia.generation", "fuel-type-data", 12, _facets(respondent=("CISO",))),
+            requests=partial(_requests, "eia.generation", "fuel-type-data", 12, _facets(respondent=("CISO",))),
             parse=parse_generation,
             follow=next_page,
             every_minutes=60,

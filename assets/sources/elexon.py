@@ -12,7 +12,6 @@ Traps:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from assets.parsing.days import runs
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
-from assets.parsing.totals import Part, extend_total
+from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import DAY, MarketDay, iso
 from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source, request_window
@@ -105,19 +104,14 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 def parse_demand_forecast(body: bytes, request: Request) -> Rows:
     """`demand_forecast` rows (NDF): every vintage that was published in the span that was asked for."""
-    rows = Rows()
-    vintages: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    rows, key = Rows(), SeriesKey("GB", Forecast.DEMAND, "MW", "30m")
     for entry in _entries(body, "NDF"):
         if entry.get("dataset") != "NDF":
             raise FeedChanged("a forecast that is not labelled NDF")
         megawatts = reading(member(entry, "demand"), "demand")
-        if megawatts is None:
-            continue
-        ts, values = vintages[utc_stamp(member(entry, "publishTime"))]
-        ts.append(_start(entry))
-        values.append(megawatts)
-    for published_at, columns in vintages.items():
-        rows.extend_vintage(SeriesKey("GB", Forecast.DEMAND, "MW", "30m"), published_at, "body", *columns)
+        if megawatts is not None:
+            published_at = utc_stamp(member(entry, "publishTime"))
+            rows.extend_vintage(key, published_at, "body", [_start(entry)], [megawatts])
     return rows
 
 
@@ -127,20 +121,13 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
     Raises FeedChanged where no tie is known.
     """
     rows = Rows()
-    flows: dict[Tie, tuple[list[int], list[float]]] = {tie: ([], []) for tie in TIES.values()}
     for entry in _newest(_entries(body, "INTOUTHH"), "interconnectorName"):
         name, start = member(entry, "interconnectorName", str), _start(entry)
         flow = reading(member(entry, "generation"), name)
         tie = INTERCONNECTORS.find(rows, name, [start], key=_spelling(name))
         if tie is not None and flow is not None:
-            ts, values = flows[tie]
-            ts.append(start)
-            values.append(flow)
-    key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m")
-    for tie, (ts, values) in flows.items():
-        if ts:
-            rows.extend(key._replace(counterparty=tie.counterparty, link=tie.link), ts, values)
-    extend_total(rows, key, [Part(*columns, tie.since) for tie, columns in flows.items()])
+            rows.add("GB", Metric.INTERCHANGE, start, flow, "MW", "30m", None, tie.counterparty, tie.link)
+    extend_net(rows, SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), TIES.values())
     require_known(rows)
     return rows
 
@@ -210,12 +197,12 @@ def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
     """All vintages published on a day."""
-    return [_vintages(day) for day in sorted(set(days))]
-
-
-def _vintages(day: MarketDay) -> Request:
-    params = (("publishDateTimeFrom", iso(day.start)), ("publishDateTimeTo", iso(day.end)))
-    return _request("elexon.demand_forecast", "datasets/NDF/stream", params, [day])
+    spans = [(day, (iso(day.start), iso(day.end))) for day in sorted(set(days))]
+    names = "publishDateTimeFrom", "publishDateTimeTo"
+    return [
+        _request("elexon.demand_forecast", "datasets/NDF/stream", tuple(zip(names, span, strict=True)), [day])
+        for day, span in spans
+    ]
 
 
 def request_interconnectors(days: Sequence[MarketDay], now: int) -> list[Request]:
@@ -244,13 +231,13 @@ SOURCE = Source(
     redistributable="yes",
     zones=("GB",),
     tz="Europe/London",
+    since=date(2016, 1, 1),
     resolution="30m",
     feeds=(
         Feed(
             id="elexon.price",
             title="GB market index price (MID, APXMIDP)",
             metrics=(Metric.PRICE,),
-            since=date(2016, 1, 1),
             publication=Publication(lag_minutes=60, grace_minutes=180),
             requests=request_price,
             parse=parse_price,
@@ -261,7 +248,6 @@ SOURCE = Source(
             id="elexon.demand",
             title="GB national demand, initial outturn (INDO)",
             metrics=(Metric.DEMAND,),
-            since=date(2016, 1, 1),
             publication=Publication(lag_minutes=5, grace_minutes=60),
             requests=request_demand,
             parse=parse_demand,
@@ -271,7 +257,6 @@ SOURCE = Source(
             id="elexon.demand_forecast",
             title="GB national demand forecast (NDF), to the end of tomorrow",
             metrics=(Forecast.DEMAND,),
-            since=date(2016, 1, 1),
             publication=Publication(grace_minutes=90),
             requests=request_demand_forecast,
             parse=parse_demand_forecast,
@@ -283,7 +268,6 @@ SOURCE = Source(
             version="3",
             title="GB interconnector flows (INTOUTHH)",
             metrics=(Metric.INTERCHANGE,),
-            since=date(2016, 1, 1),
             publication=Publication(lag_minutes=5, grace_minutes=60),
             requests=request_interconnectors,
             parse=parse_interconnectors,

@@ -23,7 +23,7 @@ from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import iso_instant, utc_stamp
-from assets.parsing.totals import Part, extend_total
+from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
@@ -73,7 +73,6 @@ def parse_price(body: bytes, request: Request) -> Rows:
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows of DK-1's borders, and their sum where none is missing. Columns are the list of borders."""
     rows, net = Rows(), SeriesKey("DK-1", Metric.INTERCHANGE, "MW", "5m")
-    flows: dict[str, tuple[list[int], list[float]]] = {area: ([], []) for area in BORDERS.values()}
     for record in _records(_answer(body)):
         if member(record, "PriceArea", str) != "DK1":
             continue
@@ -82,12 +81,8 @@ def parse_flows(body: bytes, request: Request) -> Rows:
         for name in sorted(columns):
             value = reading(member(record, name), name)
             if value is not None and (area := COLUMNS.find(rows, name, [ts])):
-                flows[area][0].append(ts)
-                flows[area][1].append(value)
-    for area, column in flows.items():
-        if column[0]:
-            rows.extend(net._replace(counterparty=area), *column)
-    extend_total(rows, net, [Part(*column, VIKING if area == "GB" else 0) for area, column in flows.items()])
+                rows.add("DK-1", Metric.INTERCHANGE, ts, value, "MW", "5m", counterparty=area)
+    extend_net(rows, net, [(area, None, VIKING if area == "GB" else 0) for area in BORDERS.values()])
     require_known(rows)
     return rows
 

@@ -15,8 +15,9 @@ The figures are those of the Web API, from the same data base. Traps:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, time
+from functools import partial
 
 from assets.parsing.body import columns, lines_of, number
 from assets.parsing.members import require_known
@@ -197,12 +198,9 @@ def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], frag
     )
 
 
-def _requests(feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
-    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        """The export log, which leads to the files."""
-        return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)))] if days else []
-
-    return requests
+def _requests(feed: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    """The export log, which leads to the files."""
+    return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)))] if days else []
 
 
 SOURCE = Source(
@@ -217,6 +215,7 @@ SOURCE = Source(
     redistributable="unclear",
     zones=ZONES,
     tz=TZ,
+    since=date(2015, 1, 5),
     resolution="15m",
     secrets=SECRETS,
     origin="entsoe-db",
@@ -227,9 +226,8 @@ SOURCE = Source(
             other_resolutions=("1h", "30m"),
             title="Day-ahead prices of European bidding zones (SDAC), monthly files",
             metrics=(Metric.PRICE,),
-            since=date(2015, 1, 5),
             publication=Publication(daily_at=time(15, 0), day_offset=-1, grace_minutes=240),
-            requests=_requests("entsoe_files.price"),
+            requests=partial(_requests, "entsoe_files.price"),
             parse=parse_price,
             follow=follow,
             every_minutes=24 * 60,
@@ -241,9 +239,8 @@ SOURCE = Source(
             other_resolutions=("1h", "30m"),
             title="Actual total load of European bidding zones, monthly files",
             metrics=(Metric.DEMAND,),
-            since=date(2015, 1, 5),
             publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
-            requests=_requests("entsoe_files.load"),
+            requests=partial(_requests, "entsoe_files.load"),
             parse=parse_load,
             follow=follow,
             every_minutes=24 * 60,
@@ -258,7 +255,7 @@ SOURCE = Source(
             resolution="1h",
             since=date(2018, 10, 1),
             publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
-            requests=_requests("entsoe_files.flows"),
+            requests=partial(_requests, "entsoe_files.flows"),
             parse=parse_flows,
             follow=follow,
             combine=combine,

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date, time
+from functools import partial
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -52,15 +53,12 @@ FUELS = Members(
 )
 
 
-def _requests(product: str, feed: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
-    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        return [
-            _request(feed, product, list(block))
-            for run in runs(days, LONGEST)
-            for _, block in groupby(run, lambda market_day: market_day.day.year)
-        ]
-
-    return requests
+def _requests(product: str, feed: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    return [
+        _request(feed, product, list(block))
+        for run in runs(days, LONGEST)
+        for _, block in groupby(run, lambda market_day: market_day.day.year)
+    ]
 
 
 def _request(feed: str, product: str, block: Sequence[MarketDay]) -> Request:
@@ -76,10 +74,8 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
     rows = Rows()
     for entry, ts in _half_hours(body):
         intensity = member(entry, "intensity", dict)
-        actual, foreseen = (
-            reading(member(intensity, "actual"), "actual"),
-            reading(intensity.get("forecast"), "forecast"),
-        )
+        actual = reading(member(intensity, "actual"), "actual")
+        foreseen = reading(intensity.get("forecast"), "forecast")
         if actual == 0 and (foreseen is None or foreseen >= FAR_FROM_CLEAN):
             rows.dropped["actual of 0"] += 1
             rows.refuse("GB", Metric.CARBON_INTENSITY, [ts])
@@ -187,6 +183,7 @@ SOURCE = Source(
     redistributable="yes",
     zones=("GB",),
     tz="UTC",
+    since=date(2017, 9, 12),
     resolution="30m",
     feeds=(
         Feed(
@@ -194,9 +191,8 @@ SOURCE = Source(
             version="2",
             title="Carbon intensity of GB electricity, estimated from metered output",
             metrics=(Metric.CARBON_INTENSITY,),
-            since=date(2017, 9, 12),
             publication=Publication(lag_minutes=15, grace_minutes=60),
-            requests=_requests("intensity", "neso.carbon_intensity"),
+            requests=partial(_requests, "intensity", "neso.carbon_intensity"),
             parse=parse_intensity,
             every_minutes=15,
         ),
@@ -204,13 +200,11 @@ SOURCE = Source(
             id="neso.carbon_forecast",
             title="Carbon intensity of GB electricity, forecast for 48 hours",
             metrics=(Forecast.CARBON_INTENSITY,),
-            since=date(2017, 9, 12),
             # Made each half hour; an answer holds the newest alone, so that one a day is owed.
             publication=Publication(daily_at=time(1), grace_minutes=60),
             requests=request_forecast,
             parse=parse_forecast,
             every_minutes=30,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -219,7 +213,7 @@ SOURCE = Source(
             metrics=(Metric.GENERATION,),
             since=date(2018, 1, 1),
             publication=Publication(lag_minutes=15, grace_minutes=60),
-            requests=_requests("generation", "neso.generation"),
+            requests=partial(_requests, "generation", "neso.generation"),
             parse=parse_generation,
             every_minutes=15,
         ),

@@ -12,8 +12,9 @@ Traps:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date, time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,21 +107,12 @@ def follow(body: bytes, request: Request) -> list[Request]:
     return [Request(request.feed, link, days=request.days, zone="PL", part=link.partition("?")[2][:80], ext="json")]
 
 
-def _requests(feed: str, table: str) -> Callable[[Sequence[MarketDay], int], list[Request]]:
-    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        return [
-            Request(
-                feed,
-                f"https://{HOST}/api/{table}",
-                (("$filter", f"business_date eq '{day}'"),),
-                (day.day,),
-                "PL",
-                ext="json",
-            )
-            for day in sorted(set(days))
-        ]
-
-    return requests
+def _requests(feed: str, table: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    url = f"https://{HOST}/api/{table}"
+    return [
+        Request(feed, url, (("$filter", f"business_date eq '{day}'"),), (day.day,), "PL", ext="json")
+        for day in sorted(set(days))
+    ]
 
 
 SOURCE = Source(
@@ -145,7 +137,7 @@ SOURCE = Source(
             metrics=(Metric.PRICE,),
             since=date(2025, 10, 1),
             publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),
-            requests=_requests("pse.price", "csdac-pln"),
+            requests=partial(_requests, "pse.price", "csdac-pln"),
             parse=parse_price,
             follow=follow,
             every_minutes=60,
@@ -157,7 +149,7 @@ SOURCE = Source(
             metrics=(Metric.DEMAND,),
             since=date(2024, 6, 14),
             publication=Publication(lag_minutes=600, grace_minutes=180),
-            requests=_requests("pse.demand", "kse-load"),
+            requests=partial(_requests, "pse.demand", "kse-load"),
             parse=parse_demand,
             follow=follow,
             every_minutes=60,

@@ -170,7 +170,7 @@ Stamps = Literal["start", "end", "instant"]
 class Feed:
     """One product of a publisher: which rows it carries, when, and how to ask for and read them.
 
-    What it leaves out of zones, tz, stamps, resolution, rank, hub, origin and secrets is its `Source`'s.
+    What it leaves out of zones, tz, stamps, since, resolution, rank, hub, origin and secrets is its `Source`'s.
     """
 
     id: str
@@ -188,7 +188,7 @@ class Feed:
     """What the publisher's time stamps mean."""
     tz: str = ""
     """Where its market day lies."""
-    since: date
+    since: date = date.max
     """The first market day that it ever published."""
     publication: Publication
     requests: Callable[[Sequence[MarketDay], int], list[Request]]
@@ -265,7 +265,7 @@ class Feed:
 class Source:
     """A publisher: whose figures they are, on what terms, how politely it is asked, and what its feeds share.
 
-    zones, tz, stamps, resolution, rank, hub, origin and secrets hold for every feed that leaves them out.
+    zones, tz, stamps, since, resolution, rank, hub, origin and secrets hold for every feed that leaves them out.
     """
 
     code: str
@@ -285,6 +285,7 @@ class Source:
     zones: tuple[str, ...] = ()
     tz: str = ""
     stamps: Stamps = "start"
+    since: date = date.max
     resolution: str = ""
     rank: int = 1
     hub: str = ""
@@ -313,6 +314,8 @@ class Source:
             zones=feed.zones or self.zones,
             tz=feed.tz or self.tz,
             stamps=feed.stamps or self.stamps,
+            since=self.since if feed.since == date.max else feed.since,
+            revised_days=feed.revised_days if feed.reach_days is None else min(feed.revised_days, feed.reach_days),
             resolution=feed.resolution or self.resolution,
             rank=feed.rank or self.rank,
             hub=feed.hub or (self.hub if priced else ""),

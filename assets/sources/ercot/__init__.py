@@ -15,7 +15,6 @@ read.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, time
 from functools import partial
@@ -125,12 +124,8 @@ def _load_hours(answer: object) -> Rows:
 
 def parse_demand(body: bytes, request: Request) -> Rows:
     """Either demand dashboard: the five-minute one has `data`, the hourly one its days by name."""
-    return parse_load(body, request) if "data" in _members(body) else _load_hours(json_of(body))
-
-
-def _members(body: bytes) -> dict[str, Any]:
     answer = json_of(body)
-    return answer if isinstance(answer, dict) else {}
+    return parse_load(body, request) if isinstance(answer, dict) and "data" in answer else _load_hours(answer)
 
 
 def _updated(answer: object) -> float:
@@ -169,24 +164,15 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
     if not readings:
         raise NotPublished("no readings yet")
     rows = Rows()
-    series: dict[SeriesKey, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for ts, flows, whole in _five_minute_flows(readings, rows, _updated(answer)):
         for tie, flow in flows.items():
-            _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m", None, *TIES[tie]), ts, flow)
+            rows.add(ZONE, Metric.INTERCHANGE, ts, flow, "MW", "5m", None, *TIES[tie])
         if whole and ts not in rows.refused.get((ZONE, Metric.INTERCHANGE), ()):
-            _append(series, SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"), ts, sum(flows.values()))
+            rows.add(ZONE, Metric.INTERCHANGE, ts, sum(flows.values()), "MW", "5m")
         else:
             rows.dropped["a tie is missing"] += 1
-    for key, (starts, values) in series.items():
-        rows.extend(key, starts, values)
     require_known(rows)
     return rows
-
-
-def _append(series: dict[SeriesKey, tuple[list[int], list[float]]], key: SeriesKey, ts: int, value: float) -> None:
-    starts, values = series[key]
-    starts.append(ts)
-    values.append(value)
 
 
 def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterator[tuple[int, dict[str, float], bool]]:
@@ -223,6 +209,7 @@ SOURCE = Source(
     redistributable="yes",
     zones=(ZONE,),
     tz=TZ,
+    since=SEEN,
     stamps="end",
     hub=HUB,
     feeds=(
@@ -261,12 +248,10 @@ SOURCE = Source(
             rank=2,
             resolution="15m",
             other_resolutions=("1h",),
-            since=SEEN,
             publication=Publication(lag_minutes=5, grace_minutes=30),
             requests=partial(dashboard, "ercot.system_wide_prices", "system-wide-prices"),
             parse=parse_prices,
             every_minutes=5,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -277,12 +262,10 @@ SOURCE = Source(
             resolution="5m",
             other_resolutions=("1h",),
             stamps="instant",
-            since=SEEN,
             publication=Publication(lag_minutes=5, grace_minutes=30),
             requests=partial(dashboard, "ercot.load", "supply-demand"),
             parse=parse_demand,
             every_minutes=5,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -294,7 +277,6 @@ SOURCE = Source(
             optional_metrics=(Forecast.DEMAND,),
             rank=2,
             resolution="1h",
-            since=SEEN,
             publication=Publication(lag_minutes=20, grace_minutes=60),
             requests=partial(dashboard, "ercot.load_hourly", "system-wide-demand"),
             parse=parse_load_hourly,
@@ -308,12 +290,10 @@ SOURCE = Source(
             metrics=(Metric.INTERCHANGE,),
             resolution="5m",
             stamps="instant",
-            since=SEEN,
             publication=Publication(lag_minutes=10, grace_minutes=45),
             requests=partial(dashboard, "ercot.dc_ties", "dc-tie-flows"),
             parse=parse_dc_ties,
             every_minutes=15,
-            revised_days=0,
             reach_days=0,
         ),
     ),

@@ -6,7 +6,6 @@ too, but never asked for: they want a session cookie and carry a thousand locati
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, time
 from urllib.parse import urlencode
@@ -18,12 +17,12 @@ from assets.parsing.days import age
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import american_date, american_stamp, iso_instant, utc_stamp
-from assets.parsing.totals import Part, extend_total
+from assets.parsing.totals import extend_net
 from assets.sources.isone.bodies import begin, entries, load_forecasts, location, report, ties
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import HOUR, MarketDay
 from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Secret, Source
-from warehouse.rows.schema import Readings, Rows, SeriesKey
+from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-ISONE"
 TZ = "America/New_York"
@@ -167,16 +166,12 @@ def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]
 
 def parse_load_forecast(body: bytes, request: Request) -> Rows:
     """`demand_forecast` rows, each under the instant when it was made. Raises FeedChanged, NotPublished."""
-    vintages: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+    rows = Rows()
     for entry in load_forecasts(body):
         megawatts = reading(member(entry, "Mw"), "Mw")
         if megawatts is not None:
-            ts, values = vintages[iso_instant(member(entry, "CreationDate", str))]
-            ts.append(begin(entry, HOUR))
-            values.append(megawatts)
-    rows = Rows()
-    for published_at, columns in vintages.items():
-        rows.extend_vintage(FORECAST, published_at, "body", *columns)
+            published_at = iso_instant(member(entry, "CreationDate", str))
+            rows.extend_vintage(FORECAST, published_at, "body", [begin(entry, HOUR)], [megawatts])
     return rows
 
 
@@ -195,10 +190,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 def combine_flows(rows: Rows) -> Rows:
     """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
-    known = {key.link: readings for key, readings in rows.readings.items()}
-    nothing = Readings([], [])
-    parts = [(known.get(tie.link, nothing), tie.since) for tie in TIES.values()]
-    extend_total(rows, INTERCHANGE, [Part(readings.ts, readings.values, since) for readings, since in parts])
+    extend_net(rows, INTERCHANGE, TIES.values())
     return rows
 
 
@@ -235,6 +227,7 @@ SOURCE = Source(
     redistributable="unclear",
     zones=(ZONE,),
     tz=TZ,
+    since=date(2015, 1, 1),
     resolution="5m",
     hub=HUB,
     feeds=(
@@ -267,7 +260,6 @@ SOURCE = Source(
             other_resolutions=("1h",),
             title="System load, five minutes and hours",
             metrics=(Metric.DEMAND,),
-            since=date(2015, 1, 1),
             publication=Publication(lag_minutes=10, grace_minutes=30),
             requests=load_requests,
             parse=parse_load,
@@ -279,12 +271,10 @@ SOURCE = Source(
             title="System load forecast of today and tomorrow",
             metrics=(Forecast.DEMAND,),
             resolution="1h",
-            since=date(2015, 1, 1),
             publication=Publication(daily_at=time(9, 30), grace_minutes=180),
             requests=load_forecast_requests,
             parse=parse_load_forecast,
             every_minutes=60,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -292,7 +282,6 @@ SOURCE = Source(
             version="2",
             title="Metered flows over the external ties",
             metrics=(Metric.INTERCHANGE,),
-            since=date(2015, 1, 1),
             publication=Publication(lag_minutes=20, grace_minutes=90),
             requests=flows_requests,
             parse=parse_flows,

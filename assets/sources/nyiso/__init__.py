@@ -6,9 +6,10 @@ asked for once. Real-time prices are stamped at the interval's end, everything e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
+from functools import partial
 
 from assets.parsing.columns import FIVE_MINUTES, drop, keep, on_grid
 from assets.parsing.days import months
@@ -78,13 +79,10 @@ class Product:
     """The first day on oasis-postings; mis has those before."""
 
 
-def _requests(feed: str, product: Product) -> Callable[[Sequence[MarketDay], int], list[Request]]:
-    def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-        old = [day for day in days if day.day < product.first]
-        new = sorted({day.day for day in days if day.day >= product.first})
-        return [_zip(feed, product, month) for month in months(old)] + [_file(feed, product, day) for day in new]
-
-    return requests
+def _requests(feed: str, product: Product, days: Sequence[MarketDay], now: int) -> list[Request]:
+    old = [day for day in days if day.day < product.first]
+    new = sorted({day.day for day in days if day.day >= product.first})
+    return [_zip(feed, product, month) for month in months(old)] + [_file(feed, product, day) for day in new]
 
 
 def _file(feed: str, product: Product, day: date) -> Request:
@@ -235,6 +233,7 @@ SOURCE = Source(
     redistributable="unclear",
     zones=(ZONE,),
     tz=TZ,
+    since=_LOAD.first,
     resolution="5m",
     hub=HUB,
     feeds=(
@@ -246,7 +245,7 @@ SOURCE = Source(
             stamps="end",
             since=date(1999, 11, 18),
             publication=Publication(lag_minutes=5, grace_minutes=20),
-            requests=_requests("nyiso.lbmp_rt", _LBMP_RT),
+            requests=partial(_requests, "nyiso.lbmp_rt", _LBMP_RT),
             parse=parse_lbmp_rt,
             every_minutes=5,
         ),
@@ -258,7 +257,7 @@ SOURCE = Source(
             resolution="1h",
             since=_LBMP_DA.first,
             publication=Publication(daily_at=time(11), day_offset=-1, grace_minutes=120),
-            requests=_requests("nyiso.lbmp_da", _LBMP_DA),
+            requests=partial(_requests, "nyiso.lbmp_da", _LBMP_DA),
             parse=parse_lbmp_da,
             every_minutes=30,
         ),
@@ -269,9 +268,8 @@ SOURCE = Source(
             title="Real-time actual load, sum of the eleven zones",
             metrics=(Metric.DEMAND,),
             stamps="instant",
-            since=_LOAD.first,
             publication=Publication(lag_minutes=5, grace_minutes=20),
-            requests=_requests("nyiso.load", _LOAD),
+            requests=partial(_requests, "nyiso.load", _LOAD),
             parse=parse_load,
             every_minutes=5,
             revised_days=1,
@@ -282,12 +280,10 @@ SOURCE = Source(
             title="ISO load forecast for six days",
             metrics=(Forecast.DEMAND,),
             resolution="1h",
-            since=_LOAD.first,
             publication=Publication(daily_at=time(9), grace_minutes=360),
             requests=load_forecast_requests,
             parse=parse_load_forecast,
             every_minutes=60,
-            revised_days=0,
             reach_days=0,
         ),
         Feed(
@@ -298,7 +294,7 @@ SOURCE = Source(
             metrics=(Metric.INTERCHANGE,),
             since=_FLOWS.first,
             publication=Publication(lag_minutes=5, grace_minutes=20),
-            requests=_requests("nyiso.flows", _FLOWS),
+            requests=partial(_requests, "nyiso.flows", _FLOWS),
             parse=parse_flows,
             every_minutes=5,
             revised_days=1,
