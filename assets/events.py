@@ -102,8 +102,9 @@ def _without_fringe(
 ) -> set[MarketDay]:
     """The days less those before the feed's first partition of which an answer brought no more than an edge."""
     first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in asked)])
-    now = clock.now()
-    return {day for day in changed if day.day >= first or verdicts.complete(feed, day, rows, now).passed}
+    early = [day for day in changed if day.day < first]
+    judged = verdicts.examine(pipeline.storage, feed, early, clock.now(), (verdicts.COMPLETE,), rows)
+    return {day for day in changed if day.day >= first} | {verdict.day for verdict in judged if verdict.passed}
 
 
 def materialisation(

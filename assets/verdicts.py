@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -56,9 +57,17 @@ class Facts:
     """Rows set aside in quarantine."""
     shifts: Sequence[level_shifts.JudgedShift]
 
+    def without_rows(self, check: str, day: MarketDay) -> Verdict | None:
+        """The verdict of a day of which no row is held: it passes while nothing is due. None where rows are held."""
+        window = window_of(self.feed, day)
+        if next(self.own.within(window), None) is not None:
+            return None
+        if coverage.due_until(self.feed, window, self.now) <= window.start:
+            return Verdict(check, day, True, findings=(NOTHING_DUE,))
+        return Verdict(check, day, False, True, 0, (NOTHING_READ,))
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+
+class Rule(NamedTuple):
     """One check by market day: what passing means, and how a day is judged."""
 
     description: str
@@ -89,23 +98,11 @@ def examine(
     yield from (rule.judge(facts, day) for day in days for rule in chosen)
 
 
-def _without_rows(check: str, feed: Feed, day: MarketDay, own: StoredRows, now: int) -> Verdict | None:
-    """The verdict of a day of which no row is held: it passes while nothing is due. None where rows are held."""
-    window = window_of(feed, day)
-    if next(own.within(window), None) is not None:
-        return None
-    if coverage.due_until(feed, window, now) <= window.start:
-        return Verdict(check, day, True, findings=(NOTHING_DUE,))
-    return Verdict(check, day, False, True, 0, (NOTHING_READ,))
-
-
-def believed(
-    feed: Feed, day: MarketDay, own: StoredRows, now: int, aside: Sequence[tuple[SeriesKey, Ints, Floats]]
-) -> Verdict:
+def _believed(facts: Facts, day: MarketDay) -> Verdict:
     """Values that were set aside fail, until a row of their series covers that instant."""
-    window, findings, count = window_of(feed, day), [], 0
-    covered = {key: ts for key, ts, _ in own.within(window)}
-    for key, ts, values in aside:
+    window, findings, count = window_of(facts.feed, day), [], 0
+    covered = {key: ts for key, ts, _ in facts.own.within(window)}
+    for key, ts, values in facts.aside:
         step = RESOLUTIONS[key.resolution]
         have = covered.get(key, np.empty(0, np.int64))
         at = np.searchsorted(have, ts, side="right") - 1
@@ -115,18 +112,18 @@ def believed(
         findings += [
             _set_aside_because(key, value, int(stamp)) for stamp, value in zip(ts[wrong], values[wrong], strict=True)
         ]
-    if not findings and (verdict := _without_rows(BELIEVED, feed, day, own, now)):
+    if not findings and (verdict := facts.without_rows(BELIEVED, day)):
         return verdict
     return Verdict(BELIEVED, day, not findings, True, count, tuple(findings[:20]))
 
 
-def complete(feed: Feed, day: MarketDay, own: StoredRows, now: int) -> Verdict:
+def _complete(facts: Facts, day: MarketDay) -> Verdict:
     """Missing intervals warn while the publisher may still bring them, and are errors afterwards."""
-    window = window_of(feed, day)
+    feed, now, window = facts.feed, facts.now, window_of(facts.feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
-    if verdict := _without_rows(COMPLETE, feed, day, own, now):
+    if verdict := facts.without_rows(COMPLETE, day):
         return verdict
-    rows = own.rows(window)
+    rows = facts.own.rows(window)
     if feed.yearly:
         missing = sorted(set(feed.zones) - {key.zone for key in rows.readings})
         return Verdict(COMPLETE, day, not missing, settled, len(missing), tuple(f"{zone}: no row" for zone in missing))
@@ -153,15 +150,14 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: Stored
     return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.severity != "note"]
 
 
-def steady(
-    feed: Feed, day: MarketDay, own: StoredRows, now: int, shifts: Sequence[level_shifts.JudgedShift] = ()
-) -> Verdict:
+def _steady(facts: Facts, day: MarketDay) -> Verdict:
     """Series that repeat one value for too long, days that begin with a jump or lie at another level: warnings, since
     all may be true."""
-    if verdict := _without_rows(STEADY, feed, day, own, now):
+    if verdict := facts.without_rows(STEADY, day):
         return verdict
-    judged = quality.judge(own.rows(window_of(feed, day)), feed, (), now)
-    odd = [f for f in judged.findings if f.check == "frozen"] + [shift.finding for shift in shifts]
+    judged = quality.judge(facts.own.rows(window_of(facts.feed, day)), facts.feed, (), facts.now)
+    shifts = [shift.finding for shift in facts.shifts if shift.shift.day == day.window]
+    odd = [*(f for f in judged.findings if f.check == "frozen"), *shifts]
     findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
 
@@ -176,18 +172,16 @@ def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
 RULES: Mapping[str, Rule] = {
     BELIEVED: Rule(
         "Every value of the day is possible, comes once and lies on its grid; others are set aside. Error.",
-        lambda facts, day: believed(facts.feed, day, facts.own, facts.now, facts.aside),
+        _believed,
     ),
     COMPLETE: Rule(
         "The day (23, 24 or 25 hours) has every interval that is due. Warning while the publisher may still bring it,"
         " error afterwards.",
-        lambda facts, day: complete(facts.feed, day, facts.own, facts.now),
+        _complete,
     ),
     STEADY: Rule(
         "No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning.",
-        lambda facts, day: steady(
-            facts.feed, day, facts.own, facts.now, [s for s in facts.shifts if s.shift.day == day.window]
-        ),
+        _steady,
     ),
 }
 """The checks by market day, in their order. To add one, add a rule."""

@@ -25,56 +25,38 @@ EARLIER = SILENT_HOURS // 24
 
 CAPACITY_ZONES = ("DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH")
 SECRETS = (Secret("query", "securityToken", (TOKEN,)),)
+Params = tuple[tuple[str, str], ...]
 
 
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and at most a week a request."""
     return [
-        _request(
-            "entsoe.price",
-            block,
-            zone,
-            (
-                ("documentType", "A44"),
-                ("in_Domain", EIC[zone]),
-                ("out_Domain", EIC[zone]),
-                ("contract_MarketAgreement.type", "A01"),
-                *(
-                    (("classificationSequence_AttributeInstanceComponent.position", "1"),)
-                    if zone in TWO_AUCTIONS
-                    else ()
-                ),
-            ),
-        )
-        for block in runs(days, LONGEST_PRICE)
-        for zone in ZONES
+        _request("entsoe.price", block, zone, _auction(zone)) for block in runs(days, LONGEST_PRICE) for zone in ZONES
     ]
+
+
+def _auction(zone: str) -> Params:
+    code = EIC[zone]
+    params = (("documentType", "A44"), ("in_Domain", code), ("out_Domain", code))
+    sdac = (("classificationSequence_AttributeInstanceComponent.position", "1"),)
+    return (*params, ("contract_MarketAgreement.type", "A01"), *(sdac if zone in TWO_AUCTIONS else ()))
 
 
 def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and at most four weeks a request."""
     return [
-        _request(
-            "entsoe.demand",
-            block,
-            zone,
-            (("documentType", "A65"), ("processType", "A16"), ("outBiddingZone_Domain", EIC[zone])),
-        )
-        for block in runs(days, LONGEST)
-        for zone in ZONES
+        _request("entsoe.demand", block, zone, _load(zone, "A16")) for block in runs(days, LONGEST) for zone in ZONES
     ]
+
+
+def _load(zone: str, process: str) -> Params:
+    return ("documentType", "A65"), ("processType", process), ("outBiddingZone_Domain", EIC[zone])
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone a request: what is published on a day reaches to the end of the next."""
-    params = (("documentType", "A65"), ("processType", "A01"))
     return [
-        replace(
-            _request(
-                "entsoe.demand_forecast", [day, day.next()], zone, (*params, ("outBiddingZone_Domain", EIC[zone]))
-            ),
-            days=(day.day,),
-        )
+        replace(_request("entsoe.demand_forecast", [day, day.next()], zone, _load(zone, "A01")), days=(day.day,))
         for day in sorted(set(days))
         for zone in ZONES
     ]
@@ -102,40 +84,26 @@ def _flow_blocks(days: Sequence[MarketDay]) -> Iterator[tuple[list[MarketDay], i
         yield from ((block, 0) for block in runs(run[LONGEST - EARLIER :], LONGEST))
 
 
-def _both_ways(block: Sequence[MarketDay], border: Border, earlier: int) -> list[Request]:
+def _both_ways(block: Sequence[MarketDay], border: Border, earlier: int) -> Iterator[Request]:
     zone, neighbour = border.eics(block[-1].start)
-    return [
-        _request(
-            "entsoe.flows",
-            block,
-            border.zone,
-            (("documentType", "A11"), ("in_Domain", target), ("out_Domain", origin)),
-            part,
-            earlier,
-        )
-        for origin, target, part in (
-            (neighbour, zone, f"{border.neighbour}>{border.zone}"),
-            (zone, neighbour, f"{border.zone}>{border.neighbour}"),
-        )
-    ]
+    for into, out_of, part in (
+        (zone, neighbour, f"{border.neighbour}>{border.zone}"),
+        (neighbour, zone, f"{border.zone}>{border.neighbour}"),
+    ):
+        params = (("documentType", "A11"), ("in_Domain", into), ("out_Domain", out_of))
+        yield _request("entsoe.flows", block, border.zone, params, part, earlier)
 
 
 def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and a calendar year a request."""
+    params = (("documentType", "A68"), ("processType", "A33"))
     return [
-        Request(
+        _question(
             "entsoe.capacity",
-            f"https://{HOST}/api",
-            (
-                ("documentType", "A68"),
-                ("processType", "A33"),
-                ("in_Domain", EIC[zone]),
-                *_bounds(new_year(year), new_year(year + 1)),
-            ),
+            (*params, ("in_Domain", EIC[zone])),
+            (new_year(year), new_year(year + 1)),
             (date(year, 1, 1),),
             zone,
-            secrets=SECRETS,
-            ext="xml",
         )
         for year in sorted({d.day.year for d in days})
         for zone in CAPACITY_ZONES
@@ -143,28 +111,18 @@ def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _request(
-    feed: str,
-    block: Sequence[MarketDay],
-    zone: str,
-    params: tuple[tuple[str, str], ...],
-    part: str = "",
-    earlier: int = 0,
+    feed: str, block: Sequence[MarketDay], zone: str, params: Params, part: str = "", earlier: int = 0
 ) -> Request:
     window = request_window([block[0].next(-earlier), *block])
-    return Request(
-        feed,
-        f"https://{HOST}/api",
-        (*params, *_bounds(window.start, window.end)),
-        tuple(d.day for d in block),
-        zone,
-        part,
-        secrets=SECRETS,
-        ext="xml",
-    )
+    return _question(feed, params, (window.start, window.end), tuple(d.day for d in block), zone, part)
 
 
-def _bounds(start: int, end: int) -> tuple[tuple[str, str], tuple[str, str]]:
-    return ("periodStart", f"{utc(start):%Y%m%d%H%M}"), ("periodEnd", f"{utc(end):%Y%m%d%H%M}")
+def _question(
+    feed: str, params: Params, span: tuple[int, int], days: tuple[date, ...], zone: str, part: str = ""
+) -> Request:
+    start, end = (f"{utc(ts):%Y%m%d%H%M}" for ts in span)
+    params = (*params, ("periodStart", start), ("periodEnd", end))
+    return Request(feed, f"https://{HOST}/api", params, days, zone, part, secrets=SECRETS, ext="xml")
 
 
 def new_year(year: int) -> int:
