@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -25,6 +24,8 @@ from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.api.key_service import Service, opened
+from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
+from tests.stand_ins.shared import made_once
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
@@ -194,9 +195,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture(scope="session")
 def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rig = Rig(tmp_path_factory.mktemp("market") / "home")
-    fill(rig)
-    return rig.home
+    return made_once(tmp_path_factory, "market", _at_present(fill))
 
 
 @pytest.fixture
@@ -233,21 +232,18 @@ def shared_market(tmp_path_factory: pytest.TempPathFactory, _filled: Path) -> It
         yield rig
 
 
-def copy_everywhere(tmp_path_factory: pytest.TempPathFactory, home: Path) -> None:
-    """What `fill_everywhere` makes, copied to `home`: the first of all processes of the run fills it, under a lock."""
-    run = tmp_path_factory.getbasetemp()
-    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
-    shared = Rig(run / "everywhere" / "home")
-    shared.home.parent.mkdir(exist_ok=True)
-    with (shared.home.parent / "lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = shared.home.parent / "done"
-        if not done.exists():
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-                fill_everywhere(shared)
-            done.touch()
-    shutil.copytree(shared.home, home)
+def copy_everywhere(factory: pytest.TempPathFactory, home: Path) -> None:
+    """What `fill_everywhere` makes, copied to `home`."""
+    shutil.copytree(made_once(factory, "everywhere", _at_present(fill_everywhere)), home)
+
+
+def _at_present(make: Callable[[Rig], None]) -> Callable[[Path], None]:
+    def made(home: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
+            make(Rig(home))
+
+    return made
 
 
 @pytest.fixture
@@ -278,6 +274,24 @@ def service(tmp_path: Path) -> Iterator[Service]:
     built = opened(tmp_path)
     yield built
     built.gate.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """One for all tests of a process, which leave it running; the next finds what they left in it."""
+    running = Postgres()
+    yield running
+    running.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
+def accounts_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database of accounts, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'accounts.sqlite'}"
+    server: Postgres = request.getfixturevalue("postgres_server")
+    server.empty()
+    return server.url
 
 
 @pytest.fixture

@@ -18,33 +18,15 @@ from api.access.database import STEPS, Database, SchemaTooNew, migrate, open_eng
 from api.access.keys import KEY_PREFIX, digest_of
 from api.access.sign_up import SignUp, TooManyKeys, TooManySignUps
 from api.access.usage import CALLS_PER_DAY, UsageCounter
-from tests.stand_ins import postgres
-from tests.stand_ins.postgres import NEEDS_POSTGRES
+from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from warehouse.market.clock import DAY
 
 NOW = 20_000 * DAY + 3600
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Postgres]:
-    running = postgres.Postgres()
-    yield running
-    running.close()
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'accounts.sqlite'}"
-    running: postgres.Postgres = request.getfixturevalue("server")
-    running.empty()
-    return running.url
-
-
 @pytest.fixture
-def accounts(url: str) -> Iterator[UsageCounter]:
-    opened = UsageCounter(Database.opened(url))
+def accounts(accounts_url: str) -> Iterator[UsageCounter]:
+    opened = UsageCounter(Database.opened(accounts_url))
     yield opened
     opened.close()
 
@@ -144,16 +126,6 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Usage
         sign_up(accounts, now=later)
 
 
-def test_a_day_of_use_counts_to_its_end(accounts: UsageCounter) -> None:
-    keys = [sign_up(accounts, now=NOW) for _ in range(3)]
-    for key in keys:
-        accounts.reserve(digest_of(key), NOW)
-    midnight = NOW - NOW % DAY + DAY
-    with pytest.raises(TooManyKeys):
-        sign_up(accounts, now=midnight + 7 * DAY - 1)
-    sign_up(accounts, now=midnight + 7 * DAY)
-
-
 def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: UsageCounter) -> None:
     key = sign_up(accounts, token="6b1f")
     assert sign_up(accounts, token="6b1f", now=NOW + DAY - 1) == key
@@ -185,19 +157,19 @@ def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]
 
 
 @pytest.mark.slow
-def test_workers_that_start_at_once_make_the_tables_once(url: str) -> None:
+def test_workers_that_start_at_once_make_the_tables_once(accounts_url: str) -> None:
     context = multiprocessing.get_context("forkserver")  # its server imports once for all of them
     context.set_forkserver_preload([__name__])
     with context.Manager() as shared:
         start, failed = shared.Barrier(6), shared.Queue()
-        workers = [context.Process(target=_open, args=(url, start, failed)) for _ in range(6)]
+        workers = [context.Process(target=_open, args=(accounts_url, start, failed)) for _ in range(6)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
         assert failed.empty(), failed.get()
         assert [worker.exitcode for worker in workers] == [0] * 6
-    engine = open_engine(url)
+    engine = open_engine(accounts_url)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM schema_step")).scalar_one() == 1
         assert connection.execute(text("SELECT count(*) FROM keys")).scalar_one() == 6
@@ -208,32 +180,32 @@ def _add_note(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE keys ADD COLUMN note TEXT DEFAULT 'kept'"))
 
 
-def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(url: str) -> None:
-    accounts = UsageCounter(Database.opened(url))
+def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(accounts_url: str) -> None:
+    accounts = UsageCounter(Database.opened(accounts_url))
     key = sign_up(accounts)
     accounts.close()
-    engine = open_engine(url)
+    engine = open_engine(accounts_url)
     migrate(engine, (*STEPS, _add_note))
     migrate(engine, (*STEPS, _add_note))
     assert "note" in {column["name"] for column in inspect(engine).get_columns("keys")}
     engine.dispose()
     with pytest.raises(SchemaTooNew):
-        UsageCounter(Database.opened(url))
-    engine = open_engine(url)
+        UsageCounter(Database.opened(accounts_url))
+    engine = open_engine(accounts_url)
     with engine.begin() as connection:
         connection.execute(text(f"DELETE FROM schema_step WHERE step = {len(STEPS) + 1}"))
     engine.dispose()
-    reopened = UsageCounter(Database.opened(url))
+    reopened = UsageCounter(Database.opened(accounts_url))
     assert reopened.usage(digest_of(key), NOW)
     reopened.close()
 
 
-def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
+def test_a_step_that_fails_leaves_the_database_as_it_was(accounts_url: str) -> None:
     def broken(connection: Connection) -> None:
         _add_note(connection)
         raise RuntimeError("half way")
 
-    engine = open_engine(url)
+    engine = open_engine(accounts_url)
     migrate(engine)
     with pytest.raises(RuntimeError):
         migrate(engine, (*STEPS, broken))
@@ -244,9 +216,9 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(url: str) -> None:
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_database_without_an_encoding_serves(server: postgres.Postgres) -> None:
-    server.create_without_encoding("plain")
-    accounts = UsageCounter(Database.opened(server.address("plain")))
+def test_a_database_without_an_encoding_serves(postgres_server: Postgres) -> None:
+    postgres_server.create_without_encoding("plain")
+    accounts = UsageCounter(Database.opened(postgres_server.address("plain")))
     digest = digest_of(sign_up(accounts, email="émile@example.org"))
     assert accounts.reserve(digest, NOW)
     usage = accounts.usage(digest, NOW)

@@ -41,7 +41,6 @@ def text_of(result: dict[str, Any]) -> str:
     ("zone", "metric", "step", "interval"),
     [
         ("DE-LU", "price", 900, None),
-        ("GB", "price", 1800, None),
         ("GB", "demand", 300, None),
         ("DE-LU", "price", HOUR, "1h"),
         ("GB", "demand", DAY, "1d"),
@@ -64,16 +63,6 @@ def test_the_text_alone_holds_every_row(
     assert given == {row["ts"]: row["value"] for row in rest["data"]}
 
 
-def test_missing_rows_are_dashes_and_never_0(rig: Any) -> None:
-    hour = rig.now // HOUR * HOUR
-    rig.put("north.price", "DE-LU", "price", [(hour - 5 * HOUR, 5.0), (hour - 3 * HOUR, 0.0)], "EUR/MWh", "1h")
-    rig.publish()
-    params = {"name": "get_history", "arguments": {"zone": "DE-LU", "metric": "price"}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    rows = read_table(text_of(rig.client().post("/mcp", json=message).get_json()["result"]), HOUR)
-    assert rows == {hour - 5 * HOUR: 5.0, hour - 4 * HOUR: None, hour - 3 * HOUR: 0.0}
-
-
 def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
     lines = text_of(call("get_history", zone="GB", metric="generation")).splitlines()
     assert "time day Europe/London gas nuclear wind" in lines
@@ -83,20 +72,6 @@ def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
     structure = call("get_history", zone="GB", metric="generation")["structuredContent"]
     assert set(structure["columns"]) == {"time", "gas", "nuclear", "wind"}
     assert len(structure["columns"]["gas"]) == 48
-
-
-def test_a_day_of_quarter_hours_takes_a_thousand_tokens_of_text(call: Call, market: Any) -> None:
-    result = call("get_history", zone="DE-LU", metric="price", start=market.now - DAY, end=market.now)
-    assert result["structuredContent"]["count"] == 96
-    assert tokens(text_of(result)) <= 1000
-    assert tokens(json.dumps(result["structuredContent"], separators=(",", ":"))) <= 2000
-
-
-def test_a_start_in_the_future_finds_the_auction_of_its_day(call: Call, market: Any) -> None:
-    rows = call("get_history", zone="DE-LU", metric="price", start="2026-03-31")["structuredContent"]
-    assert rows["start_time"] == "2026-03-30T22:00:00Z", "midnight in Berlin"
-    assert rows["end_time"] == "2026-03-31T22:00:00Z"
-    assert rows["count"] > 0
 
 
 def test_as_of_market_and_numbers_as_text_are_taken(call: Call, market: Any) -> None:
@@ -119,15 +94,6 @@ def test_the_key_of_the_connection_goes_before_an_argument(call: Call) -> None:
     assert "sample" not in with_argument["structuredContent"]
     for free in ("list_zones", "get_status"):
         assert "isError" not in call(free, api_key="emds_old")
-
-
-def test_structure_alone_says_what_must_not_be_missed(call: Call) -> None:
-    sample = call("get_history", header={}, zone="GB", metric="price")["structuredContent"]
-    assert sample["notes"][0].startswith("SAMPLE")
-    zones = call("list_zones")["structuredContent"]["zones"]
-    assert next(zone["metrics"] for zone in zones if zone["id"] == "GB")[0] == "price"
-    short = call("get_history", zone="GB", metric="price", limit=2)["structuredContent"]
-    assert re.fullmatch(r"2026-03-\d\dT\d\d:\d\dZ", short["columns"]["time"][0])
 
 
 def test_a_sample_can_be_declined_and_refusals_speak_of_tools(call: Call) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import threading
 import time
@@ -14,18 +13,21 @@ import orjson
 import pytest
 
 from api.documents.cache import Document, DocumentCache
+from assets.documents import publishers
 from assets.documents.publish import publish
 from tests.api.conftest import NOW
+from tests.stand_ins.shared import made_once
 from warehouse.store import artefact
 from warehouse.store.storage import Folder, Identity
 
 
 @pytest.fixture(scope="module")
 def _published(_filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("published") / "home"
-    shutil.copytree(_filled, home)
-    publish(Folder(home), NOW)
-    return home
+    def make(home: Path) -> None:
+        shutil.copytree(_filled, home)
+        publish(Folder(home), NOW)
+
+    return made_once(tmp_path_factory, "published", make)
 
 
 @pytest.fixture
@@ -37,11 +39,7 @@ def published(rig: Any, _published: Path) -> Any:
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [
-        ("/v1/latest/GB", "latest/GB.json"),
-        ("/v1/brief/GB", "brief/GB.json"),
-        ("/v1/map/snapshot", "snapshot.json"),
-    ],
+    [("/v1/latest/GB", "latest/GB.json"), ("/v1/brief/GB", "brief/GB.json"), ("/v1/map/snapshot", "snapshot.json")],
 )
 def test_answers_are_the_published_bytes(published: Any, path: str, name: str) -> None:
     client = published.client()
@@ -106,10 +104,17 @@ def test_past_its_time_a_document_is_marked_stale_and_still_served(
     assert (answer.status_code, answer.headers["X-EMDS-Stale"]) == (200, "true")
 
 
-def test_simulated_documents_are_marked(published: Any) -> None:
-    published.mode = "simulated"
-    published.publish()
-    assert published.client().get("/v1/map/snapshot?sample=true").headers["X-EMDS-Data"] == "simulated"
+def test_simulated_figures_are_marked(rig: Any) -> None:
+    rig.mode = "simulated"
+    put_prices(rig, [60.0] * 48)
+    rig.publish()
+    publish(rig.storage, NOW)
+    publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
+    client = rig.client()
+    for path in ("/v1/price/GB", "/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot", "/v1/publishers"):
+        assert client.get(f"{path}?sample=true").headers["X-EMDS-Data"] == "simulated", path
+    series = client.get("/v1/price/GB?sample=true").get_json()
+    assert (series["license"], series["attribution"]) == ("none: simulated data", "SIMULATED, not market data")
 
 
 def test_a_sample_of_latest_keeps_the_price_alone_and_is_marked(published: Any) -> None:
@@ -132,58 +137,6 @@ def test_a_sample_of_a_snapshot_keeps_the_prices_alone(published: Any) -> None:
     assert client.get("/v1/map/snapshot?sample=true&metric=price").get_json() == sample
     for metric in ("demand", "generation", "capacity", "heat"):
         assert client.get(f"/v1/map/snapshot?sample=true&metric={metric}").status_code == 400
-
-
-def brief(metrics: tuple[str, ...]) -> dict[str, Any]:
-    block = {
-        "percentile": 86,
-        "median": 41.25,
-        "vs_median_pct": 12.5,
-        "unit": "GBP/MWh",
-        "confidence": "normal",
-        "coverage": 1.0,
-        "sample_count": 720,
-    }
-    parts = {"opening": "Great Britain.", **{m: f"{m} is 47, percentile 86." for m in metrics}}
-    return {
-        "zone": "GB",
-        "zone_name": "Great Britain",
-        "as_of": 1,
-        "current": {m: {"value": 46.5, "unit": "GBP/MWh", "ts": 1} for m in metrics},
-        "context": dict.fromkeys(metrics, block),
-        "context_omitted": {},
-        "context_window_requested_days": 30,
-        "trend_24h": {m: {"direction": "rising", "change_pct": 3.1, "from_value": 45.0} for m in metrics},
-        "trend_omitted": {},
-        "generation_mix": {},
-        "generation_mix_unit": "",
-        "summary": " ".join(parts.values()),
-        "summary_parts": parts,
-        "summary_figures": {"at": "noon", **{m: {"value": 47} for m in metrics}},
-        "coverage_note": "",
-        "method": "brief/1",
-        "attribution": "",
-        "license": "",
-        "valid_until": 2,
-    }
-
-
-@pytest.mark.parametrize(("metrics", "kept"), [(("price", "demand"), "price"), (("demand", "interchange"), "demand")])
-def test_a_sample_of_a_brief_keeps_one_block_and_its_trend(published: Any, metrics: tuple[str, ...], kept: str) -> None:
-    published.put_document("brief/GB.json", brief(metrics))
-    sample = published.client().get("/v1/brief/GB?sample=true").get_json()
-    assert sample["sample"] is True
-    assert list(sample["context"]) == list(sample["trend_24h"]) == [kept]
-    assert sample["context_omitted"] == sample["trend_omitted"] == {m: "sample" for m in metrics if m != kept}
-    numbers = re.findall(r"-?\d+(?:\.\d+)?", sample["summary"])
-    assert numbers
-    rest = orjson.dumps(
-        {name: member for name, member in sample.items() if name not in ("summary", "summary_parts")}
-    ).decode()
-    assert all(number in rest for number in numbers)
-    assert list(sample["summary_figures"]) == ["at", kept]
-    assert list(sample["summary_parts"]) == ["opening", kept, "sample"]
-    assert sample["summary"] == " ".join(sample["summary_parts"].values())
 
 
 def test_a_sample_of_a_brief_without_context_says_so(published: Any) -> None:
@@ -247,12 +200,6 @@ def test_a_sample_says_what_is_missing_and_that_figures_are_simulated(rig: Any) 
     assert list(sample["context"]) == ["demand"]
     assert "No price is known." in sample["summary"]
     assert "Simulated figures, not market data." in sample["summary"]
-
-
-def test_a_brief_published_before_its_summary_had_parts_still_gives_a_sample(published: Any) -> None:
-    older = {name: member for name, member in brief(("price",)).items() if name != "summary_parts"}
-    published.put_document("brief/GB.json", older)
-    assert published.client().get("/v1/brief/GB?sample=true").get_json()["summary"].startswith("This is a sample: ")
 
 
 def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(

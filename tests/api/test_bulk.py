@@ -1,4 +1,4 @@
-"""`/v1/bulk`: the manifest says what may leave, with hashes; month files come whole, by ranges, as samples."""
+"""`/v1/bulk`: what may leave, with hashes and addresses that open; month files come whole, by ranges, as samples."""
 
 from __future__ import annotations
 
@@ -13,21 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from flask.testing import FlaskClient
 
+from api.access import keys
 from api.access.key_listing import set_quota
 from api.access.keys import digest_of
 from api.documents.month_files import stored_month
 from tests.api.conftest import NOW, Rig, fill
 from warehouse.market.clock import DAY, HOUR, instant
-from warehouse.series import monthfile
 from warehouse.store import layout
 
 PRICE = "/v1/bulk/price/GB/2026-03.parquet"
-
-
-@pytest.fixture
-def files(market: Rig) -> Rig:
-    """The market, its month files listed."""
-    return market
 
 
 def listed(rig: Rig, query: str = "") -> list[dict[str, Any]]:
@@ -38,16 +32,16 @@ def listed(rig: Rig, query: str = "") -> list[dict[str, Any]]:
     return list(body["files"])
 
 
-def test_the_manifest_is_free_and_says_of_every_file_what_it_is(files: Rig) -> None:
-    client = files.client()
+def test_the_manifest_is_free_and_says_of_every_file_what_it_is(market: Rig) -> None:
+    client = market.client()
     answer = client.get("/v1/bulk")
     assert answer.headers["Cache-Control"].startswith("public")
     assert client.get("/v1/bulk", headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
     assert answer.get_json()["as_of"] == NOW
     listed_in = [(f["metric"], f["zone"], f["month"]) for f in answer.get_json()["files"]]
     keys = {layout.series(metric, zone, stored_month(metric, zone, month)) for metric, zone, month in listed_in}
-    assert keys == {key for key in files.storage.keys(layout.series_prefix()) if layout.is_month_file(key)}
-    key = files.key(client)
+    assert keys == {key for key in market.storage.keys(layout.series_prefix()) if layout.is_month_file(key)}
+    key = market.key(client)
     for file in answer.get_json()["files"]:
         got = client.get(file["url"].removeprefix("http://emds.example"), headers=key)
         assert got.status_code == 200, file
@@ -78,12 +72,12 @@ def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
     assert client.get("/v1/bulk/capacity/DE-LU/2025-12.parquet", headers=key).status_code == 404
 
 
-def test_it_is_narrowed_by_zone_and_metric(files: Rig) -> None:
-    assert {f["zone"] for f in listed(files, "?zone=GB")} == {"GB"}
-    assert {f["metric"] for f in listed(files, "?metric=price-day-ahead,price")} == {"price_day_ahead", "price"}
-    assert listed(files, "?zone=AU-SA") == []
+def test_it_is_narrowed_by_zone_and_metric(market: Rig) -> None:
+    assert {f["zone"] for f in listed(market, "?zone=GB")} == {"GB"}
+    assert {f["metric"] for f in listed(market, "?metric=price-day-ahead,price")} == {"price_day_ahead", "price"}
+    assert listed(market, "?zone=AU-SA") == []
     for query, word in (("zone=XX", "XX"), ("metric=prices", "price-day-ahead"), ("month=2026-03", "unknown")):
-        refused = files.client().get(f"/v1/bulk?{query}")
+        refused = market.client().get(f"/v1/bulk?{query}")
         assert refused.status_code == 400
         assert word in refused.text
 
@@ -120,22 +114,22 @@ def test_withheld_rows_are_in_no_list_and_no_file_until_rights_are_declared(rig:
     assert client.get("/v1/bulk/price/US-PJM/2026-03.parquet").get_json()["type"].endswith("/withheld-by-terms")
 
 
-def test_one_withheld_feed_of_an_open_source_keeps_its_rows_in(files: Rig) -> None:
+def test_one_withheld_feed_of_an_open_source_keeps_its_rows_in(market: Rig) -> None:
     """Right when its terms change: month files are resolved again later, by `emds rebuild`."""
-    north, path = files.sources["north"], "/v1/bulk/generation/GB/2026-03.parquet"
+    north, path = market.sources["north"], "/v1/bulk/generation/GB/2026-03.parquet"
     feeds = tuple(replace(feed, withheld=feed.id == "north.mix") for feed in north.feeds)
-    files.sources["north"] = replace(north, feeds=feeds)
-    files.publish()
-    client = files.client()
-    assert "generation" not in {file["metric"] for file in listed(files)}
-    assert {"price", "demand"} <= {file["metric"] for file in listed(files)}
-    refused = client.get(path, headers=files.key(client))
+    market.sources["north"] = replace(north, feeds=feeds)
+    market.publish()
+    client = market.client()
+    assert "generation" not in {file["metric"] for file in listed(market)}
+    assert {"price", "demand"} <= {file["metric"] for file in listed(market)}
+    refused = client.get(path, headers=market.key(client))
     assert refused.get_json()["type"].endswith("/withheld-by-terms")
 
 
-def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
-    client = files.client()
-    key = files.key(client)
+def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(market: Rig) -> None:
+    client = market.client()
+    key = market.key(client)
     whole = client.get(PRICE, headers=key)
     size = len(whole.data)
     for ranged, first, last in (("bytes=0-3", 0, 3), ("bytes=-8", size - 8, size - 1), ("bytes=100-", 100, size - 1)):
@@ -144,16 +138,6 @@ def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(files: Rig) -> None:
         assert part.data == whole.data[first : last + 1]
         assert part.headers["Content-Range"] == f"bytes {first}-{last}/{size}"
         assert part.headers["ETag"] == whole.headers["ETag"]
-    head = client.head(PRICE, headers=key)
-    assert (head.status_code, head.headers["Content-Length"], head.headers["Accept-Ranges"]) == (
-        200,
-        str(size),
-        "bytes",
-    )
-    other = client.get(PRICE, headers={**key, "Range": "bytes=0-3", "If-Range": '"another"'})
-    assert (other.status_code, len(other.data)) == (200, size)
-    beyond = client.get(PRICE, headers={**key, "Range": f"bytes={size}-"})
-    assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
     assert client.get(PRICE, headers={**key, "If-None-Match": whole.headers["ETag"]}).status_code == 304
     assert whole.headers["Cache-Control"].startswith("private")
     exposed = {name.strip() for name in ",".join(whole.headers.getlist("Access-Control-Expose-Headers")).split(",")}
@@ -199,47 +183,31 @@ def test_readers_of_one_moment_count_one_answer(market: Rig) -> None:
     assert used(client, key) == 1
 
 
-def test_a_sample_keeps_the_newest_rows_and_needs_no_key(files: Rig) -> None:
-    client = files.client()
+def test_a_sample_keeps_the_newest_rows_and_needs_no_key(market: Rig) -> None:
+    client = market.client()
     assert client.get(PRICE).status_code == 402
     answer = client.get(f"{PRICE}?sample=true")
     assert answer.status_code == 200
     assert answer.headers["X-Sample"] == "true"
     rows = pq.read_table(io.BytesIO(answer.data))
-    whole = pq.read_table(io.BytesIO(client.get(PRICE, headers=files.key(client)).data))
+    whole = pq.read_table(io.BytesIO(client.get(PRICE, headers=market.key(client)).data))
     assert rows.schema.metadata[b"sample"] == b"true"
     assert rows.schema.metadata[b"license"] == whole.schema.metadata[b"license"]
     assert rows.column("ts").to_pylist() == whole.column("ts").to_pylist()[-50:]
     assert rows.column("value").to_pylist() == whole.column("value").to_pylist()[-50:]
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "said"),
-    [
+def test_bad_addresses_are_told_before_any_payment(market: Rig) -> None:
+    for path, status, said in (
         ("/v1/bulk/price/GB/2026-04.parquet", 404, "/v1/bulk lists all"),
         ("/v1/bulk/price/GB/2026-13.parquet", 404, "/v1/bulk lists all"),
-        ("/v1/bulk/price/GB/..%2f..%2fmode.parquet", 404, "openapi.json"),
         ("/v1/bulk/price/GX/2026-03.parquet", 404, "Did you mean GB?"),
         ("/v1/bulk/capacity/GB/2026-03.parquet", 404, "DE-LU"),
-        ("/v1/bulk/prices/GB/2026-03.parquet", 404, "openapi.json"),
-        ("/v1/bulk/price/GB", 404, "openapi.json"),
         (f"{PRICE}?start=0", 400, "unknown parameter"),
-    ],
-)
-def test_bad_addresses_are_told_before_any_payment(files: Rig, path: str, status: int, said: str) -> None:
-    answer = files.client().get(path)
-    assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
-    assert said in answer.text
-
-
-def test_a_zone_is_found_in_any_spelling(files: Rig) -> None:
-    client = files.client()
-    for written, exact in (("de_lu", "DE-LU"), ("de-lu", "DE-LU"), ("gb", "GB"), ("us-caiso", "US-CAISO")):
-        answer = client.get(f"/v1/bulk/price/{written}/2026-03.parquet?sample=true")
-        assert answer.status_code == 308, written
-        assert answer.headers["Location"] == f"/v1/bulk/price/{exact}/2026-03.parquet?sample=true"
-    assert client.get("/v1/bulk/carbon-intensity/gb/2026-03.parquet").status_code == 308
-    assert "Did you mean DE-LU?" in client.get("/v1/bulk/price/de-lx/2026-03.parquet").get_json()["detail"]
+    ):
+        answer = market.client().get(path)
+        assert (answer.status_code, answer.content_type) == (status, "application/problem+json"), path
+        assert said in answer.text, path
 
 
 def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_bytes(market: Rig) -> None:
@@ -256,15 +224,92 @@ def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_b
     assert (answer.status_code, answer.get_json()["month"]) == (503, "2026-03")
 
 
-def test_only_files_that_changed_are_read_again(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    market.publish()
-    first = listed(market)
+# Besides the plain list: addresses that open without a key, what is new, descriptions
+
+SITE = "http://emds.example"
+AT = 1_800_000_000
+
+
+@pytest.fixture
+def noon(market: Rig, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
+    client = market.client()
+    monkeypatch.setattr(gate(client), "_clock", lambda: AT)
+    return client
+
+
+def gate(client: FlaskClient) -> Any:
+    return client.application.extensions["emds"].gate
+
+
+def test_addresses_of_a_list_asked_with_a_key_open_for_an_hour(
+    market: Rig, noon: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = market.key(noon)
+    answer = noon.get("/v1/bulk?zone=GB", headers=key)
+    assert (answer.headers["Cache-Control"], answer.get_json()["signed_until"]) == ("no-store", AT + HOUR)
+    assert "ETag" not in answer.headers
+    urls = [file["url"].removeprefix(SITE) for file in answer.get_json()["files"]]
+    assert len(urls) == 5
+    plain = [file["url"] for file in noon.get("/v1/bulk?zone=GB").get_json()["files"]]
+    assert [SITE + url.partition("?")[0] for url in urls] == plain
+    for url in urls:
+        assert noon.head(url).status_code == 200
+        assert noon.get(url, headers={"Range": "bytes=-8"}).status_code == 206
+        assert noon.get(url).status_code == 200
+    assert used(noon, key) == len(urls), "the key's count, once a file"
+    signature = urls[0].partition("?")[2]
+    assert noon.get(f"{urls[1].partition('?')[0]}?{signature}").status_code == 401, "signed for its own file"
+    number, until, mac = signature.removeprefix("signature=").split(".")
+    for forged in (f"{number}.{int(until) + 1}.{mac}", f"{int(number) + 1}.{until}.{mac}", f"{number}.{until}.x", "x"):
+        refused = noon.get(f"{urls[0].partition('?')[0]}?signature={forged}")
+        assert (refused.status_code, refused.get_json()["type"].rpartition("/")[2]) == (401, "invalid-key"), forged
+    digest = keys.digest_of(key["Authorization"][7:])
+    own = keys.sign(urls[0].partition("?")[0], int(number), digest, AT + 2 * HOUR)
+    assert noon.get(f"{urls[0].partition('?')[0]}?signature={own}").status_code == 401, "an hour, whoever signs"
+    with monkeypatch.context() as patch:
+        patch.setattr(gate(noon), "_clock", lambda: AT + HOUR)
+        assert noon.get(urls[0]).status_code == 401
+    assert noon.delete("/v1/keys/current", headers=key).status_code == 204
+    assert noon.get(urls[0]).status_code == 401, "a revoked key ends its addresses"
+
+
+def test_addresses_of_a_public_place_stay_as_they_are(market: Rig) -> None:
+    hashes = [file["sha256"] for file in market.client().get("/v1/bulk").get_json()["files"]]
+    market.put_document("public_months.json", {"sha256": hashes[1:]})
+    client = market.client(public_url="https://files.example/emds")
+    urls = [file["url"] for file in client.get("/v1/bulk", headers=market.key(client)).get_json()["files"]]
+    assert ["?signature=" in url for url in urls] == [True] + [False] * (len(urls) - 1)
+    assert all(url.startswith("https://files.example/emds/series/metric=") for url in urls[1:])
+
+
+def test_since_gives_the_files_whose_bytes_are_new(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = market.client().get("/v1/bulk").get_json()
+    assert {file["changed_at"] for file in first["files"]} == {NOW}
     market.put("north.price", "GB", "price", [(NOW + HOUR, 7.0)], "GBP/MWh", "30m")
-    read: list[str] = []
-    whole = monthfile.whole
-    monkeypatch.setattr(monthfile, "whole", lambda storage, key: read.append(key) or whole(storage, key))
+    market.now = NOW + DAY
     market.publish()
-    assert read == [layout.series("price", "GB", "2026-03")]
-    monkeypatch.undo()
-    changed = [b["metric"] for a, b in zip(first, listed(market), strict=True) if a["sha256"] != b["sha256"]]
-    assert changed == ["price"]
+    client = market.client()
+    since = client.get(f"/v1/bulk?since={NOW + 1}").get_json()
+    assert [(file["zone"], file["metric"], file["changed_at"]) for file in since["files"]] == [
+        ("GB", "price", NOW + DAY)
+    ]
+    assert since["as_of"] == NOW + DAY
+    assert client.get(f"/v1/bulk?since={first['as_of']}").get_json()["count"] == first["count"], (
+        "inclusive: none missed"
+    )
+    assert client.get(f"/v1/bulk?since={NOW + DAY + 1}").get_json()["count"] == 0
+    assert client.get("/v1/bulk?since=2026-03-31&zone=GB").get_json()["count"] == 1
+    assert client.get("/v1/bulk?since=yesteryear").status_code == 400
+
+
+def test_the_descriptions_name_every_file_with_its_hash_and_licence(noon: FlaskClient) -> None:
+    files = noon.get("/v1/bulk").get_json()["files"]
+    package = noon.get("/v1/bulk/datapackage.json").get_json()
+    assert [(r["path"], r["hash"], r["bytes"]) for r in package["resources"]] == [
+        (file["url"], f"sha256:{file['sha256']}", file["bytes"]) for file in files
+    ]
+    assert all(resource["licenses"][0]["title"] for resource in package["resources"])
+    dataset = noon.get("/v1/bulk/croissant.json").get_json()
+    objects = {e["contentUrl"]: e["sha256"] for e in dataset["distribution"] if e["@type"] == "cr:FileObject"}
+    assert objects == {file["url"]: file["sha256"] for file in files}
+    assert {each["@id"] for each in dataset["recordSet"]} == {file["metric"] for file in files}

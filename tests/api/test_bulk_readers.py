@@ -82,11 +82,7 @@ def test_the_service_gives_a_year_in_one_line(
 
 
 def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
-    year: Rig,
-    serve: Callable[..., Any],
-    s3_endpoint: str,
-    bucket_place: BucketPlace,
-    monkeypatch: pytest.MonkeyPatch,
+    year: Rig, serve: Callable[..., Any], s3_endpoint: str, bucket_place: BucketPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Month files as the static side puts them; the manifest's addresses lead there."""
     monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())

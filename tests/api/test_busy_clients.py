@@ -73,19 +73,6 @@ def test_others_that_wait_and_the_worker_s_end_come_first(
     assert read == [b"a"]
 
 
-def test_a_request_that_came_with_the_one_before_is_answered(pair: tuple[socket.socket, socket.socket]) -> None:
-    ours, _ = pair
-    connection = connection_of(ours, b"b")
-    read: list[bytes] = []
-
-    def handle(given: Any) -> bool:
-        read.append(given.parser.unreader.buf.getvalue())
-        return len(read) < 2
-
-    assert serve_on(SimpleNamespace(alive=True), connection, handle, free) is False
-    assert read == [b"b", b"b"]
-
-
 def test_the_threads_of_a_worker_stay_with_their_clients_while_nobody_waits(
     pair: tuple[socket.socket, socket.socket],
 ) -> None:
@@ -104,11 +91,3 @@ def test_the_threads_of_a_worker_stay_with_their_clients_while_nobody_waits(
         worker.handle(connection_of(ours))
         over.set()
     assert read == [b"a", b"b", b"c", b"d"]
-
-
-def test_what_gunicorn_puts_off_is_not_asked_again(pair: tuple[socket.socket, socket.socket]) -> None:
-    """A new connection that sends nothing yet: gunicorn's mark for it is true, and no answer."""
-    ours, theirs = pair
-    theirs.sendall(b"a")
-    mark = object()
-    assert serve_on(SimpleNamespace(alive=True), connection_of(ours), lambda _: mark, free) is mark

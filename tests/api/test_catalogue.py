@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from api.documents import status
 from api.endpoints.table import ENDPOINTS
 from warehouse.documents.health import Health, note
 from warehouse.errors import UNKNOWN_MEMBER
@@ -41,11 +40,6 @@ def test_status_names_every_source_and_zone(market: Any) -> None:
     assert pairs == sorted({(f.source, z) for s in market.sources.values() for f in s.feeds for z in f.zones})
     members = {"source", "zone", "last_ok", "last_error", "state", "expected_by", "serving"}
     assert all(set(m) == members for m in status["sources"])
-
-
-def test_a_feed_that_never_ran_is_unknown(market: Any) -> None:
-    row = entry(market.client(), "north", "DE-LU")
-    assert (row["last_ok"], row["last_error"], row["state"], row["expected_by"]) == (0, "", "unknown", None)
 
 
 @pytest.mark.parametrize(("minutes", "state"), [(0, "ok"), (44, "ok"), (46, "late"), (134, "late"), (136, "down")])
@@ -161,7 +155,7 @@ def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
                 last_ok=market.now,
                 data_until=ahead,
                 reached={"demand": dead, "interchange": ahead},
-            ),
+            )
         ],
     )
     row = entry(market.client(), "north", "AU-SA")
@@ -191,20 +185,6 @@ def test_status_is_computed_when_asked_for(market: Any, monkeypatch: pytest.Monk
     assert entry(client, "north", "AU-SA")["state"] == "ok"
     monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")
     assert entry(client, "north", "AU-SA")["state"] == "down"
-
-
-def test_status_is_kept_for_a_second_while_nothing_more_is_known(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = market.client()
-    made = []
-    entry_of = status._entry
-    monkeypatch.setattr(status, "_entry", lambda *of: made.append(of) or entry_of(*of))
-    first = client.get("/v1/status").get_json()
-    assert client.get("/v1/status?sample=true").get_json() == first | {"sample": True}
-    assert client.get("/v1/status").get_json() == first
-    assert len(made) == len(first["sources"])
-    note(market.storage, "north", [Health("north.grid", "DE-LU", last_ok=market.now, data_until=market.now)])
-    assert entry(client, "north", "DE-LU")["last_ok"] == market.now
-    assert len(made) == 2 * len(first["sources"])
 
 
 def test_the_catalogue_holds_metrics_feeds_spans_and_prices(market: Any) -> None:

@@ -1,70 +1,199 @@
-"""The calls that the reference page shows: there for every operation, well-formed, and run over HTTP."""
+"""The calls that the reference page and README show: there for every operation, well-formed, and run over HTTP.
+
+R, and DuckDB with its own `httpfs`, are started once and run every sample; what must be refused says by which status.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 import pytest
+import requests
 
 from api.endpoints.table import ENDPOINTS
 from api.openapi import code_samples
 from api.openapi.code_samples import example_path
-from assets.documents.publish import publish
+from tests.api.conftest import Rig, copy_everywhere
+from tests.api.gunicorn_server import serving
 
+pytestmark = pytest.mark.timeout(300)
+ROOT = Path(__file__).resolve().parents[2]
 RUN = ("price", "price-zones", "zones", "brief", "catalogue", "llms")
-BY_HTTP = """
-import sys, datetime, duckdb
-from fsspec.implementations.http import HTTPFileSystem
-class ByHttp(HTTPFileSystem):  # DuckDB asks for it, fsspec's has none
-    def modified(self, path):
-        return datetime.datetime.fromtimestamp(0, datetime.UTC)
-duckdb.register_filesystem(ByHttp())
-assert duckdb.sql(sys.argv[1]).fetchall()
+DUCKDB = ROOT / ".venv/clients/duckdb==1.5.5/bin/python"
+REFUSED = {
+    "confirm": 404,  # its token is a placeholder
+    "webhook": 404,  # so is its id
+    "unsubscribe": 404,
+    "test-webhook": 404,
+    "metrics": 401,  # the operator's token, not a key
+}
+R = """
+given <- jsonlite::fromJSON(commandArgs(TRUE)[1], simplifyVector = FALSE)
+told <- list()
+for (sample in given) {
+  Sys.setenv(EMDS_KEY = sample$key)
+  told[[sample$name]] <- tryCatch({
+    sink(nullfile()); read <- eval(parse(text = sample$text), new.env()); sink()
+    if (is.data.frame(read)) paste(nrow(read), "rows:", paste(names(read), collapse = " "))
+    else paste("read", class(read)[1])
+  }, error = function(e) { sink(); conditionMessage(e) })
+}
+cat(jsonlite::toJSON(told, auto_unbox = TRUE))
+"""
+SQL = """
+import json, pathlib, sys, duckdb, duckdb_extension_httpfs
+[extension] = pathlib.Path(duckdb_extension_httpfs.__path__[0]).rglob("httpfs.duckdb_extension")
+told = {}
+with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+    connection.execute("SET enable_progress_bar = false")  # a program without a file is taken for a person
+    connection.execute(f"LOAD '{extension}'")  # an eighth of a second of CPU
+    connection.execute("SET enable_external_file_cache = false")
+    for sample in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+        try:
+            found = connection.execute(sample["text"].replace("emds_...", sample["key"]))
+            columns = " ".join(column[0] for column in found.description)
+            told[sample["name"]] = f"{len(found.fetchall())} rows: {columns}"
+        except duckdb.Error as error:
+            told[sample["name"]] = str(error)
+        for [secret] in connection.execute("SELECT name FROM duckdb_secrets()").fetchall():
+            connection.execute(f'DROP SECRET "{secret}"')
+print(json.dumps(told))
 """
 
 
-def samples(name: str, server: str = "https://emds.example") -> dict[str, str]:
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The service with everything published; what the samples of one test change, those of no other see."""
+    folder = tmp_path_factory.mktemp("served")
+    copy_everywhere(tmp_path_factory, folder / "home")
+    with serving(folder) as start:
+        yield start(Rig(folder / "home")).url
+
+
+def key(address: str, name: str) -> str:
+    """A key of its own, for some samples end theirs."""
+    answer = requests.post(f"{address}/v1/keys/signup", json={"email": f"{name}@example.org"}, timeout=30)
+    own: str = answer.json()["api_key"]
+    return own
+
+
+def readme(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def shown(name: str, server: str = "https://emds.example") -> dict[str, str]:
     endpoint = ENDPOINTS[name]
     return code_samples.in_each_language(endpoint, server + example_path(endpoint))
 
 
+def samples(address: str, language: str) -> Iterator[dict[str, str]]:
+    """Every call that the page shows in a language, and README's."""
+    yield {"name": "README", "text": readme(language).replace("http://127.0.0.1:8000", address), "key": ""}
+    for name, endpoint in ENDPOINTS.items():
+        if text := shown(name, address).get(language):
+            own = key(address, name) if endpoint.keyed else "emds_none"
+            yield {"name": name, "text": re.sub(r"/\d{4}-\d\d\.parquet", "/2026-03.parquet", text), "key": own}
+
+
+def judge(told: dict[str, str], language: str) -> None:
+    """Everything was read but what must be refused; a series is a table of its columns."""
+    refused = REFUSED | ({"metrics": 0} if language == "sql" else {})  # DuckDB has a word for 404, none for 401
+    wrong = {
+        name: text
+        for name, text in told.items()
+        if (f"HTTP {refused[name]}" not in text if name in refused else not re.match(r"read |[1-9]\d* rows", text))
+    }
+    assert not wrong, wrong
+    assert len(told) == 1 + sum(language == "r" or endpoint.method == "GET" for endpoint in ENDPOINTS.values())
+    for name in ("README", "price"):
+        assert re.match(r"\d+ rows: ts time value unit", told[name]), told[name]
+
+
 @pytest.mark.parametrize("name", ENDPOINTS)
 def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) -> None:
-    shown = samples(name)
-    can = set(code_samples.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
-    assert shown.keys() == can
-    compile(shown["python"], name, "exec")
-    assert all("https://emds.example/" in text and "{webhook}" not in text for text in shown.values())
-    assert all(("sample=true" in text) == ENDPOINTS[name].paid for text in shown.values())
+    calls = shown(name)
+    assert calls.keys() == set(code_samples.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
+    compile(calls["python"], name, "exec")
+    assert all("https://emds.example/" in text and "{webhook}" not in text for text in calls.values())
+    assert all(("sample=true" in text) == ENDPOINTS[name].paid for text in calls.values())
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js")
 def test_the_typescript_is_parsed(tmp_path: Path) -> None:
-    blocks = (f"async function call{i}() {{\n{samples(name)['typescript']}\n}}" for i, name in enumerate(ENDPOINTS))
+    blocks = (f"async function call{i}() {{\n{shown(name)['typescript']}\n}}" for i, name in enumerate(ENDPOINTS))
     (tmp_path / "all.mjs").write_text("\n".join(blocks))
-    done = subprocess.run(
-        ["node", "--check", "all.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = ["node", "--check", "all.mjs"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
-def test_what_is_copied_runs(market: Any, serve: Any, tmp_path: Path) -> None:
-    publish(market.storage, market.now)
-    market.publish()
-    server = serve(market).url
+def test_what_is_copied_runs(address: str, tmp_path: Path) -> None:
     for name in RUN:
-        shown = samples(name, server)
-        runs = {"curl": ["sh", "-c", shown["curl"] + " --fail -s"], "python": [sys.executable, "-c", shown["python"]]}
+        calls = shown(name, address)
+        runs = {"curl": ["sh", "-c", calls["curl"] + " --fail -s"], "python": [sys.executable, "-c", calls["python"]]}
         if shutil.which("node"):
-            runs["typescript"] = ["node", "--input-type=module", "-e", shown["typescript"]]
-        runs["sql"] = [sys.executable, "-c", BY_HTTP, shown["sql"]]
+            runs["typescript"] = ["node", "--input-type=module", "-e", calls["typescript"]]
         for language, command in runs.items():
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-            assert done.returncode == 0, f"{name} {language}: {shown[language]}\n{done.stderr}"
-            assert language == "sql" or done.stdout.strip(), f"{name} {language}"
+            assert done.returncode == 0, f"{name} {language}: {calls[language]}\n{done.stderr}"
+            assert done.stdout.strip(), f"{name} {language}"
+    frame = eval(readme("python").replace("http://127.0.0.1:8000", address), {"pandas": pd})
+    assert len(frame) == 48
+    assert str(frame["time"].dtype).startswith("datetime64")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_every_line_of_r_runs(address: str, tmp_path: Path) -> None:
+    there = subprocess.run(["Rscript", "-e", "library(httr2)"], capture_output=True, timeout=60, check=False)
+    if there.returncode:
+        pytest.skip("R's httr2 is not installed")
+    (tmp_path / "samples.json").write_text(json.dumps(list(samples(address, "r"))))
+    (tmp_path / "all.R").write_text(R)
+    done = subprocess.run(
+        ["Rscript", "all.R", "samples.json"],
+        cwd=tmp_path, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    judge(json.loads(done.stdout), "r")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DUCKDB.exists(), reason="DuckDB with httpfs is not installed (.ci/system.sh)")
+def test_every_line_of_sql_runs(address: str, tmp_path: Path) -> None:
+    (tmp_path / "samples.json").write_text(json.dumps(list(samples(address, "sql"))))
+    command = [str(DUCKDB), "-c", SQL, str(tmp_path / "samples.json")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    judge(json.loads(done.stdout), "sql")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DUCKDB.exists(), reason="DuckDB with httpfs is not installed (.ci/system.sh)")
+def test_month_files_are_read_with_a_key_and_httpfs(address: str, tmp_path: Path) -> None:
+    """docs/bulk.md says so."""
+    own = key(address, "months")
+    files = requests.get(f"{address}/v1/bulk?metric=price", timeout=30).json()["files"]
+    year = [f"{address}/v1/bulk/price/{file['zone']}/{file['month']}.parquet" for file in files]
+    secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...');"
+    sample = {"name": "year", "text": f"{secret} SELECT ts, value FROM read_parquet({year});", "key": own}
+    (tmp_path / "samples.json").write_text(json.dumps([sample, sample | {"name": "no key", "key": "emds_none"}]))
+    command = [str(DUCKDB), "-c", SQL, str(tmp_path / "samples.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["year"] == f"{sum(file['rows'] for file in files)} rows: ts value"
+    assert "HTTP Error" in told["no key"]
+    assert len(year) > 1

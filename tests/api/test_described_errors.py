@@ -11,7 +11,6 @@ from flask.testing import FlaskClient
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.openapi.code_samples import example_call
-from assets.documents.publish import publish
 
 Asked = Callable[..., int]
 PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
@@ -36,16 +35,11 @@ def _body(endpoint: Endpoint) -> dict[str, Any]:
     return {"json": {"email": "reader@example.org"}} if endpoint.id == "sign-up" else {}
 
 
-@pytest.fixture
-def clients(market: Any) -> tuple[FlaskClient, FlaskClient, dict[str, str]]:
-    publish(market.storage, market.now)
-    market.publish()
-    client = market.client()
-    return (
-        client,
-        market.client(free_calls_per_minute=1, signups_per_hour=1, sample_calls_per_day=1),
-        market.key(client),
-    )
+@pytest.fixture(scope="module")
+def clients(shared_everywhere: Any) -> tuple[FlaskClient, FlaskClient, dict[str, str]]:
+    client = shared_everywhere.client()
+    limited = shared_everywhere.client(free_calls_per_minute=1, signups_per_hour=1, sample_calls_per_day=1)
+    return client, limited, shared_everywhere.key(client)
 
 
 _OF_HTTP = {"Content-Type", "Content-Length", "X-Content-Type-Options"}

@@ -88,13 +88,6 @@ def _never(environ: dict[str, Any], _start: Any) -> Any:
     raise AssertionError(f"{environ['PATH_INFO']} went on to Flask")
 
 
-@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
-def test_any_other_method_goes_to_flask(market: Any, method: str) -> None:
-    answer = market.client().open("/v1/zones", method=method)
-    assert answer.status_code == {"HEAD": 200, "POST": 405, "OPTIONS": 200}[method]
-    assert not answer.data or method == "POST"
-
-
 def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def fails(request: Request) -> Response:
         raise ZeroDivisionError(request.path)
@@ -106,24 +99,6 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
     assert answer.get_json(force=True)["instance"] == "the-same"
     assert "request the-same failed" in caplog.text
     assert "ZeroDivisionError: /broken" in caplog.text
-
-
-def test_a_path_is_read_from_the_root_and_a_method_in_any_case() -> None:
-    for sent, path in (
-        ("/v1/zones", "/v1/zones"),
-        ("//v1/zones", "/v1/zones"),
-        ("", "/"),
-        ("/\xc3\xa9\xff", "/é\ufffd"),
-    ):
-        assert Request({"PATH_INFO": sent}).path == path
-    assert Request({"REQUEST_METHOD": "head"}).method == "HEAD"
-
-
-def test_a_query_in_raw_bytes_is_a_mistake_that_is_told(market: Any) -> None:
-    client = Client(market.client().application)
-    for raw in ("limit=\xff", "\xe9=1", "sample=\xc3"):
-        answer = client.get("/v1/price/GB", environ_overrides={"QUERY_STRING": raw})
-        assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
 
 
 def test_arguments_of_a_query_are_read_as_a_form_is() -> None:

@@ -10,12 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
-from api.documents.status import _Carrier, _entry
 from assets.documents import geo_layers, publishers
 from assets.documents.publish import publish
 from tests.api.conftest import NOW, Rig
 from warehouse.documents.catalogue import ranks
-from warehouse.documents.health import Health
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import Forecast, is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
@@ -69,17 +67,6 @@ def put_forecasts(rig: Rig) -> None:
                 SeriesKey(zone, metric, unit, "1h"), NOW - back * HOUR, "body", hours, [MARK + back] * len(hours)
             )
         fold(rig.storage, feed, rows, {}, ranks(rig.sources, (), rig.mode), NOW - 60, rig.mode)
-
-
-def test_a_forecast_that_never_came_leaves_its_publisher_s_standing() -> None:
-    actual = {
-        "id": "north.demand", "source": "north", "zones": ["GB"], "metrics": ["demand"], "tz": "UTC",
-        "resolution": "1h", "rank": 1, "withheld": False,
-        "publication": {"lag_minutes": 0, "daily_at": None, "day_offset": 0, "grace_minutes": 30},
-    }  # fmt: skip
-    forecast = actual | {"id": "north.demand_forecast", "metrics": ["demand_forecast"]}
-    carriers = [_Carrier(actual, Health("north.demand", "GB", NOW, "", 0, NOW)), _Carrier(forecast, None)]
-    assert _entry("north", "GB", carriers, NOW, {})["state"] == "ok"
 
 
 @pytest.mark.slow

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import orjson
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -56,17 +53,6 @@ def test_every_format_has_the_same_rows(fetch: Any, path: str) -> None:
     assert table.to_pylist() == expected
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_duckdb_and_pandas_read_them(fetch: Any, path: str, tmp_path: Path) -> None:
-    values = [row["value"] for row in fetch(path, "json").get_json()["data"]]
-    for extension in ("csv", "parquet"):
-        target = tmp_path / f"rows.{extension}"
-        target.write_bytes(fetch(path, extension).data)
-        assert [row[0] for row in duckdb.sql(f"select value from '{target}'").fetchall()] == values
-    assert pd.read_csv(io.BytesIO(fetch(path, "csv").data))["value"].tolist() == values
-    assert pd.read_parquet(io.BytesIO(fetch(path, "parquet").data))["value"].tolist() == values
-
-
 def test_the_envelope_is_in_the_schemas_metadata(fetch: Any) -> None:
     stated = fetch("/v1/price/GB", "json").get_json()
     del stated["data"]
@@ -85,10 +71,6 @@ def test_the_envelope_of_csv_is_in_headers_that_any_client_can_read(fetch: Any) 
     assert answer.headers["X-EMDS-Attribution"] == "%C2%A9 North Market Operator"
     assert [answer.headers[f"X-EMDS-{name}"] for name in ("Count", "Truncated", "Sources")] == ["48", "false", "north"]
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="GB_price_')
-
-
-def test_csv_pages_link_on_too(fetch: Any) -> None:
-    assert "format=csv" in fetch("/v1/price/GB?limit=3", "csv").headers["Link"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from api.access.values import Answer, Call, Grant
 from api.http.messages import Request
 from api.settings import Settings
 from tests.api.key_service import NOON, PATH, Service, opened, problem_of
-from tests.stand_ins import postgres
+from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import BY_PATH
 
@@ -228,18 +228,17 @@ def test_a_database_that_refuses_stops_what_is_counted_and_nothing_else(
 
 
 @pytest.mark.slow
-@postgres.NEEDS_POSTGRES
-def test_postgres_that_is_away_for_a_while_is_503_for_that_while(tmp_path: Path) -> None:
-    server = postgres.Postgres()
-    service = opened(tmp_path, database_url=server.url, home=str(tmp_path))
+@NEEDS_POSTGRES
+def test_postgres_that_is_away_for_a_while_is_503_for_that_while(postgres_server: Postgres, tmp_path: Path) -> None:
+    postgres_server.empty()
+    service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path))
     key = service.key()
     assert service.get(X_API_Key=key).status_code == 200
-    server.stop()
+    postgres_server.stop()
     assert service.get(X_API_Key=key).status_code == 503
     assert service.sign_up().status_code == 503
     assert service.get("/v1/zones").status_code == 200
-    server.start()
+    postgres_server.start()
     assert service.get(X_API_Key=key).headers["RateLimit"].startswith('"day";r=498')
     assert service.sign_up().status_code == 201
     service.gate.close()
-    server.close()

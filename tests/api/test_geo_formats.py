@@ -28,7 +28,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
 
 
 @pytest.mark.parametrize(("layer", "format_"), CUT_FORMATS)
-@pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&sample=true", "&bbox=0,0,1,1"])
+@pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&bbox=0,0,1,1"])
 def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
     expected = ids(client, f"/v1/geo/{layer}?{query[1:]}")
     answer = client.get(f"/v1/geo/{layer}?format={format_}{query}")
@@ -94,12 +94,8 @@ def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None
     ("accept", "expected"),
     [
         (None, "application/geo+json"),
-        ("*/*", "application/geo+json"),
-        ("application/json", "application/geo+json"),
         ("application/geo+json, application/json;q=0.5", "application/geo+json"),
         ("text/csv", "text/csv; charset=utf-8; header=present"),
-        ("application/json; charset=utf-8", "application/geo+json"),
-        ("text/csv;header=present", "text/csv; charset=utf-8; header=present"),
         ("application/vnd.apache.parquet", "application/vnd.apache.parquet"),
         ("application/flatgeobuf", "application/flatgeobuf"),
     ],
@@ -114,12 +110,9 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expe
     ("path", "accept"),
     [
         ("/v1/geo/plants?format=xlsx", "*/*"),
-        ("/v1/geo/interconnectors?format=topojson", "*/*"),
-        ("/v1/geo/plants?format=pmtiles", "*/*"),
         ("/v1/geo/live?format=parquet", "*/*"),
         ("/v1/geo/plants", "image/png"),
         ("/v1/geo/plants", "text/csv;q=nan"),
-        ("/v1/geo/plants", ",,,"),
         ("/v1/geo/interconnectors", "application/topo+json"),
     ],
 )
@@ -133,7 +126,7 @@ def test_a_format_that_the_layer_has_not_is_406(client: FlaskClient, path: str, 
     "path",
     ["/v1/geo/zones", "/v1/geo/plants?zone=GB", "/v1/geo/plants?format=parquet", "/v1/geo/plants?format=fgb&fuel=gas"],
 )
-@pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd"])
+@pytest.mark.parametrize("coding", ["identity", "br"])
 def test_validators_are_strong_one_a_representation_and_give_304(client: FlaskClient, path: str, coding: str) -> None:
     first = client.get(path, headers={"Accept-Encoding": coding})
     assert first.headers.get("Content-Encoding", "identity") == ("identity" if "parquet" in path else coding)
@@ -145,39 +138,11 @@ def test_validators_are_strong_one_a_representation_and_give_304(client: FlaskCl
     assert not first.headers["ETag"].startswith("W/")
 
 
-def test_tags_differ_by_selection_and_format(client: FlaskClient) -> None:
-    queries = [
-        "",
-        "zone=GB",
-        "zone=FR",
-        "fuel=gas",
-        "min_mw=1000",
-        "bbox=0,0,10,60",
-        "sample=true",
-        "format=csv",
-        "format=csv&zone=GB",
-        "format=fgb",
-    ]
-    tags = [client.get(f"/v1/geo/plants?{query}").headers["ETag"] for query in queries]
-    assert len(set(tags)) == len(queries)
-
-
-def test_head_answers_as_get_without_a_body(client: FlaskClient) -> None:
-    get, head = client.get("/v1/geo/zones"), client.head("/v1/geo/zones")
-    assert head.data == b""
-    own = ("Date", "X-Request-Id")
-    assert {n: v for n, v in head.headers if n not in own} == {n: v for n, v in get.headers if n not in own}
-
-
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/geo/zones.geojson?detail=high",
         "/v1/geo/plants.fgb",
-        "/v1/geo/plants.parquet",
-        "/v1/geo/plants.csv?zone=GB",
         "/v1/geo/plants.fgb?zone=GB",
-        "/v1/geo/zones.topojson",
         "/v1/geo/zones.pmtiles?detail=high",
     ],
 )

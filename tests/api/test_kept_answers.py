@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from api.series import views
 from tests.api.conftest import Rig
 from warehouse.market.clock import HOUR, instant
 from warehouse.series.reader import Reader
-from warehouse.store.storage import Folder
 
 
 def reads(*_: object) -> None:
@@ -64,38 +60,3 @@ def test_a_hole_at_the_end_is_told_once_its_whole_interval_is_due(
     assert not [gap for gap in seen[1.55].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
     assert [gap for gap in seen[9.0].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
     assert seen[1.55].headers["ETag"] != seen[9.0].headers["ETag"]
-
-
-@pytest.mark.parametrize("more", ["", "&as_of=1774864800"])
-def test_a_call_of_several_zones_that_is_refused_looks_at_no_month_file(
-    market: Rig, more: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = market.client()
-    looked: list[str] = []
-    stat = Folder.stat
-
-    def counted(folder: Folder, key: str) -> Any:
-        looked.append(key)
-        return stat(folder, key)
-
-    monkeypatch.setattr(Folder, "stat", counted)
-    refused = client.get(f"/v1/price?zones=all&start=100000000&end={market.now}{more}")
-    assert refused.status_code in (401, 402)
-    assert not [key for key in looked if key.startswith(("series/", "history/"))]
-
-
-def test_a_kept_answer_counts_with_its_headers(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[tuple[Any, int]] = []
-    made = views._encode
-
-    def noted(*given: Any) -> Any:
-        counted.append(made(*given))
-        return counted[-1]
-
-    monkeypatch.setattr(views, "_encode", noted)
-    client = market.client()
-    path = f"/v1/price?zones=GB,DE-LU&format=csv&limit=1&start={market.now - 6 * HOUR}&end={market.now}"
-    answer = client.get(path, headers=market.key(client))
-    ((_, held),) = counted
-    headers = [value for name, value in answer.headers if name.startswith("X-EMDS-")]
-    assert held > len(answer.data) + sum(map(len, headers)) + 1000 > len(answer.data) + 1000

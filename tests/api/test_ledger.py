@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,29 +12,15 @@ from api.access.database import Database
 from api.access.usage import UsageCounter
 from api.access.values import Answer
 from api.access.x402.ledger import OWED_S, REFUSED_S, UNKNOWN_ANSWERS, Ledger, LedgerEntry, PaymentTerms
-from tests.stand_ins import postgres
-from tests.stand_ins.postgres import NEEDS_POSTGRES
 
 NOW, LEASE = 1_800_000_000, 90
 TERMS = PaymentTerms("eip155:8453", "0xaa", "0x1", 2, "0xcc", "0xbb", 1000, NOW + 120, "/v1/latest/GB", "f", "h")
 ANSWER = Answer(200, 1, b"{}", (("Content-Type", "application/json"),))
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Postgres]:
-    running = postgres.Postgres()
-    yield running
-    running.close()
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    url = f"sqlite:///{tmp_path / 'accounts.sqlite'}"
-    if request.param == "postgres":
-        running: postgres.Postgres = request.getfixturevalue("server")
-        running.empty()
-        url = running.url
-    accounts = UsageCounter(Database.opened(url))
+@pytest.fixture
+def ledger(accounts_url: str) -> Iterator[Ledger]:
+    accounts = UsageCounter(Database.opened(accounts_url))
     yield Ledger(accounts.database)
     accounts.close()
 

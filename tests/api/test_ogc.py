@@ -89,13 +89,6 @@ def test_a_box_may_state_heights_which_no_feature_has(client: FlaskClient) -> No
     assert [one["minItems"] for one in schema["anyOf"]] == [4, 6]
 
 
-@pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
-def test_a_single_feature_names_its_licence(client: FlaskClient, name: str) -> None:
-    page = get(client, f"/v1/geo/collections/{name}/items?limit=1")
-    feature = get(client, f"/v1/geo/collections/{name}/items/{page['features'][0]['id']}")
-    assert (feature["license"], feature["attribution"]) == (page["license"], page["attribution"])
-
-
 def test_a_sample_has_fifty_features_on_all_its_pages(client: FlaskClient) -> None:
     items = "/v1/geo/collections/plants/items?sample=true"
     whole = client.get(f"{items}&limit=10000")
@@ -181,27 +174,18 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/v1/geo/collections/lakes", 404),
         ("/v1/geo/collections/lakes/items", 404),
         ("/v1/geo/collections/plants/items/none", 404),
         ("/v1/geo/collections/plants/items?limit=0", 400),
-        ("/v1/geo/collections/plants/items?bbox=1,2,3", 400),
         ("/v1/geo/collections/plants/items?bbox=1,2,3,4,5", 400),
         ("/v1/geo/collections/plants/items?bbox=1,2,9,3,4,8", 400),
-        ("/v1/geo/collections/plants/items?bbox=1,2,x,3,4,8", 400),
         ("/v1/geo/plants?bbox=1,2,0,3,4,8", 400),
         ("/v1/geo/collections/plants/items?colour=red", 400),
         ("/v1/geo/collections?f=html", 400),
-        ("/v1/geo/collections/plants/items?datetime=x", 400),
         ("/v1/geo/collections/plants/items?datetime=2021-01-02/2021-01-01", 400),
-        ("/v1/geo/collections/plants/items?limit=1e4", 400),
         ("/v1/geo/collections/plants/items?datetime=../..", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-13-01", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-02-29T00:00:00Z", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-01-01T24:00:00Z", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-01-01T10:60:00Z/..", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00%2B24:00", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-01-02T12:00:00Z/2026-01-02T10:00:00Z", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-02T12:00:00-02:00/2026-01-02T13:00:00Z", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/..", 400),
         ("/v1/geo/collections/live/items", 503),

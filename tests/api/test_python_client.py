@@ -272,23 +272,6 @@ def test_busy_answers_are_tried_again_as_long_as_they_say(package: Any, kind: st
     assert pauses == [7, 1.0, 2.0]
 
 
-def test_what_would_take_too_long_is_told_at_once(package: Any) -> None:
-    script = Script(httpx.Response(429, headers={"Retry-After": "40000"}, json={"detail": "the day is used up"}))
-    client = package.Client(BASE, transport=httpx.MockTransport(script))
-    with pytest.raises(package.TooManyCalls, match="used up"):
-        client.status()
-    client.close()
-    assert len(script.asked) == 1
-
-
-def test_no_answer_at_all_is_unavailable(package: Any) -> None:
-    script = Script(*[httpx.ConnectError("lost")] * 3)
-    with package.Client(BASE, retries=2, transport=httpx.MockTransport(script)) as client:
-        client._sleep = lambda seconds: None
-        with pytest.raises(package.Unavailable):
-            client.zones()
-
-
 def test_an_unchanged_answer_is_kept(package: Any, service: tuple[Any, str]) -> None:
     script = Script(good(ETag='"a"'), httpx.Response(304), good(ETag='"b"'))
     with package.Client(BASE, transport=httpx.MockTransport(script)) as client:

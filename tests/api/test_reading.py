@@ -64,12 +64,6 @@ def test_local_times_change_their_offset_with_the_clocks(ask: Any) -> None:
     ]
 
 
-def test_rows_have_no_time_unless_asked(ask: Any) -> None:
-    assert "time" not in ask("/v1/price/GB?limit=1").get_json()["data"][0]
-    assert ask("/v1/price/GB?time=berlin").status_code == 400
-    assert ask("/v1/price/GB?stats=true&time=utc").status_code == 400
-
-
 def test_holes_are_said(market: Any, ask: Any) -> None:
     start = instant("2026-03-28T00:00:00Z")
     rows = [(ts, 1.0) for ts in range(start, start + DAY, HALF) if not 3 <= (ts - start) / HOUR < 5]

@@ -1,4 +1,4 @@
-"""The README's list of paths, its sample answer and its line of Python are those of the service."""
+"""The README's list of paths and its sample answer are those of the service; its calls are run with the samples."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
-import pytest
 
 from api.access.prices import PRICES
 from api.endpoints.table import ENDPOINTS
@@ -44,11 +41,3 @@ def test_the_sample_answer_has_the_services_members(market: Any) -> None:
     answer = client.get("/v1/price/GB?limit=2&time=local", headers=market.key(client)).get_json()
     assert sorted(example) == sorted(answer)
     assert [list(row) for row in example["data"]] == [list(row) for row in answer["data"]]
-
-
-@pytest.mark.slow
-def test_the_line_of_python_reads_a_table(market: Any, serve: Any) -> None:
-    line = re.search(r"```python\n(.*?)\n```", README, re.DOTALL)[1]  # type: ignore[index]
-    frame = eval(line.replace("http://127.0.0.1:8000", serve(market).url), {"pandas": pd})
-    assert len(frame) == 48
-    assert str(frame["time"].dtype).startswith("datetime64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,34 +10,7 @@ import pytest
 from api.series.paging import Cursor
 from tests.api.conftest import asking
 from warehouse.figures.resample import LONGEST
-from warehouse.market.clock import DAY, HOUR, instant
-
-
-def test_a_truncated_answer_ends_where_the_first_row_left_out_begins(ask: Any) -> None:
-    whole = ask("/v1/price/GB")["data"]
-    page = ask("/v1/price/GB?limit=10")
-    assert page["truncated"] is True
-    assert page["end"] == whole[10]["ts"]
-    assert ask(f"/v1/price/GB?start={page['end']}")["data"] == whole[10:]
-
-
-def test_descending_answers_hold_the_newest_rows_first(ask: Any) -> None:
-    whole = ask("/v1/price/GB")["data"]
-    page = ask("/v1/price/GB?limit=10&order=desc")
-    assert page["data"] == whole[::-1][:10]
-    assert page["start"] == whole[-10]["ts"]
-    assert ask(f"/v1/price/GB?order=desc&start={whole[0]['ts']}&end={page['start']}")["data"] == whole[::-1][10:]
-
-
-def test_the_next_link_continues_exactly_also_within_one_instant(ask: Any) -> None:
-    whole = ask("/v1/generation/GB")["data"]
-    page, rows = ask("/v1/generation/GB?limit=4"), []
-    rows += page["data"]
-    while "Link" in ask.last.headers:
-        target, rel = ask.last.headers["Link"].split("; ")
-        assert rel == 'rel="next"'
-        rows += ask(target.strip("<>").removeprefix("http://emds.example"))["data"]
-    assert rows == whole
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
 
 
 def test_the_next_link_pins_the_window_that_now_would_move(ask: Any, market: Any) -> None:
@@ -92,31 +66,47 @@ def walked(ask: Any, path: str) -> list[dict[str, Any]]:
     return pages
 
 
-def holes(pages: list[dict[str, Any]]) -> set[tuple[str, int]]:
-    """Each half hour of a hole that a page tells, by zone."""
+ZONES = ("AU-SA", "DE-LU", "GB")
+
+
+def told(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int]]]:
+    """The holes of pages by zone, those that touch as one. Fails where two overlap. `zone`: of pages of one zone."""
+    spans: dict[str, list[list[int]]] = {}
     gaps = [gap for page in pages for gap in page["gaps"]]
-    return {(gap.get("zone", ""), ts) for gap in gaps for ts in range(gap["start"], gap["end"], 1800)}
+    for own, start, end in sorted((gap.get("zone", zone), gap["start"], gap["end"]) for gap in gaps):
+        before = spans.setdefault(own, [])
+        assert not before or before[-1][1] <= start, "told twice"
+        if before and before[-1][1] == start:
+            before[-1][1] = end
+        else:
+            before.append([start, end])
+    return spans
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("limit", [1, 6, 7])
-@pytest.mark.parametrize("zones", ["/GB?", "?zones=GB&", "?zones=DE-LU,GB&"])
-def test_pages_tell_the_holes_of_the_whole_window_and_adjoin(rig: Any, zones: str, limit: int, order: str) -> None:
-    start = instant("2026-03-28T00:00:00Z")
-    for zone in ("GB", "DE-LU"):
-        shown = [row for at, row in enumerate(rig.every(start, 1800, 60)) if at not in (10, 11, 30, 50)]
-        rig.put("north.price", zone, "price", shown, "EUR/MWh", "30m")
+@pytest.mark.parametrize("resolution", ["5m", "30m", "1h"])
+def test_pages_tell_the_holes_of_the_whole_window_once(rig: Any, resolution: str) -> None:
+    """Two hours of three zones, of which every fifth row is missing; DE-LU has a resolution of its own."""
+    rng, start = random.Random(resolution), instant("2026-03-30T00:00:00Z")
+    for zone in ZONES:
+        own = resolution if zone == "DE-LU" else "5m"
+        step = RESOLUTIONS[own]
+        rows = [row for row in rig.every(start, step, 2 * HOUR // step) if rng.random() < 0.8]
+        rig.put("north.grid", zone, "demand", rows, "MW", own)
     rig.publish()
     ask = asking(rig)
-    path = f"/v1/price{zones}start={start}&end={start + 30 * HOUR}&order={order}"
-    whole, pages = ask(f"{path}&limit=500"), walked(ask, f"{path}&limit={limit}")
-    assert [row for page in pages for row in page["data"]] == whole["data"]
-    assert holes(pages) == holes([whole])
-    assert all(gap["end"] - gap["start"] >= 1800 for page in pages for gap in page["gaps"])
-    if zones == "/GB?":
-        edges = [(page["start"], page["end"]) for page in (pages if order == "asc" else pages[::-1])]
-        assert [end for _, end in edges[:-1]] == [begin for begin, _ in edges[1:]]
-        assert (edges[0][0], edges[-1][1]) == (whole["start"], whole["end"])
+    for path in (f"/v1/demand?zones={','.join(ZONES)}&", "/v1/demand/GB?"):
+        path += f"start={start}&end={start + 2 * HOUR}"
+        [whole] = walked(ask, path)
+        holes = told([whole], "GB")
+        assert sum(map(len, holes.values())) > (4 if "zones" in path else 0)
+        for order in ("asc", "desc"):
+            for limit in (1, 2, 7):
+                pages = walked(ask, f"{path}&order={order}&limit={limit}")
+                assert told(pages, "GB") == holes, (order, limit)
+                if "zones" not in path:
+                    edges = [(page["start"], page["end"]) for page in (pages if order == "asc" else pages[::-1])]
+                    assert [end for _, end in edges[:-1]] == [begin for begin, _ in edges[1:]], "they adjoin"
+                    assert (edges[0][0], edges[-1][1]) == (whole["start"], whole["end"])
 
 
 def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig: Any) -> None:
@@ -190,12 +180,13 @@ def test_days_of_two_civil_times_are_no_holes_of_each_others_pages(rig: Any) -> 
         assert [page["gaps"] for page in pages if page["gaps"]] == []
 
 
-@pytest.mark.parametrize("zone", ["GB", "DE-LU", "US-CAISO"])
 @pytest.mark.parametrize("interval", ["", *(f"&interval={word}" for word in LONGEST)])
-def test_the_last_day_of_all_can_be_asked_for(market: Any, zone: str, interval: str) -> None:
-    for window in ("end=253402300799", "start=253402300000&end=253402300799", "start=1970&end=253402300799"):
-        answer = asking(market)(f"/v1/price/{zone}?{window}&limit=5{interval}")
-        assert answer["count"] == (0 if "start=1970" not in window else min(5, answer["count"]))
+def test_the_last_day_of_all_can_be_asked_for(shared_market: Any, interval: str) -> None:
+    ask = asking(shared_market)
+    for zone in ("GB", "DE-LU", "US-CAISO"):
+        for window in ("end=253402300799", "start=253402300000&end=253402300799", "start=1970&end=253402300799"):
+            answer = ask(f"/v1/price/{zone}?{window}&limit=5{interval}")
+            assert answer["count"] == (0 if "start=1970" not in window else min(5, answer["count"]))
 
 
 def test_a_limit_below_an_instant_says_that_no_window_goes_on(ask: Any, market: Any) -> None:
@@ -205,15 +196,3 @@ def test_a_limit_below_an_instant_says_that_no_window_goes_on(ask: Any, market: 
         assert (body["truncated"], body["cursor_only"]) == (True, True), path
     for path in ("/v1/capacity/DE-LU?limit=2", "/v1/generation/GB?limit=3", "/v1/price/GB?limit=1"):
         assert "cursor_only" not in ask(path), path
-
-
-def test_pages_end_between_instants(ask: Any, market: Any) -> None:
-    """Three fuels an instant: a page of seven rows holds two whole instants, and its end goes on without repeating."""
-    window = f"start={market.now - 5 * HOUR}&end={market.now}"
-    whole = ask(f"/v1/generation/GB?{window}")["data"]
-    first = ask(f"/v1/generation/GB?{window}&limit=7")
-    assert (first["count"], first["truncated"]) == (6, True)
-    assert first["data"] + ask(f"/v1/generation/GB?start={first['end']}&end={market.now}")["data"] == whole
-    newest = ask(f"/v1/generation/GB?{window}&limit=7&order=desc")
-    older = ask(f"/v1/generation/GB?start={market.now - 5 * HOUR}&end={newest['start']}&order=desc")["data"]
-    assert newest["data"] + older == whole[::-1]

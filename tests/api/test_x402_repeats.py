@@ -69,7 +69,7 @@ def test_an_authorization_in_the_other_versions_clothes_is_the_same(trade: Trade
     assert trade.paid == PRICE
 
 
-@pytest.mark.parametrize("copies", [2, 5, 10, 50])
+@pytest.mark.parametrize("copies", [2, 50])
 def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade, copies: int) -> None:
     trade.restart(Limits())  # fifty verifications at once take a while
     payment = trade.payment()

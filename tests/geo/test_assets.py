@@ -11,7 +11,7 @@ import pytest
 
 from assets import geo
 from assets.documents import geo_layers
-from geo_data.terms import LAYERS, SHIPPED
+from geo_data.terms import SHIPPED
 from warehouse.errors import DamagedFile
 from warehouse.store import artefact
 from warehouse.store.storage import Folder
@@ -22,14 +22,6 @@ def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProce
         return dg.materialize(
             assets, resources={"warehouse": SimpleNamespace(storage=storage)}, instance=instance, raise_on_error=False
         )
-
-
-def test_one_asset_a_layer_among_the_documents() -> None:
-    assets = geo.geo_assets()
-    assert [a.key.path for a in assets] == [["geo", layer] for layer in LAYERS]
-    for asset in assets:
-        spec = asset.specs_by_key[asset.key]
-        assert (spec.group_name, spec.owners) == ("documents", [geo.OWNER])
 
 
 def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from pmtiles.reader import MemorySource, all_tiles
 from assets.documents import geo_layers, live
 from geo_data import layers, records
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
-from warehouse.market.market import Fuel
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact
 from warehouse.store.storage import Folder
@@ -101,14 +100,6 @@ def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, b
     assert lines["gb-fr-ifa"]["geometry"]["type"] == "LineString"
 
 
-def test_every_fuel_and_zone_is_a_word_of_the_series(documents: dict[str, bytes]) -> None:
-    for feature in orjson.loads(documents["geo/plants.geojson"])["features"]:
-        properties = feature["properties"]
-        assert {properties["fuel"], properties["fuel_2"], properties["fuel_3"]} - {None} <= set(Fuel)
-        assert properties["zone"] in ZONES
-        assert properties["capacity_mw"] >= 250
-
-
 def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[str, bytes]) -> None:
     for stem in ("plants", "zones.low", "zones.high"):
         properties = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]
@@ -140,13 +131,6 @@ def test_a_date_is_a_date_in_every_format(documents: dict[str, bytes], stem: str
         assert parquet.schema.field(column).type == pa.date32()
         days = [value and value.isoformat() for value in parquet[column].to_pylist()]
         assert days == [own[column] for own in properties]
-
-
-def test_a_csv_repeats_no_terms(documents: dict[str, bytes]) -> None:
-    for stem in ("plants", "interconnectors", "zones.low"):
-        body = documents[f"geo/{stem}.csv"]
-        assert b"No endorsement implied" not in body
-        assert len(body) < len(documents[f"geo/{stem}.geojson"]) * 1.05
 
 
 def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str, bytes]) -> None:

@@ -194,12 +194,6 @@ def test_differences_from_the_european_list(rows: list[Listed], lines: list[str]
     assert [str(change) for change in found] == [f"{line} (powerplantmatching)" for line in lines]
 
 
-def test_a_plant_that_was_left_out_before_says_why() -> None:
-    amer = listed(name="Amer", country="NL", fuels=frozenset({"coal"}), capacity_mw=600.0, lon=4.8, lat=51.7)
-    [change] = compare.differences([], [amer], 2026, records.mends())
-    assert change.what.startswith("600 MW coal; left out before: the same 600 MW unit as ppm-nl-amer-biomass")
-
-
 def test_both_lists_of_a_folder_are_reviewed_together(tmp_path: Path) -> None:
     monthly(tmp_path, MONTHLY)
     (tmp_path / "powerplants.csv").write_text(EUROPEAN)
@@ -210,11 +204,6 @@ def test_both_lists_of_a_folder_are_reviewed_together(tmp_path: Path) -> None:
     assert ("EIA-860M 2025-12", "gone", "eia-210") in kinds
     assert ("powerplantmatching", "gone", "ppm-fr-blayais-nuclear") in kinds
     assert not [change for change in found if change.id == "ppm-fr-paluel-nuclear"]
-
-
-def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert build.main(["plants", str(tmp_path)]) == 2
-    assert "has no *_generator*.xlsx" in capsys.readouterr().err
 
 
 EUROPEAN = (
@@ -266,12 +255,3 @@ def test_files_are_fetched_whole_once_or_not_at_all(
     with pytest.raises(ValueError, match="longer than 100 bytes"):
         fetch.fetch(tmp_path, whole)
     assert not (tmp_path / "file.zip").exists()
-
-
-def test_addresses_are_the_publishers_own() -> None:
-    named = fetch.addresses(date(2026, 11, 22))
-    assert fetch.lists(date(2026, 11, 22)) == named[-2:]
-    assert named[-2].endswith("/august_generator2026.xlsx")
-    assert named[-1].endswith("/powerplants.csv")
-    assert all(address.startswith("https://") for address in named)
-    assert len(named) == len(set(named))

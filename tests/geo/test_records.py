@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 from datetime import date
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 import shapely
 
-from geo_data import build, checks, findings, layers, records
+from geo_data import build, checks, findings, records
 from geo_data.records import Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market.zones import ZONES
 
@@ -48,12 +47,6 @@ def test_the_label_stands_on_its_zone() -> None:
             assert shape.contains(shapely.Point(zone.label_lon, zone.label_lat)), (zone.id, detail)
 
 
-def test_the_eastern_balancing_area_is_said_to_be_it() -> None:
-    spp = next(z for z in records.zones() if z.id == "US-SPP")
-    assert spp.source_code == "SWPP"
-    assert "eastern balancing area" in str(spp.note)
-
-
 def test_mixed_plants_add_up() -> None:
     hybrid = next(p for p in PLANTS if p.id == "eia-260")
     assert hybrid.shares() == [("gas", 1398.0), ("battery", 750.0)]
@@ -74,15 +67,6 @@ def test_an_empty_cell_is_none_only_where_it_may_be(tmp_path: Path) -> None:
     table.write_text("zone,fuel,known_mw,tolerance_pct,grown_mw,grown_plant,source\nFR,nuclear,,2,,,EDF\n")
     with pytest.raises(ValueError, match="empty cell"):
         records.read(KnownTotal, table)
-
-
-@pytest.mark.parametrize(
-    "name", ["plants.csv", "interconnectors.csv", "zones.csv", "plant_mends.csv", "plants_outside.csv"]
-)
-def test_tables_hold_no_stray_blanks(name: str) -> None:
-    text = (records.TABLES / name).read_text()
-    assert "  " not in text
-    assert not [row for row in text.splitlines() if row != row.strip()]
 
 
 def test_every_mend_and_explanation_names_a_plant_and_a_reason() -> None:
@@ -215,60 +199,6 @@ def test_checks_find_what_another_list_has_otherwise() -> None:
     assert checks.other_lists(ours, [counterpart("ppm-small", 212.0)]) == [], "below the floor"
 
 
-def test_the_table_before_november_2026_fails_where_it_was_wrong() -> None:
-    """Undoes each correction in turn, as the table had it before: the checks find it."""
-    kept = {p.id: p for p in PLANTS}
-    for name, fuel, before in (
-        ("ppm-es-sallent-pumped-storage", "pumped_storage", 839.2),
-        ("ppm-es-aguayo-pumped-storage", "pumped_storage", 720.4),
-        ("ppm-es-castello-gas", "gas", 2411.9),
-        ("ppm-es-soto-gas", "gas", 428.1),
-        ("ppm-es-aceca-ib-gas", "gas", 386.0),
-        ("ppm-pl-krakow-coal", "coal", 322.7),
-        ("nem-wdbess", "battery", 272.5),
-    ):
-        assert kept[name].fuel == fuel
-        undone = [*(kept | {name: dataclasses.replace(kept[name], capacity_mw=before)}).values()]
-        assert any(name in fault for fault in checks.other_lists(undone, records.counterparts())), name
-    below_the_floor = (
-        ("ppm-es-guillena-pumped-storage", "ES", 431.7),
-        ("ppm-es-bolarque-pumped-storage", "ES", 423.0),
-        ("nem-bangowf", "AU-NSW", 328.8),
-        ("nem-lgapwf1", "AU-SA", 298.4),
-        ("ppm-it-lanzada-hydro", "IT-NO", 350.0),
-    )
-    for name, zone, before in below_the_floor:
-        again = [*PLANTS, plant(id=name, zone=zone, capacity_mw=before)]
-        assert any(name in fault for fault in checks.other_lists(again, records.counterparts())), name
-    for missing in ("hand-fr-saint-avold-gas", "hand-de-rheinhafen-coal", "hand-de-borkum-riffgrund-3", "nem-erb"):
-        left = [p for p in PLANTS if p.id != missing]
-        assert len(checks.other_lists(left, records.counterparts())) == 1, missing
-    known = {(total.zone, total.fuel) for total in records.known_totals()}
-    assert {("ES", "pumped_storage"), ("ES", "gas"), ("DE-LU", "coal"), ("FR", "gas"), ("BE", "gas")} <= known
-    for zone, fuel, gone in (
-        ("FR", "gas", ("hand-fr-saint-avold-gas",)),
-        ("DE-LU", "coal", ("hand-de-rheinhafen-coal",)),
-        ("US-ISONE", "wind_offshore", ("hand-us-vineyard-wind",)),
-    ):
-        left = [p for p in PLANTS if p.id not in gone]
-        assert [f.split(":")[0] for f in checks.off_total(left, records.known_totals())] == [f"{zone} {fuel}"]
-
-
-def test_every_part_of_a_plant_has_its_megawatts() -> None:
-    feature = next(f for f in layers.plant_features() if f["id"] == "eia-260")
-    own = feature["properties"]
-    assert (own["fuel"], own["fuel_1_mw"], own["fuel_2"], own["fuel_2_mw"]) == ("gas", 1398.0, "battery", 750.0)
-
-
-def test_states_that_are_known_are_stated() -> None:
-    states = {p.id: p.status for p in PLANTS}
-    assert states["ppm-de-bexbach-coal"] == "reserve"
-    assert states["ppm-se-stenungsund-oil"] == "mothballed"
-    assert states["nem-wtahb"] == "commissioning"
-    assert {p.capacity_basis for p in PLANTS if p.country == "US"} == {"nameplate"}
-    assert next(p for p in PLANTS if p.id == "nem-baysw").source_id == "BW01 BW02 BW03 BW04"
-
-
 def test_checks_find_totals_that_are_off() -> None:
     known = [KnownTotal("US-CAISO", "nuclear", 2323.0, 1.0, None, None, "a publisher")]
     assert checks.off_total([plant()], known) == []
@@ -281,22 +211,6 @@ def test_checks_find_totals_that_are_off() -> None:
     assert checks.off_total([plant()], grown) != []
 
 
-def test_what_a_plant_gained_since_a_known_total_is_listed() -> None:
-    """No tolerance is widened for it, and the plant in question is named where doubts are."""
-    ids = {p.id: p for p in PLANTS}
-    grown = [total for total in records.known_totals() if total.grown_mw or total.grown_plant]
-    assert [(t.zone, t.fuel, t.tolerance_pct, t.grown_mw, t.grown_plant) for t in grown] == [
-        ("US-SPP", "nuclear", 6.0, 28.6, "eia-210"),
-        ("BE", "gas", 40.0, 875.0, "hand-be-flemalle"),
-    ]
-    doubts = list(csv.DictReader((records.TABLES / "not_verified.csv").read_text(encoding="utf-8").splitlines()))
-    for total in grown:
-        named = ids[str(total.grown_plant)]
-        assert (named.zone, named.fuel) == (total.zone, total.fuel)
-        if named.id.startswith("eia-"):
-            assert [row["what"] for row in doubts if row["name"] == named.name] == ["capacity_mw taken from the form"]
-
-
 def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
     assert build.report({"zones": {"ids": []}}) == 0
     assert build.report({"zones": {"ids": ["GB is missing"]}}) == 1
@@ -307,13 +221,3 @@ def test_checks_find_names_that_two_plants_share() -> None:
     assert checks.names([plant(), plant(id="eia-1", name="DIABLO Canyon"), plant(id="eia-2", name="Other")]) == [
         "diablo canyon names 2 plants"
     ]
-
-
-def test_us_totals_are_those_of_the_form_of_december_2025() -> None:
-    """MW by zone and fuel, summed from EIA-860M's operating sheet; Palisades and Crane are left out on purpose."""
-    ours = checks.totals(p for p in PLANTS if p.country == "US")
-    for zone, fuel, mw in (
-        ("US-CAISO", "battery", 7340.3), ("US-CAISO", "gas", 23989.6), ("US-CAISO", "nuclear", 2323.0),
-        ("US-PJM", "nuclear", 34466.6), ("US-MISO", "nuclear", 12269.4),
-    ):  # fmt: skip
-        assert ours[zone, fuel] == pytest.approx(mw, abs=1), (zone, fuel)

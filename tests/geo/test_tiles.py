@@ -68,10 +68,7 @@ def test_the_file_states_its_tiles_terms_and_extent(detail: str, last: int) -> N
     assert (header["min_zoom"], header["max_zoom"], header["clustered"]) == (0, last, True)
     box = [header[name] / 1e7 for name in ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")]
     assert box == pytest.approx(layers.extent(feature["bbox"] for feature in features(detail)))
-    assert (metadata["license"], metadata["attribution"]) == (
-        LICENCE["zones"],
-        ATTRIBUTION["zones"],
-    )
+    assert (metadata["license"], metadata["attribution"]) == (LICENCE["zones"], ATTRIBUTION["zones"])
     [layer] = metadata["vector_layers"]
     assert (layer["id"], layer["maxzoom"]) == ("zones", last)
     assert layer["fields"]["area_km2"] == "Number"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from datetime import date
@@ -22,6 +23,8 @@ from assets.documents.publish import publish
 from geo_data import records
 from tests.pages.apart import Apart, serve_apart
 from tests.pages.browser import browser, visit  # fixtures
+from tests.stand_ins import declared
+from tests.stand_ins.shared import made_once
 from warehouse.documents import catalogue, health
 from warehouse.documents.health import Health
 from warehouse.market.clock import DAY, HOUR, instant
@@ -85,21 +88,8 @@ MIX = {
 
 
 def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...], resolution: str) -> Feed:
-    return Feed(
-        id=name,
-        title=name,
-        zones=zones,
-        metrics=(metric,),
-        rank=1,
-        resolution=resolution,
-        stamps="start",
-        tz="UTC",
-        since=date(2020, 1, 1),
-        publication=Publication(lag_minutes=10, grace_minutes=120),
-        requests=lambda days, now: [],
-        parse=lambda body, request: Rows(),
-        every_minutes=60,
-    )
+    out = Publication(lag_minutes=10, grace_minutes=120)
+    return declared.feed(name, zones, (metric,), resolution, since=date(2020, 1, 1), publication=out, every_minutes=60)
 
 
 def sources() -> dict[str, Source]:
@@ -123,18 +113,8 @@ def sources() -> dict[str, Source]:
 
 
 def _source(code: str, feeds: tuple[Feed, ...]) -> Source:
-    return Source(
-        code,
-        f"{code.title()} Grid",
-        f"https://{code}.example",
-        (f"{code}.example",),
-        60,
-        f"{code.title()}-1.0",
-        f"https://{code}.example/licence",
-        f"Data: {code.title()} Grid.",
-        "yes",
-        feeds,
-    )
+    name = f"{code.title()} Grid"
+    return declared.source(code, feeds, name=name, licence=f"{code.title()}-1.0", attribution=f"Data: {name}.")
 
 
 def wave(zone: str, metric: str, ts: int) -> float:
@@ -247,8 +227,9 @@ def serve(home: Path, **changes: object) -> tuple[object, int]:
 
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("markets")
-    build(home)
+    """A copy, in which the service keeps its accounts, of one that is built once a run."""
+    home = tmp_path_factory.mktemp("markets") / "home"
+    shutil.copytree(made_once(tmp_path_factory, "pages", build), home)
     return home
 
 

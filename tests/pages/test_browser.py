@@ -17,7 +17,6 @@ from warehouse.market.clock import HOUR, instant
 
 pytestmark = in_chromium
 
-METRICS = ("price", "demand", "interchange", "carbon_intensity")
 RANK = [(0, "2c7bb6"), (25, "abd9e9"), (50, "ffffbf"), (75, "fdae61"), (100, "d7191c")]
 NET_IMPORT = [
     (-12000, "b35806"), (-4000, "f1a340"), (-1000, "fee0b6"), (0, "f7f7f7"), (1000, "d8daeb"), (4000, "998ec3"),
@@ -45,7 +44,7 @@ def live(address: str) -> dict[str, Any]:
     return {f["id"]: f["properties"] for f in api(address, "/v1/geo/live")["features"]}
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", ["price", "carbon_intensity"])
 def test_rank_colours_follow_from_the_api(visit: Callable[..., Any], address: str, metric: str) -> None:
     page = visit(f"/#metric={metric}&colours=rank")
     ranks = {name: own[f"{metric}_percentile"] for name, own in live(address).items()}
@@ -169,15 +168,6 @@ def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., A
     assert "Figures here are rounded" in page.inner_text("#exact")
 
 
-def test_two_zones_are_compared(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=price&zone=FR&beside=GB&span=7d")
-    page.wait_for_selector("#chart .u-legend >> text=Great Britain")
-    assert "Price: France and Great Britain" in page.locator("#chart .chart").get_attribute("aria-label")
-    page.select_option("#chart-bar select", "DE-LU")
-    page.wait_for_selector("#chart .u-legend >> text=Germany")
-    assert "beside=DE-LU" in page.url
-
-
 def test_a_legend_says_the_newest_value_until_a_pointer_asks_for_another(
     visit: Callable[..., Any], address: str
 ) -> None:
@@ -234,13 +224,6 @@ def test_flows_move_under_a_pointer_alone(visit: Callable[..., Any]) -> None:
     assert still.evaluate(moving) == "none", "a reader who asks for less motion"
 
 
-def test_the_mix_of_gb_is_stacked(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=carbon_intensity&zone=GB")
-    page.wait_for_selector('#panel[aria-busy="false"]')
-    assert "Generation mix, 48 h, %" in page.inner_text("#panel-rest")
-    assert page.locator("#panel-rest .stack .u-series").count() == 9, "time, and eight fuels above zero"
-
-
 def test_the_link_that_skips_the_map_keeps_the_view(visit: Callable[..., Any]) -> None:
     page = visit("/#metric=demand&colours=value")
     page.focus(".skip")
@@ -256,7 +239,7 @@ def test_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> No
     assert page.locator("#chart .chart").count() == 0
 
 
-def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address: str) -> None:
+def test_lines_plants_and_the_state_of_sources_are_shown(visit: Callable[..., Any], address: str) -> None:
     page = visit(flows=True)
     targets = "paths => paths.map(p => [p.dataset.line, p.dataset.to ?? null])"
     drawn = dict(page.eval_on_selector_all("path.flow", targets))
@@ -275,28 +258,19 @@ def test_lines_point_the_way_the_power_flows(visit: Callable[..., Any], address:
     assert page.locator("path.flow").count() == 0
     page.check("#show-flows")
     page.wait_for_selector("path.flow.moving")
-
-
-def test_plants_are_a_layer(visit: Callable[..., Any], address: str) -> None:
-    page = visit()
     assert page.locator("path.plant").count() == 0
     page.check("#show-plants")
     page.wait_for_selector("#fuels li")
     assert page.locator("path.plant").count() == len(api(address, "/v1/geo/plants")["features"])
-    assert "Pumped storage" in page.inner_text("#fuels")
     page.uncheck("#show-plants")
     assert page.locator("path.plant").count() == 0
-
-
-def test_freshness_of_each_source(visit: Callable[..., Any]) -> None:
-    page = visit()
     page.wait_for_selector("#source-rows tr")
     assert page.inner_text("#freshness-note") == "1 of 2 sources late or down."
-    rows = page.locator("#source-rows tr").all_inner_texts()
-    assert "late (1 of 24)" in rows[0]
-    assert "the publisher answered 503" in rows[0]
-    assert "on time" in rows[1]
-    assert "5 min ago" in rows[1]
+    late, on_time = page.locator("#source-rows tr").all_inner_texts()
+    assert "late (1 of 24)" in late
+    assert "the publisher answered 503" in late
+    assert "on time" in on_time
+    assert "5 min ago" in on_time
 
 
 def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str) -> None:
@@ -340,7 +314,7 @@ def test_a_key_is_copied_without_https_too(visit: Callable[..., Any], allowed: b
     assert page.locator("#sign-up textarea").count() == 0
 
 
-def test_a_dialog_opened_again_complains_of_nothing(visit: Callable[..., Any]) -> None:
+def test_a_dialog_says_why_it_refuses_and_complains_of_nothing_when_opened_again(visit: Callable[..., Any]) -> None:
     page = visit()
     page.click("#get-key")
     page.fill("#own-key", "no key")
@@ -352,12 +326,7 @@ def test_a_dialog_opened_again_complains_of_nothing(visit: Callable[..., Any]) -
     page.click("#get-key")
     assert page.inner_text("#own-key-error") == page.inner_text("#sign-up-error") == ""
     assert page.get_attribute("#email", "aria-invalid") is None
-
-
-def test_a_refused_sign_up_says_why(visit: Callable[..., Any]) -> None:
-    page = visit()
-    page.click("#get-key")
-    page.fill("#email", "reader@example")
+    page.fill("#email", "reader@example")  # which the service refuses
     page.click("#sign-up-form [type=submit]")
     page.wait_for_selector("#email[aria-invalid=true]")
     assert len(page.inner_text("#sign-up-error")) > 10

@@ -94,13 +94,9 @@ def test_no_file_of_ours_points_to_another_host(path: Path) -> None:
     assert not re.search(r"\binnerHTML\b|\beval\(|document\.write", text)
 
 
-def test_leaflet_comes_with_its_licence() -> None:
-    licence = (map_page.FOLDER / "leaflet" / "LICENSE").read_text()
-    assert licence.startswith("BSD 2-Clause License")
+def test_libraries_come_with_their_licences() -> None:
+    assert (map_page.FOLDER / "leaflet" / "LICENSE").read_text().startswith("BSD 2-Clause License")
     assert "Leaflet 1.9.4" in (map_page.FOLDER / "leaflet" / "leaflet.js").read_text()[:200]
-
-
-def test_uplot_comes_with_its_licence() -> None:
     assert "MIT License" in (map_page.FOLDER / "uplot" / "LICENSE").read_text()
     assert "uPlot (v1.6.32)" in (map_page.FOLDER / "uplot" / "uPlot.iife.min.js").read_text()[:100]
 

@@ -31,11 +31,9 @@ WHERE = {
 }
 SHAPES = {"zones": "MultiPolygon", "interconnectors": "LineString", "plants": "Point", "live": "MultiPolygon"}
 FILES = [
-    "zones.geojson",
     "zones.geojson?detail=high",
     "zones.fgb",
     "interconnectors.geojson",
-    "interconnectors.fgb",
     "plants.geojson",
     "plants.fgb",
     "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
@@ -61,7 +59,7 @@ BY_VIEW = SERVICE + " restrictToRequestBBOX='1'"
 def layers(address: str) -> dict[str, dict[str, Any]]:
     """Every layer that QGIS opens, by a name that begins with the layer's."""
     wanted = {name: (f"{address}/v1/geo/{name}", "ogr") for name in FILES}
-    wanted |= {f"{name} by range": (f"/vsicurl/{address}/v1/geo/{name}", "ogr") for name in FILES}
+    wanted |= {f"{name} by range": (f"/vsicurl/{address}/v1/geo/{name}", "ogr") for name in FILES if ".fgb" in name}
     wanted |= {
         f"{name}.csv": (f"/vsicurl/{address}/v1/geo/{name}.csv{CSV}", "ogr") for name in SHAPES if name != "live"
     }

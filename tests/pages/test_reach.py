@@ -142,11 +142,6 @@ def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any],
     ("answer", "said"),
     [
         ({"status": 200, "body": '{"type": "Feature'}, "The answer of the service could not be read."),
-        ({"status": 502, "body": "<h1>Bad gateway"}, "The service answered 502."),
-        (
-            {"status": 503, "json": {"type": "http://a/problems/warehouse-unavailable"}},
-            "The service has no answer at the moment; the page tries again by itself.",
-        ),
         (
             {"status": 503, "json": {"type": "http://a/problems/not-yet-available"}},
             "Nothing has been published yet; the page looks again by itself.",
@@ -294,8 +289,7 @@ def test_the_tab_order_is_zones_list_panel(visit: Callable[..., Any]) -> None:
     assert max(i for i, kind in enumerate(order) if kind == "zone") < order.index("list")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
 def test_axe_finds_nothing(visit: Callable[..., Any], scheme: str, width: int) -> None:
     # The page's own policy would keep the checker out.
@@ -316,17 +310,16 @@ def test_axe_finds_nothing(visit: Callable[..., Any], scheme: str, width: int) -
     assert violations() == []
 
 
-@pytest.mark.parametrize("path", ["/", "/#metric=price&zone=GB", "/#metric=interchange", "/?embed"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("path", "width"), [("/", 390), ("/#metric=price&zone=GB", 1280), ("/?embed", 1280)])
 def test_the_page_stands_still_while_it_loads(visit: Callable[..., Any], path: str, width: int) -> None:
     page = visit(
         path, flows=True, viewport={"width": width, "height": 800}, before=lambda page: page.add_init_script(SHIFTS)
     )
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(300)
     assert page.evaluate("window.shifts") < 0.05
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 650), (1280, 600), (1000, 420)])
+@pytest.mark.parametrize(("width", "height"), [(1280, 600), (1000, 420)])
 def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width: int, height: int) -> None:
     page = visit(viewport={"width": width, "height": height})
     if height < 600:
@@ -341,7 +334,7 @@ def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width
     assert page.locator("#europe").bounding_box()["height"] > 250
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", [320])
 def test_a_phone_shows_everything_without_sideways_scrolling(visit: Callable[..., Any], width: int) -> None:
     page = visit(viewport={"width": width, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -432,14 +425,3 @@ def test_weight_and_speed(browser: Any, address: str) -> None:
     assert max(weights) < 900_000
     assert 0 < min(busy_s) < 2
     assert min(ready_ms) < 10_000
-
-
-@pytest.mark.parametrize("width", [375, 1280])
-def test_the_reference_fits_its_screen_and_asks_for_nothing(browser: Any, address: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800})
-    page, messages = context.new_page(), []
-    page.on("console", lambda message: messages.append(message.text))
-    page.goto(f"{address}/docs")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert messages == []
-    context.close()

@@ -25,8 +25,7 @@ def reference(visit: Callable[..., Any]) -> Callable[..., Any]:
     return opened
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
 def test_axe_finds_nothing(reference: Callable[..., Any], scheme: str, width: int) -> None:
     page = reference(width=width, color_scheme=scheme, bypass_csp=True)  # the page's policy would keep the checker out
@@ -72,8 +71,16 @@ def test_search_leaves_what_has_all_words(reference: Callable[..., Any]) -> None
     assert page.inner_text("#found") == "0 found"
     page.fill("#search", "percentile_same_hour")
     assert page.locator("section[id^=schema-]:visible").count() >= 1
+    shown = "all => all.map(one => one.id)"
+    for words, found in (("jutland", ["zone-DK-1"]), ("min_mw", ["geo-plants", "ogc-plants-items"])):
+        page.fill("#search", words)
+        assert page.locator("section[data-words]:visible").evaluate_all(shown) == found
+    page.fill("#search", "evcc")
+    assert page.locator("#guide-evcc").is_visible()
     page.fill("#search", "")
     assert page.locator("nav a:visible").count() > 100
+    page.evaluate("location.hash = '#geo-plants-csv'")
+    page.wait_for_selector("#geo-plants details[open]")
 
 
 def test_examples_are_copied_in_the_chosen_language(reference: Callable[..., Any]) -> None:
@@ -128,20 +135,6 @@ def test_without_a_key_a_paid_path_gives_a_sample_and_the_maps_key_is_known(
     assert page.input_value("#price-query-sample") == ""
     page.fill("#key", "")
     assert page.input_value("#price-query-sample") == "true"
-
-
-def test_search_finds_parameters_zones_and_guides(reference: Callable[..., Any]) -> None:
-    page = reference()
-    shown = lambda: page.locator("section[data-words]:visible").evaluate_all("all => all.map(one => one.id)")  # noqa: E731
-    page.fill("#search", "jutland")
-    assert shown() == ["zone-DK-1"]
-    page.fill("#search", "evcc")
-    assert "guide-evcc" in shown()
-    page.fill("#search", "min_mw")
-    assert shown() == ["geo-plants", "ogc-plants-items"]
-    page.fill("#search", "")
-    page.evaluate("location.hash = '#geo-plants-csv'")
-    page.wait_for_selector("#geo-plants details[open]")
 
 
 def test_an_address_that_names_no_part_leaves_the_page_whole(reference: Callable[..., Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from typing import Any
@@ -75,8 +76,14 @@ def test_a_frame_names_its_sources_and_leads_to_the_whole_page(visit: Callable[.
     assert visit().locator(".source").is_hidden()
 
 
-def test_rows_of_the_list_open_their_zone_wherever_they_are_clicked(visit: Callable[..., Any]) -> None:
+def test_rows_of_the_list_open_their_zone_and_are_taken_along_as_a_file(visit: Callable[..., Any]) -> None:
     page = visit()
+    with page.expect_download() as download:
+        page.click("#zones >> text=CSV")
+    rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
+    assert len(rows) == 23, "those that have a price"
+    columns = "ts time zone name metric kind value unit percentile rounded license attribution"
+    assert list(rows[0]) == columns.split()
     page.locator("#zone-rows tr", has_text="Austria").locator(".rank").click()
     require_shown(page, "Austria")
     page.keyboard.press("Escape")
@@ -88,6 +95,7 @@ def test_a_metric_of_one_zone_opens_it_with_the_mix_first(visit: Callable[..., A
     page.check('input[value="carbon_intensity"]', force=True)
     require_shown(page, "Great Britain")
     assert page.locator("#panel-rest > *").first.inner_text() == "Generation mix, 48 h, %"
+    assert page.locator("#panel-rest .stack .u-series").count() == 9, "time, and eight fuels above zero"
 
 
 def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., Any], address: str) -> None:
