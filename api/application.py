@@ -21,7 +21,7 @@ from werkzeug.routing import Rule
 
 from api.access import key_views, webhook_views
 from api.access.gate import Gate
-from api.documents import bulk, catalogue, changes, exposition, published, status
+from api.documents import bulk, catalogue, changes, published, status
 from api.documents.month_files import METRICS
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
@@ -61,7 +61,6 @@ VIEWS: Mapping[str, View] = {
     **key_views.VIEWS,
     **webhook_views.VIEWS,
     **discovery.VIEWS,
-    **exposition.VIEWS,
 }
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}

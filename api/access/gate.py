@@ -41,8 +41,8 @@ from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusa
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
-from api.http.compression import choose
 from api.http.messages import Request, Response
+from api.http.responses import choose
 from api.settings import Network, Settings
 from warehouse.market.clock import DAY
 

@@ -19,12 +19,13 @@ from api.access.key_views import require_key
 from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets, published
-from api.documents.cache import Document, tag_of
+from api.documents.cache import Document
 from api.documents.catalogue import Catalogue, sources_of
 from api.documents.month_files import METRICS, MonthBytes, list_files, manifest, read, stored_month, withheld
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
+from api.http.responses import tag_of
 from api.http.times import first_instant
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
 from api.series.query import SAMPLE_ROWS

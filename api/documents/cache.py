@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from api.http.compression import pack_well
+from api.http.responses import pack_well, tag_of
 from warehouse.errors import DamagedFile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Identity, Storage
@@ -63,11 +62,6 @@ class Document:
     def json(self) -> Any:
         """The decoded document, a JSON object; not to be changed. Raises DamagedFile."""
         return self.derive("json", _decoded)
-
-
-def tag_of(body: bytes) -> str:
-    """A name for bytes: equal on every worker and host."""
-    return hashlib.blake2b(body, digest_size=12).hexdigest()
 
 
 def _decoded(document: Document) -> dict[str, Any]:

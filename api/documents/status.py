@@ -1,20 +1,32 @@
-"""`/v1/status`: how fresh each source is in each zone, by its feeds' own schedules."""
+"""How fresh each source is in each zone, by its feeds' own schedules; the counts of `/metrics`; whether this runs."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import orjson
+from prometheus_client import CollectorRegistry, generate_latest, multiprocess
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import REGISTRY, Collector
 
 from api.documents.cache import Document, DocumentCache
 from api.documents.catalogue import Catalogue
 from api.http import responses
 from api.http.messages import Request, Response, View
+from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
 from warehouse.documents.health import Health, Standing
-from warehouse.errors import DamagedFile
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
 from warehouse.market.metrics import is_forecast
 from warehouse.store import layout
@@ -22,6 +34,17 @@ from warehouse.store import layout
 _LOG = logging.getLogger("emds.api")
 _LAST = ("status",)
 _UNREADABLE = "the record of this source's runs cannot be read; its next run writes it anew"
+
+
+_NO_STORE = ("Cache-Control", "no-store")
+_TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+_JSON = ("Content-Type", "application/json")
+_ROOT = Path(__file__).parents[2]
+_GAUGES = (
+    ("newest_row_end", "End of the newest interval that the feed gave of the zone."),
+    ("expected_by", "When its next row is due, grace included."),
+    ("last_success", "When an answer last gave rows, or showed that there are none yet."),
+)
 
 
 class _Carrier(NamedTuple):
@@ -160,4 +183,58 @@ def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
     return by_metric
 
 
-VIEWS: dict[str, View] = {"status": _status_view}
+class _Feeds(Collector):
+    """Freshness by feed and zone, in Unix seconds; a feed that never gave anything has no line."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        yield InfoMetricFamily("emds_build", "What runs.", {"version": version("emds"), "build": _build()})
+        gauges = [GaugeMetricFamily(f"emds_feed_{n}_timestamp_seconds", w, labels=["feed", "zone"]) for n, w in _GAUGES]
+        try:
+            freshness = [*feed_freshness(self._service.documents, self._service.catalogue)]
+        except StorageError:  # the counts do not need the warehouse
+            freshness = []
+        for feed, zone, *instants in freshness:
+            for gauge, instant in zip(gauges, instants, strict=True):
+                if instant:
+                    gauge.add_metric([feed, zone], instant)
+        yield from gauges
+
+
+@cache
+def _build() -> str:
+    """Return a hash of the code that answers: hosts that run the same code say the same."""
+    files = sorted(file for room in ("api", "warehouse") for file in (_ROOT / room).rglob("*.py"))
+    return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
+
+
+def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    token = service.settings.metrics_token
+    scheme, _, token_sent = request.header("HTTP_AUTHORIZATION").partition(" ")
+    if not token or scheme.lower() != "bearer" or not hmac.compare_digest(token_sent.strip().encode(), token.encode()):
+        raise Problem(
+            "invalid-key",
+            "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
+            headers=[("WWW-Authenticate", "Bearer")],
+        )
+    counts = REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        counts = CollectorRegistry()
+        multiprocess.MultiProcessCollector(counts)  # type: ignore[no-untyped-call]
+    feeds = CollectorRegistry()
+    feeds.register(_Feeds(service))
+    return Response(200, [_NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
+
+
+def _healthz(_service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+    return Response(200, [_NO_STORE, _JSON], b'{"status":"ok"}')
+
+
+def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+    body = orjson.dumps({"status": "ready", "catalogue": service.catalogue.generated})
+    return Response(200, [_NO_STORE, _JSON], body)
+
+
+VIEWS: dict[str, View] = {"status": _status_view, "healthz": _healthz, "readyz": _readyz, "metrics": _metrics}

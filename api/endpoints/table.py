@@ -7,8 +7,7 @@ from typing import Any
 
 from api.documents.catalogue import Catalogue
 from api.endpoints import query_parameters as query
-from api.endpoints import series_paths
-from api.endpoints.endpoint import Endpoint, takes
+from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
 from api.geo import parameters as geo
 from api.geo.ogc import COLLECTIONS, ROOT
 from api.series import formats
@@ -234,8 +233,8 @@ def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
 
 _TABLE: tuple[Endpoint, ...] = (
     *_PRESENT,
-    *(series_paths.of_one_zone(metric) for metric in PUBLIC),
-    *(series_paths.of_several_zones(metric) for metric in PUBLIC),
+    *(of_one_zone(metric) for metric in PUBLIC),
+    *(of_several_zones(metric) for metric in PUBLIC),
     *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
     *_LIVE,
     *_OGC,

@@ -12,16 +12,15 @@ import orjson
 from numpy import intp
 from numpy.typing import NDArray
 
-from api.documents.cache import Document, DocumentCache, tag_of
+from api.documents.cache import Document, DocumentCache
 from api.documents.published import document as published
-from api.geo.files import CUTS, Csv, properties_csv
-from api.geo.layers import Box, GeoLayer
+from api.geo.layers import CUTS, Box, Csv, GeoLayer, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
-from api.http.compression import pack
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
+from api.http.responses import pack, tag_of
 from api.service import Service
 from warehouse.market import clock
 from warehouse.store import layout

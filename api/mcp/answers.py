@@ -17,7 +17,7 @@ from api.http.problems import Problem
 from api.mcp import text
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
-from api.series import statistics, windows
+from api.series import views, windows
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.market import clock
@@ -131,10 +131,9 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
 
     def answer(sample: bool) -> ToolAnswer:
         result = windows.answer(service, question, clock.now())
-        body = windows.sample(result.body) if sample else result.body
-        return ToolAnswer(
-            text.window(body, zone), orjson.dumps(text.with_times(body, text.INSTANTS)), int(result.available)
-        )
+        body = windows.sample(result) if sample else result
+        timed = orjson.dumps(text.with_times(body, text.INSTANTS))
+        return ToolAnswer(text.window(body, zone), timed, int(result["available"]))
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
 
@@ -147,14 +146,15 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     if arguments["market"] is not None and metric is not Metric.PRICE:
         raise conflict("market", "only for price")
     request = request_of(service, metric, (zone,), arguments)
-    if request.end - request.start > statistics.LONGEST:
+    if request.end - request.start > views.LONGEST_OF_STATISTICS:
         raise conflict("start", "statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
         sampled = request._replace(sample=sample)
-        result = statistics.answer(service.reader, service.catalogue, sampled, arguments["above"], arguments["below"])
-        body = {**result.body, "sample": True} if sample else result.body
-        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_times(body, text.INSTANTS)), result.rows)
+        body, rows = views.statistics_of(
+            service.reader, service.catalogue, sampled, arguments["above"], arguments["below"]
+        )
+        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_times(body, text.INSTANTS)), rows)
 
     holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
     return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)

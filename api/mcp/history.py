@@ -17,7 +17,7 @@ import orjson
 
 from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
-from api.endpoints.series_paths import FORECAST
+from api.endpoints.endpoint import FORECAST
 from api.http.parameters import conflict
 from api.http.times import first_instant
 from api.mcp.arguments import DEFAULT_ROWS

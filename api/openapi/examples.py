@@ -15,7 +15,7 @@ from api.access.values import Call
 from api.documents import changes, month_files, published
 from api.documents.catalogue import Catalogue, stored_metric, zone_list
 from api.documents.status import status
-from api.endpoints.series_paths import FORECAST
+from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.openapi.document import FEATURES
@@ -172,10 +172,10 @@ def _series(service: Service) -> dict[str, Any]:
         page = _page(service, name)
         forecast = _page(service, name, forecast=True) if BY_PATH[name] in FORECAST else None
         if forecast is not None:
-            examples[f"{name} {_JSON} forecast"] = orjson.loads(formats.encode("json", forecast).body)
+            examples[f"{name} {_JSON} forecast"] = orjson.loads(formats.encode("json", forecast)[0])
         if page is not None:
-            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page).body)
-            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page).body.decode()
+            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page)[0])
+            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page)[0].decode()
     return examples
 
 

@@ -27,7 +27,7 @@ from api.openapi import document as openapi
 from api.openapi import examples
 from api.openapi.code_samples import example_call, example_path
 from api.pages import html, reference
-from api.pages.dataset import ABOUT, TITLE
+from api.pages.html import ABOUT, TITLE
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError

@@ -1,4 +1,4 @@
-"""HTML pages: how templates are rendered, pages of the folder `docs`, and what each kind of problem means."""
+"""HTML pages: templates, pages of the folder `docs`, what each kind of problem means, and the service as a Dataset."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from markupsafe import Markup, escape
 from api.endpoints.guides import DOC_PAGES
 from api.http.messages import Request, Response
 from api.http.problems import KINDS, MEDIA, ProblemKind
-from api.pages.dataset import ABOUT, TITLE, dataset
 from api.settings import Settings
+from warehouse.market.metrics import METRICS, PUBLIC
+from warehouse.market.zones import ZONES
 
 Answer = Callable[[Exception, Request], Response]
 """What answers a failure."""
 
+TITLE = "Electricity Market Data Service"
+ABOUT = (
+    f"Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia "
+    "and continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, "
+    "and a brief that ranks the present against each zone's last 30 days."
+)
 _FOLDER = Path(__file__).parent
 DOCS = _FOLDER.parents[1] / "docs"
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
@@ -53,6 +60,38 @@ def _templates() -> Environment:
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
     environment.globals["icon"] = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
     return environment
+
+
+def dataset(settings: Settings) -> dict[str, Any]:
+    """Return the JSON-LD of the service as a Dataset. Licences differ by zone: the catalogue holds each."""
+    base = settings.base_url
+    files = {
+        "application/json": "/v1/price/GB?sample=true",
+        "text/csv": "/v1/price/GB?sample=true&format=csv",
+        "application/vnd.apache.parquet": "/v1/price/GB?sample=true&format=parquet",
+    }
+    return {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "@id": f"{base}/#dataset",
+        "name": TITLE,
+        "description": ABOUT,
+        "url": f"{base}/",
+        "license": f"{base}/catalog",
+        "creator": {"@type": "Organization", "name": TITLE, "url": f"{base}/"},
+        "isAccessibleForFree": True,
+        "keywords": ["electricity", "power market", *(METRICS[metric].title for metric in PUBLIC)],
+        "variableMeasured": [
+            {"@type": "PropertyValue", "name": METRICS[metric].title, "unitText": METRICS[metric].units}
+            for metric in PUBLIC
+        ],
+        "spatialCoverage": [zone.name for zone in ZONES.values()],
+        "includedInDataCatalog": {"@type": "DataCatalog", "name": "Catalogue", "url": f"{base}/catalog"},
+        "distribution": [
+            {"@type": "DataDownload", "encodingFormat": media, "contentUrl": f"{base}{path}"}
+            for media, path in files.items()
+        ],
+    }
 
 
 def head(settings: Settings, path: str) -> Markup:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +18,6 @@ from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import forecast_of
-from warehouse.rows.forecasts import Pick
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -30,7 +28,7 @@ MEDIA: dict[str, str] = {
 """Media type of each `format`, the preferred one first."""
 _TYPES_OF_ROWS = tuple(MEDIA.values())
 _FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
-_CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
+CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """Characters that a header field holds as they are, beside letters and digits."""
 _MEMBERS = (
@@ -58,12 +56,8 @@ def negotiate(wanted: str | None, accept: str) -> str:
     return _FORMAT_OF[media]
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """An answer's bytes, and the headers that belong to them."""
-
-    body: bytes
-    headers: tuple[tuple[str, str], ...]
+Encoded = tuple[bytes, list[tuple[str, str]]]
+"""An answer's bytes, and the headers that belong to them."""
 
 
 def envelope(page: Page) -> dict[str, Any]:
@@ -81,22 +75,24 @@ def envelope(page: Page) -> dict[str, Any]:
         members["interval"] = request.interval
     if request.as_of is not None:
         members["as_of"] = request.as_of
-    if request.pick is not None:
-        members |= _bounds(request.pick)
+    if request.pick is not None:  # which vintages were asked for, as the parameters say it
+        pick = request.pick
+        bounds = {
+            "published_before": pick.published_before,
+            "lead": None if pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
+            "vintages": "all" if pick.every else None,
+        }
+        members |= {name: bound for name, bound in bounds.items() if bound is not None}
     if page.known_since:
         members["known_since"] = page.known_since if request.several else page.known_since[request.zones[0]]
     members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
     if page.cursor_only:
         members["cursor_only"] = True
-    by_zone = page.terms
-    attribution = {zone: terms.attribution for zone, terms in by_zone.items()}
-    licences = {zone: terms.license for zone, terms in by_zone.items()}
     one = None if request.several else request.zones[0]
-    members |= {
-        "attribution": attribution if one is None else attribution[one],
-        "license": licences if one is None else licences[one],
-        "sources": list(page.sources),
-    }
+    for name in ("attribution", "license"):
+        by_zone = {zone: getattr(terms, name) for zone, terms in page.terms.items()}
+        members[name] = by_zone if one is None else by_zone[one]
+    members["sources"] = list(page.sources)
     if request.pick is None:
         members["gaps"] = [
             ({"zone": zone} if one is None else {}) | {"start": gap.start, "end": gap.end}
@@ -107,16 +103,6 @@ def envelope(page: Page) -> dict[str, Any]:
     if request.sample:
         members["sample"] = True
     return members
-
-
-def _bounds(pick: Pick) -> dict[str, Any]:
-    """Which vintages were asked for, as the parameters say it."""
-    bounds = {
-        "published_before": pick.published_before,
-        "lead": None if pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
-        "vintages": "all" if pick.every else None,
-    }
-    return {name: value for name, value in bounds.items() if value is not None}
 
 
 _TYPES: Mapping[str, Any] = {
@@ -154,22 +140,18 @@ def _header_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@lru_cache(maxsize=256)
-def _field_text(text: str) -> str:
-    """As a header field may hold it, Latin-1 at best: other characters as in a URL."""
-    return quote(text, safe=PLAIN)
-
-
 def _json(page: Page) -> Encoded:
-    return Encoded(b"".join((orjson.dumps(envelope(page))[:-1], b',"data":[', rows.text(page, "json"), b"]}")), ())
+    return b"".join((orjson.dumps(envelope(page))[:-1], b',"data":[', rows.text(page, "json"), b"]}")), []
 
 
 def _csv(page: Page) -> Encoded:
-    """The envelope becomes headers of the answer."""
-    fields = [(ENVELOPE_FIELDS[name], _field_text(_header_text(value))) for name, value in envelope(page).items()]
+    """The envelope becomes headers of the answer, Latin-1 at best: other characters as in a URL."""
+    texts = ((ENVELOPE_FIELDS[name], _header_text(value)) for name, value in envelope(page).items())
+    fields = [(field, quote(text, safe=PLAIN)) for field, text in texts]
     exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in fields))
-    body = b"".join((rows.csv_header(page), b"\n", rows.text(page, "csv"), b"\n" if page.count else b""))
-    return Encoded(body, (*fields, exposed, _disposition(page, "csv")))
+    header = b",".join(b'"%b"' % name.encode() for name in rows.members_of(page))
+    body = b"".join((header, b"\n", rows.text(page, "csv"), b"\n" if page.count else b""))
+    return body, [*fields, exposed, _disposition(page, "csv")]
 
 
 def _parquet(page: Page) -> Encoded:
@@ -186,14 +168,14 @@ def _parquet(page: Page) -> Encoded:
     with writer:
         writer.write_table(table)
         writer.add_key_value_metadata(_metadata(page))
-    return Encoded(out.getvalue().to_pybytes(), (_disposition(page, "parquet"),))
+    return out.getvalue().to_pybytes(), [_disposition(page, "parquet")]
 
 
 def _arrow(page: Page) -> Encoded:
     out, table = pa.BufferOutputStream(), _table(rows.arrow_columns(page)).replace_schema_metadata(_metadata(page))
     with pa.ipc.new_stream(out, table.schema) as stream:
         stream.write_table(table)
-    return Encoded(out.getvalue().to_pybytes(), (_disposition(page, "arrows"),))
+    return out.getvalue().to_pybytes(), [_disposition(page, "arrows")]
 
 
 def _disposition(page: Page, extension: str) -> tuple[str, str]:
@@ -203,14 +185,6 @@ def _disposition(page: Page, extension: str) -> tuple[str, str]:
     return ("Content-Disposition", f'attachment; filename="{zone}{what}_{request.start}.{extension}"')
 
 
-_WRITERS: dict[str, Callable[[Page], Encoded]] = {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}
-
-
 def encode(format_: str, page: Page) -> Encoded:
     """A page in one of `MEDIA`."""
-    return _WRITERS[format_](page)
-
-
-def content_type(format_: str) -> str:
-    """The Content-Type of a format."""
-    return _CONTENT_TYPE[format_]
+    return {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}[format_](page)

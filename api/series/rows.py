@@ -185,11 +185,6 @@ def _template(notation: Notation, label: RowLabels, members: tuple[str, ...], zo
     return b",".join(words) if notation == "csv" else b"{%b}" % b",".join(words)
 
 
-def csv_header(page: Page) -> bytes:
-    """The first line of a CSV answer: its columns, named as JSON names them."""
-    return b",".join(map(_csv_word, members_of(page)))
-
-
 def _csv_word(word: str | None) -> bytes:
     """A text as RFC 4180 quotes it; nothing at all where there is none."""
     return b"" if word is None else b'"%b"' % word.replace('"', '""').encode()

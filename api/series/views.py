@@ -1,41 +1,58 @@
-"""`/v1/<metric>/{zone}` and `/v1/<metric>?zones=`: rows under an ETag that is known before a row is read."""
+"""`/v1/<metric>/{zone}` and `/v1/<metric>?zones=`: rows under an ETag that is known before a row is read.
+
+With `stats=true` statistics of the window in place of its rows (docs/statistics.md).
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
+
 from api.access.prices import for_zones
-from api.documents.cache import tag_of
 from api.documents.catalogue import Catalogue, stored_metric
 from api.http import parameters, responses
-from api.http.compression import pack
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
-from api.http.responses import ETag
-from api.series import formats, statistics
+from api.http.responses import ETag, pack, tag_of
+from api.series import formats
 from api.series import query as queries
-from api.series.page import page
-from api.series.query import SeriesRequest, ZonePlan
+from api.series.page import page, whole_window
+from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, ZonePlan
+from api.series.stored_rows import sources_of_rows
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
+from warehouse.figures.statistics import Statistics, statistics
+from warehouse.market.clock import DAY, RESOLUTIONS
 from warehouse.market.market import Metric
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
-from warehouse.series.reader import FileReplaced, Reader
+from warehouse.series.reader import FileReplaced, Reader, RowColumns
 
 _WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "published_before", "cursor")
 """Parameters that the `Link` to the next page spells out."""
 VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
+LONGEST_OF_STATISTICS = 3653 * DAY
+"""Ten years."""
+_OF_ROWS = {
+    "limit": DEFAULT_LIMIT,
+    "order": "asc",
+    "format": "json",
+    **dict.fromkeys(("cursor", "interval", "by", "time")),
+}
+"""Parameters that only rows have, with their defaults, which a client may send."""
+_METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
 
 
 class CachedBody(NamedTuple):
     """An answer's bytes, in its coding, with the headers that belong to them. Equal ETags, equal answers."""
 
     body: bytes
-    headers: tuple[tuple[str, str], ...]
+    headers: Headers
     rows: int
     following: str | None
     """The cursor of the next page."""
@@ -46,7 +63,7 @@ def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: st
     stored = stored_metric(catalogue, zone, metric, *_variant(query))
     asked = queries.series_request(metric, (zone,), (stored,), query, several=False)
     if query.get("stats"):
-        return statistics.respond(service, request, name, asked, query)
+        return _statistics(service, request, name, asked, query)
     if faults := [word for word in ("above", "below") if query.get(word) is not None]:
         raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
     return _rows(service, catalogue, request, name, asked, query["format"])
@@ -102,7 +119,7 @@ def _rows(
             except FileReplaced:
                 continue
         headers += [*cached.headers, *_link(service, request, asked, cached.following)]
-        response = etag.response(cached.body, formats.content_type(format_), headers)
+        response = etag.response(cached.body, formats.CONTENT_TYPE[format_], headers)
         # A part of what is paid for would be charged as a whole, so a payment buys the whole.
         if format_ != "json" and entry.method != "payment":
             response = responses.ranged(request, response)
@@ -119,10 +136,10 @@ def _etag(request: Request, plans: tuple[ZonePlan, ...], format_: str) -> ETag:
 def _encode(reader: Reader, plans: tuple[ZonePlan, ...], format_: str, etag: ETag) -> tuple[CachedBody, int]:
     """The body of a plan's answer, and its bytes in memory. Raises FileReplaced."""
     rows = page(reader, plans)
-    encoded = formats.encode(format_, rows)
-    body = pack(encoded.body, etag.coding)
-    size = len(body) + sum(len(name) + len(value) for name, value in encoded.headers) + 1000
-    return CachedBody(body, encoded.headers, rows.count, rows.following and rows.following.to_text()), size
+    encoded, headers = formats.encode(format_, rows)
+    body = pack(encoded, etag.coding)
+    size = len(body) + sum(len(name) + len(value) for name, value in headers) + 1000
+    return CachedBody(body, headers, rows.count, rows.following and rows.following.to_text()), size
 
 
 def _link(service: Service, request: Request, asked: SeriesRequest, following: str | None) -> Headers:
@@ -141,13 +158,88 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
     return [("Link", f'<{address}>; rel="next"')]
 
 
-def _require_metric(service: Service, zone: str, name: str) -> None:
-    """Raises MetricNotAvailable and Withheld."""
-    stored_metric(service.catalogue, zone, BY_PATH[name])
+def _statistics(
+    service: Service, request: Request, price: str, asked: SeriesRequest, query: dict[str, Any]
+) -> Response:
+    """Statistics of the window in place of its rows. Raises Problem 400 for parameters that they do not take."""
+    if words := [word for word, unset in _OF_ROWS.items() if query.get(word) not in (None, unset)]:
+        raise parameters.invalid([ParameterFault(word, "conflict", "not with stats=true") for word in words])
+    if asked.end - asked.start > LONGEST_OF_STATISTICS:
+        raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
+    with service.enter(request, price) as entry:
+        body, rows = statistics_of(service.reader, service.catalogue, asked, query["above"], query["below"])
+        return entry.json(body, service.catalogue.simulated, rows)
+
+
+def statistics_of(
+    reader: Reader, catalogue: Catalogue, request: SeriesRequest, above: float | None, below: float | None
+) -> tuple[dict[str, Any], int]:
+    """The statistics of the window of one zone, of a sample's newest rows, as a body; and of how many rows.
+
+    Raises StorageError.
+    """
+    rows, sources = whole_window(reader, catalogue, request)
+    start, (zone,), (stored,) = request.start, request.zones, request.stored
+    if request.sample and len(rows) > SAMPLE_ROWS:
+        first = len(rows) - SAMPLE_ROWS
+        if rows.ts[first - 1] == rows.ts[first]:  # never part of an instant: a fuel's coverage would be less
+            first = int(np.searchsorted(rows.ts, rows.ts[first], side="right"))
+        rows = rows.take(slice(first, None))
+        start = int(rows.ts[0])
+        sources = sources_of_rows(catalogue, [rows])
+    terms = catalogue.terms(zone, stored, frozenset(sources))
+    fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
+    body: dict[str, Any] = {
+        "zone": zone,
+        "metric": request.metric.value,
+        **({"market": "day_ahead"} if request.day_ahead else {}),
+        **({} if request.as_of is None else {"as_of": request.as_of}),
+        "start": start,
+        "end": request.end,
+        "unit": rows.labels[0].unit if rows.labels else None,
+    }
+    if fuels:
+        of_label = [label.fuel for label in rows.labels]
+        chosen = {fuel: rows.take(np.array([word == fuel for word in of_label])[rows.label]) for fuel in fuels}
+        of_fuel = {fuel: _statistics_of_rows(part, start, request.end, above, below) for fuel, part in chosen.items()}
+        body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
+    else:
+        body["statistics"] = _statistics_of_rows(rows, start, request.end, above, below)
+    body |= _METHOD | {"sources": list(sources), "attribution": terms.attribution, "license": terms.license}
+    return body | ({"sample": True} if request.sample else {}), len(rows)
+
+
+def _statistics_of_rows(
+    rows: RowColumns, start: int, end: int, above: float | None, below: float | None
+) -> dict[str, Any] | None:
+    """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
+    steps = [RESOLUTIONS[label.resolution] for label in rows.labels] or [0]
+    seconds = steps[0] if len({*steps}) == 1 else np.array(steps, np.int64)[rows.label]
+    result = statistics(rows.ts, seconds, rows.value, start, end, above, below)
+    return None if result is None else _members(result)
+
+
+def _members(result: Statistics) -> dict[str, Any]:
+    named: dict[str, Any] = {
+        name: _rounded(value) for name, value in asdict(result).items() if name not in ("above", "below")
+    }
+    for name, beyond in (("above", result.above), ("below", result.below)):
+        if beyond is not None:
+            spans = [{"start": start, "end": end} for start, end in beyond.first]
+            named[name] = {**asdict(beyond), "hours": _rounded(beyond.hours), "first": spans}
+    return named
+
+
+def _rounded(value: float | int) -> float | int:
+    """Six decimals hide float error; never -0.0."""
+    return value if isinstance(value, int) else round(value, 6) + 0.0
 
 
 VIEWS: dict[str, View] = {
     **{name: partial(_of_zone, name=name) for name in BY_PATH},
     **{f"{name}-zones": partial(_of_zones, name=name) for name in BY_PATH},
 }
-NOT_FOUND_FIRST = {name: partial(_require_metric, name=name) for name in BY_PATH}
+NOT_FOUND_FIRST = {
+    name: lambda service, zone, metric=metric: stored_metric(service.catalogue, zone, metric)
+    for name, metric in BY_PATH.items()
+}

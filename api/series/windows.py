@@ -5,13 +5,13 @@ An answer holds for as long as its running interval: everything in it counts fro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from api.documents.cache import Document, DocumentCache
+from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
 from api.http import parameters
 from api.http.messages import Request, Response, View
@@ -63,21 +63,13 @@ class WindowQuestion:
     """The energy in kWh and the power in kW in place of a length."""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowAnswer:
-    """The body of `/v1/windows/{zone}`."""
-
-    body: Mapping[str, Any]
-    available: bool
-
-
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
     asked = question(service.catalogue, zone, query, clock.now())
     with service.enter(request, "windows") as entry:
-        found = answer(service, asked, clock.now())
-        body = sample(found.body) if entry.method == "sample" else found.body
+        body = answer(service, asked, clock.now())
         # Nobody pays where nothing is known.
-        return entry.json(body, service.catalogue.simulated, int(found.available))
+        paid, body = int(body["available"]), sample(body) if entry.method == "sample" else body
+        return entry.json(body, service.catalogue.simulated, paid)
 
 
 def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: int) -> WindowQuestion:
@@ -97,27 +89,21 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: 
             raise conflict(other, f"not with {one}")
     if end is not None and end <= max(now, start or 0):
         raise parameters.invalid([ParameterFault("to", "out-of-range", "lies in the past, or not after from")])
-    energy = _energy(query["kwh"], query["kw"])
+    kwh, kw = query["kwh"], query["kw"]
+    if (kwh is None) != (kw is None):
+        raise conflict("kw" if kwh is None else "kwh", "kwh and kw go together")
     seconds = query["hours"] or _USUAL_HOURS * HOUR
-    if energy is not None:
-        seconds = ceil(HOUR * Fraction(repr(energy[0])) / Fraction(repr(energy[1])))
+    if kwh is not None:
+        seconds = ceil(HOUR * Fraction(repr(kwh)) / Fraction(repr(kw)))
         if seconds > LONGEST_HOURS * HOUR:
             detail = f"at that power it takes more than {LONGEST_HOURS} hours"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
     wanted = Wanted(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
-    return WindowQuestion(zone_id, metric, wanted, energy)
+    return WindowQuestion(zone_id, metric, wanted, None if kwh is None else (kwh, kw))
 
 
-def _energy(kwh: float | None, kw: float | None) -> tuple[float, float] | None:
-    if kwh is None and kw is None:
-        return None
-    if kwh is None or kw is None:
-        raise conflict("kw" if kwh is None else "kwh", "kwh and kw go together")
-    return kwh, kw
-
-
-def answer(service: Service, question: WindowQuestion, now: int) -> WindowAnswer:
-    """The answer to a checked question at an instant (Unix seconds). Raises StorageError."""
+def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, Any]:
+    """The body that answers a checked question at an instant (Unix seconds). Raises StorageError."""
     reader, catalogue, wanted = service.reader, service.catalogue, question.wanted
     head: dict[str, Any] = {
         "zone": question.zone,
@@ -143,7 +129,8 @@ def answer(service: Service, question: WindowQuestion, now: int) -> WindowAnswer
         terms = catalogue.terms(question.zone, stored, frozenset())
         return _unavailable(head, "not_known_yet" if is_auction or not known else "forecast_too_old", terms)
     found = horizon.find(ahead, wanted, zone(question.zone).tz)
-    terms = _terms_of(catalogue, question.zone, stored, ahead.sources)
+    open_ = (code for code in ahead.sources if not catalogue.sources.get(code, {"withheld": True})["withheld"])
+    terms = catalogue.terms(question.zone, stored, frozenset(open_))
     head["horizon"] = {
         "from": found.start,
         "until": found.until,
@@ -154,14 +141,17 @@ def answer(service: Service, question: WindowQuestion, now: int) -> WindowAnswer
         head["published_at"] = ahead.published_at
     if found.members is None:
         return _unavailable(head, "not_known_yet" if found.nothing_yet else "horizon_too_short", terms)
-    body = {**head, "available": True, "unit": ahead.unit, **_members(head["horizon"], found.members)}
+    body = {**head, "available": True, "unit": ahead.unit, **found.members}
+    body["horizon"] = {**head["horizon"], "mean": body.pop("mean_of_horizon")}
+    if "slots" in body:
+        body["hours"] = _number(sum(slot["end"] - slot["start"] for slot in body["slots"]))
     if ahead.published_at is not None:
         last = body["slots"][-1] if "slots" in body else body
         body["lead_s"] = last["start"] - ahead.published_at
         body["error"] = _error(service.documents, question.zone, question.metric, body["lead_s"])
     if question.energy is not None:
         body["cost"] = _cost(question.energy, found, question.metric, ahead.unit)
-    return WindowAnswer({**body, "valid_until": ahead.valid_until, **_end(terms)}, True)
+    return {**body, "valid_until": ahead.valid_until, **_end(terms)}
 
 
 def _stored_ahead(catalogue: Catalogue, zone_id: str, metric: Metric) -> tuple[str | None, bool]:
@@ -179,13 +169,12 @@ def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) 
     measured = documents.get(layout.PUBLISHERS)
     if measured is None:
         return None
-    errors: dict[tuple[str, str], list[float | None]] = measured.derive("errors by zone and metric", _errors)
+    errors: dict[tuple[str, str], list[float | None]] = measured.derive(
+        "errors by zone and metric",
+        lambda whole: {(one["zone"], one["metric"]): one["mae_by_hour"] for one in whole.json.get("scores", ())},
+    )
     hour = max(1, ceil(lead_s / HOUR))
     return dict(enumerate(errors.get((zone_id, metric.value), ()), 1)).get(hour)
-
-
-def _errors(measured: Document) -> dict[tuple[str, str], list[float | None]]:
-    return {(entry["zone"], entry["metric"]): entry["mae_by_hour"] for entry in measured.json.get("scores", ())}
 
 
 def _is_too_old(catalogue: Catalogue, zone_id: str, stored: str, ahead: KnownAhead, now: int) -> bool:
@@ -202,20 +191,12 @@ def sample(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
 
 
-def _unavailable(head: Mapping[str, Any], reason: str, terms: LicenceTerms) -> WindowAnswer:
-    why = {"available": False, "reason": reason, "detail": _REASONS[reason]}
-    return WindowAnswer({**head, **why, **_end(terms)}, False)
+def _unavailable(head: Mapping[str, Any], reason: str, terms: LicenceTerms) -> dict[str, Any]:
+    return {**head, "available": False, "reason": reason, "detail": _REASONS[reason], **_end(terms)}
 
 
 def _end(terms: LicenceTerms) -> dict[str, str]:
     return {"method": METHOD, "docs": _DOCS, **asdict(terms)}
-
-
-def _members(span: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    members = {name: part for name, part in found.items() if name != "mean_of_horizon"}
-    if "slots" in members:
-        members["hours"] = _number(sum(slot["end"] - slot["start"] for slot in members["slots"]))
-    return {**members, "horizon": {**span, "mean": found["mean_of_horizon"]}}
 
 
 def _cost(energy: tuple[float, float], found: Found, metric: Metric, unit: str) -> dict[str, Any]:
@@ -228,12 +209,6 @@ def _cost(energy: tuple[float, float], found: Found, metric: Metric, unit: str) 
         "kw": energy[1],
         "note": _COST_NOTES[metric],
     }
-
-
-def _terms_of(catalogue: Catalogue, zone_id: str, stored: str, sources: Collection[str]) -> LicenceTerms:
-    """Of the sources of the rows that were searched."""
-    open_ = (code for code, source in catalogue.sources.items() if code in sources and not source["withheld"])
-    return catalogue.terms(zone_id, stored, frozenset(open_))
 
 
 def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:

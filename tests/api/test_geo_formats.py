@@ -15,7 +15,7 @@ import pytest
 import shapely
 from flask.testing import FlaskClient
 
-from api.geo.files import FlatGeobuf
+from api.geo.layers import FlatGeobuf
 from geo_data import records
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
 from tests.api.geo_answers import CUT_FORMATS, documents, ids, served_layers

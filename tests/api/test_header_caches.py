@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from api.http import compression, responses
+from api.http import responses
 from api.mcp import endpoint
 from api.settings import Settings
 
@@ -23,7 +23,7 @@ def test_distinct_headers_fill_no_memory(length: int) -> None:
         before = tracemalloc.get_traced_memory()[0]
         for i in range(3000):
             text = f"{i:06};q=0.5,".ljust(length, "x")
-            compression.choose(text)
+            responses.choose(text)
             responses.accepted(text, TYPES)
             ADMITS(text, text)
             endpoint._http_fault(text, text)

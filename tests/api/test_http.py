@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http import middleware
-from api.http.compression import choose, pack, pack_well
+from api.http.responses import choose, pack, pack_well
 from orchestration.servers import serve
 from warehouse.documents import health
 from warehouse.documents.health import Health
@@ -145,7 +145,7 @@ def test_threads_pack_at_the_same_time() -> None:
 
 KEEPING = """
 import os, random, sys
-from api.http.compression import pack
+from api.http.responses import pack
 def resident() -> int:
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 def body(number: int) -> bytes:

@@ -103,7 +103,7 @@ QUERIES = st.builds(
 @given(QUERIES, columns(), st.sampled_from([("s",), ("s", "t")]))
 def test_rows_are_those_of_the_plain_way(query: SeriesRequest, made: RowColumns, sources: tuple[str, ...]) -> None:
     page = page_of(query, made, sources)
-    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
     assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
@@ -117,7 +117,7 @@ def test_many_rows_are_those_of_the_plain_way(count: int, order: Any, seed: int,
     label = RowLabels("%b" if seed % 2 else "a,b", None, None, "100 %b/%%,", "5m", "s", "f")
     made = RowColumns((label,), np.zeros(count, np.int32), first + np.arange(count) * 300, value)
     page = page_of(asked(data.draw(st.sampled_from([*Metric])), 5000, order), made, ("s",))
-    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
     assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
@@ -125,7 +125,7 @@ def test_many_rows_are_those_of_the_plain_way(count: int, order: Any, seed: int,
 @given(st.sampled_from(["asc", "desc"]), st.sampled_from([None, "utc"]), columns(means=True))
 def test_means_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
     page = page_of(asked(Metric.PRICE, 1000, order, interval="1h", time=time), made, ("s",))
-    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
     assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
 
 
@@ -159,7 +159,7 @@ def assert_rows_of_zones(query: SeriesRequest, made: RowColumns, place: Any) -> 
     page = page_of(request, made, ("s", "t"), place)
     assert rows.plain_columns(page)["zone"] == [zones[at] for at in place]
     assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
-    assert formats.encode("csv", page).body == csv_of(rows.plain_columns(page))
+    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
 
 
 def by_instant(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -173,7 +173,7 @@ def by_instant(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
 @given(query=QUERIES, made=columns())
 def test_tables_are_those_of_the_plain_way(format_: str, query: SeriesRequest, made: RowColumns) -> None:
     page = page_of(query, made, ("s", "t"))
-    body = formats.encode(format_, page).body
+    body = formats.encode(format_, page)[0]
     table = pq.read_table(io.BytesIO(body)) if format_ == "parquet" else pa.ipc.open_stream(body).read_all()
     assert orjson.dumps(by_instant(table.to_pydict())) == orjson.dumps(by_instant(rows.plain_columns(page)))
 
@@ -183,7 +183,7 @@ def test_a_parquet_answer_is_compressed_where_it_is_long(count: int) -> None:
     label = RowLabels(None, None, None, "MW", "5m", "s", "f")
     made = RowColumns((label,), np.zeros(count, np.int32), np.arange(count) * 300, np.arange(count) / 7)
     page = page_of(asked(Metric.DEMAND, time="utc"), made, ("s",))
-    file = pq.ParquetFile(io.BytesIO(formats.encode("parquet", page).body))
+    file = pq.ParquetFile(io.BytesIO(formats.encode("parquet", page)[0]))
     assert by_instant(file.read().to_pydict()) == by_instant(rows.plain_columns(page))
     assert file.schema_arrow.metadata[b"emds"] == orjson.dumps(formats.envelope(page))
     chunks = [file.metadata.row_group(0).column(at) for at in range(file.metadata.num_columns)] if count else []

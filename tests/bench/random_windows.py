@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.http.compression import CODINGS
+from api.http.responses import CODINGS
 from tests.bench import wrk
 from tests.bench.decade import warehouse
 from tests.bench.figures import Figure, table
