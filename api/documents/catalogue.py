@@ -77,24 +77,15 @@ class Catalogue:
 def parse(document: Document) -> Catalogue:
     """The catalogue of a document. Raises DamagedFile."""
     try:
-        return _catalogue(document, document.json)
+        members = document.json
+        feeds = members["feeds"]
+        withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
+        ranks = {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld}
+        is_simulated = members["mode"] == "simulated"
+        zones, sources = members["zones"], members["sources"]
+        return Catalogue(document, members["generated"], zones, sources, feeds, is_simulated, withheld, ranks)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(layout.published(document.name), f"is no catalogue ({error!r:.60})") from None
-
-
-def _catalogue(document: Document, members: Mapping[str, Any]) -> Catalogue:
-    feeds = members["feeds"]
-    withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
-    return Catalogue(
-        document,
-        members["generated"],
-        members["zones"],
-        members["sources"],
-        feeds,
-        members["mode"] == "simulated",
-        withheld,
-        {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld},
-    )
 
 
 def current(documents: DocumentCache) -> Catalogue:

@@ -60,7 +60,12 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
             since = cursor_of(service.storage, query["since"], wanted.zones)
             body = page(service.storage, since, limit, wanted, service.lag_s)
         except UnknownCursor as gone:
-            raise _cursor_gone(gone.oldest) from None
+            detail = (
+                "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
+                f"rows that you hold again, then go on with that cursor. {gone.oldest} gives all entries that are kept."
+            )
+            fault = ParameterFault("since", "out-of-range", f"the oldest cursor is {gone.oldest}")
+            raise Problem("cursor-gone", detail, [fault], {"oldest": gone.oldest}) from None
         # Not cached: the same address has more entries a moment later.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
         return entry.json(body, service.catalogue.simulated, caching=headers)
@@ -70,16 +75,6 @@ def _link(service: Service, request: Request, cursor: str) -> Headers:
     """The `Link` to the entries that follow."""
     query = urlencode({**request.args.to_dict(flat=False), "since": [cursor]}, doseq=True, safe=",")
     return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
-
-
-def _cursor_gone(oldest: str) -> Problem:
-    return Problem(
-        "cursor-gone",
-        "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
-        f"rows that you hold again, then go on with that cursor. {oldest} gives all entries that are kept.",
-        [ParameterFault("since", "out-of-range", f"the oldest cursor is {oldest}")],
-        {"oldest": oldest},
-    )
 
 
 def cursor_of(storage: Storage, since: Moment | None, zones: Collection[str] | None) -> str | None:

@@ -6,6 +6,7 @@ And `/v1/publishers`, of which some entries may be asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import orjson
@@ -26,20 +27,12 @@ _HEAD = ("as_of", "method", "docs", "months")
 """Members of `/v1/publishers` beside its entries."""
 
 
-def _latest(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
-    return _document(service, request, "latest", layout.latest(zone), sample_latest)
-
-
-def _brief(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
-    return _document(service, request, "brief", layout.brief(zone), sample_brief)
-
-
 def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Response:
     metrics, zones = query["metric"], query["zones"]
     if query["sample"] and metrics is not None and "price" not in metrics:
         raise conflict("metric", "a sample keeps the price alone")
     if metrics is None and zones is None:
-        return _document(service, request, "snapshot", layout.SNAPSHOT, sample_snapshot)
+        return _document(service, request, query, layout.SNAPSHOT, "snapshot", sample_snapshot)
     with service.enter(request, "snapshot") as entry:
         whole = document(service.documents, layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
@@ -49,30 +42,20 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
 
 
 def _document(
-    service: Service, request: Request, price: str, name: str, sample: Callable[[dict[str, Any]], dict[str, Any]]
+    service: Service,
+    request: Request,
+    _query: dict[str, Any],
+    name: str | Callable[[str], str],
+    price: str = "",
+    sample: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    zone: str = "",
 ) -> Response:
+    """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
     with service.enter(request, price) as entry:
-        whole = document(service.documents, name)
+        whole = document(service.documents, name if isinstance(name, str) else name(zone))
         stale = clock.now() > whole.derive("stale_after", stale_after)
-        form = sampled(whole, "sample", sample) if entry.method == "sample" else whole
+        form = sampled(whole, "sample", sample) if sample and entry.method == "sample" else whole
         return entry.document(form, service.catalogue.simulated, stale)
-
-
-def _live_hours(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    return _live(service, request, layout.LIVE_HOURS)
-
-
-def _live_zone(service: Service, request: Request, _query: dict[str, Any], zone: str) -> Response:
-    return _live(service, request, layout.live_history(zone))
-
-
-def _live(service: Service, request: Request, name: str) -> Response:
-    """The free, rounded history that the map page draws."""
-    with service.enter(request) as entry:
-        history = document(service.documents, name)
-        stale = clock.now() > history.derive("valid_until", lambda whole: whole.json["valid_until"])
-        headers = [*responses.caching("free"), *responses.marks(service.catalogue.simulated, stale)]
-        return entry.settle(responses.document(request, history, responses.JSON, headers))
 
 
 def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Response:
@@ -206,9 +189,9 @@ def overdue_after(body: dict[str, Any]) -> int:
 
 VIEWS: dict[str, View] = {
     "publishers": _publishers,
-    "latest": _latest,
-    "brief": _brief,
+    "latest": partial(_document, name=layout.latest, price="latest", sample=sample_latest),
+    "brief": partial(_document, name=layout.brief, price="brief", sample=sample_brief),
     "snapshot": _snapshot,
-    "live-hours": _live_hours,
-    "live-zone": _live_zone,
+    "live-hours": partial(_document, name=layout.LIVE_HOURS),
+    "live-zone": partial(_document, name=layout.live_history),
 }

@@ -7,7 +7,7 @@ import hmac
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -18,14 +18,14 @@ from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
-from api.documents.cache import Document, DocumentCache
+from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
-from warehouse.documents.health import Health, Standing
+from warehouse.documents.health import Carrier, Health
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
 from warehouse.market.metrics import is_forecast
@@ -106,14 +106,12 @@ def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Healt
     if document is None:
         return {}
     try:
-        known: dict[tuple[str, str], Health] = document.derive("health", _healths)
+        known: dict[tuple[str, str], Health] = document.derive(
+            "health", lambda _: {(one["feed"], one["zone"]): Health(**one) for one in document.json["feeds"]}
+        )
     except (KeyError, TypeError) as error:
         raise DamagedFile(layout.published(document.name), f"is no health document ({error!r:.60})") from None
     return known
-
-
-def _healths(document: Document) -> dict[tuple[str, str], Health]:
-    return {(member["feed"], member["zone"]): Health(**member) for member in document.json["feeds"]}
 
 
 def feed_freshness(documents: DocumentCache, catalogue: Catalogue) -> Iterator[tuple[str, str, int, int, int]]:
@@ -131,13 +129,6 @@ def feed_freshness(documents: DocumentCache, catalogue: Catalogue) -> Iterator[t
             if feed in catalogue.feeds:
                 due = health.due([health.carrier(catalogue.feeds[feed], configured=True)], own.whole_until)
                 yield feed, zone, own.data_until, due.at if due and own.whole_until else 0, own.last_ok
-
-
-def _standing(metric: str, carriers: Sequence[_Carrier], now: int) -> Standing:
-    known = [
-        (health.carrier(c.feed, configured=c.health is None or not c.health.unconfigured), c.health) for c in carriers
-    ]
-    return health.standing(metric, known, now)
 
 
 def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tuple[str, str], str]:
@@ -159,8 +150,11 @@ def _entry(
 ) -> dict[str, Any]:
     """One source's standing in one zone: the worst of its metrics decides. Forecasts decide nothing: nobody who asks
     for readings waits for them."""
-    by_metric = _by_metric(carriers)
-    standing = [_standing(metric, feeds, now) for metric, feeds in by_metric.items() if not is_forecast(metric)]
+    by_metric: dict[str, list[tuple[Carrier, Health | None]]] = defaultdict(list)
+    for feed, own in carriers:
+        for metric in feed["metrics"]:
+            by_metric[metric].append((health.carrier(feed, configured=own is None or not own.unconfigured), own))
+    standing = [health.standing(metric, known, now) for metric, known in by_metric.items() if not is_forecast(metric)]
     healths = [c.health for c in carriers if c.health is not None]
     newest = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     errors = [f"{h.feed}: {h.last_error}" for h in healths if h.unknown_member or h is newest]
@@ -173,14 +167,6 @@ def _entry(
         "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
         "serving": {metric: serving[zone, metric] for metric in sorted(by_metric) if (zone, metric) in serving},
     }
-
-
-def _by_metric(carriers: Iterable[_Carrier]) -> dict[str, list[_Carrier]]:
-    by_metric: dict[str, list[_Carrier]] = defaultdict(list)
-    for carrier in carriers:
-        for metric in carrier.feed["metrics"]:
-            by_metric[metric].append(carrier)
-    return by_metric
 
 
 class _Feeds(Collector):

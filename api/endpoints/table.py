@@ -185,17 +185,8 @@ def _layer(layer: str) -> tuple[Endpoint, ...]:
     own, suffixes = geo.PARAMETERS[layer], geo.FORMATS[layer]
     media = tuple(geo.MEDIA[suffix] for suffix in suffixes)
     statuses = (404, 416) if "at" in own else (416,)
-    whole = Endpoint(
-        f"geo-{layer}",
-        f"/v1/geo/{layer}",
-        "Free",
-        _ANSWERS[layer],
-        title,
-        words,
-        own,
-        media=media,
-        more_statuses=statuses,
-    )
+    whole = Endpoint(f"geo-{layer}", f"/v1/geo/{layer}", "Free", _ANSWERS[layer], title, words, own,
+                     media=media, more_statuses=statuses)  # fmt: skip
     return (whole, *(_layer_file(whole, layer, suffix) for suffix in suffixes))
 
 

@@ -156,10 +156,6 @@ def _landing(service: Service, request: Request, _query: Any) -> _Body:
     return orjson.dumps({"title": title, "description": description, "links": links}), _CACHING
 
 
-def _conformance(_service: Service, _request: Request, _query: Any) -> _Body:
-    return orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING
-
-
 def _collections(service: Service, request: Request, _query: Any) -> _Body:
     links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
     # `live` appears with the first figures.
@@ -252,7 +248,7 @@ def _item(service: Service, request: Request, _query: Any, name: str, feature: s
 
 VIEWS: dict[str, View] = {
     "ogc-landing": partial(_answer, build=_landing),
-    "ogc-conformance": partial(_answer, build=_conformance),
+    "ogc-conformance": partial(_answer, build=lambda *_: (orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING)),
     "ogc-collections": partial(_answer, build=_collections),
     **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in COLLECTIONS},
     **{f"ogc-{name}-items": partial(_answer, build=_items, media=_GEOJSON, name=name) for name in COLLECTIONS},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,10 @@ def answer(request: Request, documents: DocumentCache, selection: Selection) -> 
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
     positions = _positions(documents, selection, layer)
-    headers = [*_caching(selection, source, positions), *_disposition(selection)]
+    caching_ = _YEARLY
+    if selection.layer == "live":
+        caching_ = caching(layer, layer.head["valid_until"] if selection.whole else valid_until(source, positions))
+    headers = [*caching_, *_disposition(selection)]
     media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
     as_published = selection.whole and selection.layer != "live"
     if as_published:
@@ -142,7 +145,9 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     # Whether both are of one publication shows in their content: a copy or a restore changes file times.
     hashes = documents.get(layout.geo_hashes(selection.layer))
     known = hashes.json["documents"] if hashes else {}
-    if any(known.get(part.name) != part.derive("sha256", _sha256) for part in (source, pieces)):
+    if any(
+        known.get(part.name) != part.derive("sha256", lambda d: sha256(d.body).hexdigest()) for part in (source, pieces)
+    ):
         detail = (
             "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
         )
@@ -150,18 +155,6 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     parsed = pieces.derive("pieces", lambda document: CUTS[selection.format].parse(document.body))
     body: bytes = parsed.cut(positions, layer.extent(positions))
     return body
-
-
-def _sha256(document: Document) -> str:
-    return hashlib.sha256(document.body).hexdigest()
-
-
-def _caching(selection: Selection, source: Document, positions: NDArray[intp]) -> Headers:
-    """The caching headers of an answer, and the marks of figures."""
-    if selection.layer != "live":
-        return _YEARLY
-    layer = layer_of(source)
-    return caching(layer, layer.head["valid_until"] if selection.whole else valid_until(source, positions))
 
 
 def valid_until(document: Document, positions: NDArray[intp]) -> int | None:

@@ -72,7 +72,8 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
             nonlocal answered
             answered = int(status[:3])
             if ("Connection", "close") in headers:
-                _close_after(start_response)
+                # gunicorn drops the header of an application.
+                getattr(getattr(start_response, "__self__", None), "force_close", lambda: None)()
             return start_response(
                 status, [*_typed(environ, status, headers), ("X-Request-Id", name), _NOSNIFF, *_cors(environ)], exc_info
             )
@@ -81,7 +82,8 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
         if refusal is not None:
             answer: Iterable[bytes] = _refuse(base_url, refusal, name, start)
         elif _is_preflight(environ):
-            answer = _allow_preflight(start)
+            start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
+            answer = []
         else:
             answer = app(environ, start)
         seconds = time.perf_counter() - began
@@ -120,13 +122,6 @@ def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
     return [body]
 
 
-def _close_after(start_response: StartResponse) -> None:
-    """Ends the connection after this answer; gunicorn drops the `Connection` header of an application."""
-    close = getattr(getattr(start_response, "__self__", None), "force_close", None)
-    if close is not None:
-        close()
-
-
 def _is_preflight(environ: WSGIEnvironment) -> bool:
     """Whether this is a CORS-preflight request (Fetch standard) to any path but /mcp, which answers its own."""
     preflight = (
@@ -135,12 +130,6 @@ def _is_preflight(environ: WSGIEnvironment) -> bool:
         and "HTTP_ORIGIN" in environ
     )
     return preflight and not _is_mcp(environ)
-
-
-def _allow_preflight(start: Any) -> list[bytes]:
-    """Allows every path, also an unknown one: its 404 tells a page more than a refused preflight does."""
-    start("204 No Content", [])
-    return []
 
 
 def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ Every text follows from the tables of endpoints, prices and problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS, listing
 from api.http import responses
-from api.http.messages import Headers, Request, Response, View
+from api.http.messages import Request, Response, View
 from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
@@ -92,6 +92,7 @@ Payments: {base}/.well-known/x402.json
 {prices}
 Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429
 """
+# Whom llms.txt and agents.txt invite may come in.
 _ROBOTS = """\
 User-agent: *
 Disallow: /metrics
@@ -109,7 +110,7 @@ _IN_LLMS = ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
 """Tags whose paths llms.txt lists."""
 _XML, _PNG = "application/xml", "image/png"
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-Text = Callable[[Settings], str]
+Text = Callable[[Settings], str | dict[str, Any]]
 
 
 def _text(
@@ -118,11 +119,15 @@ def _text(
     _query: dict[str, Any],
     text: Text,
     media: str = _TEXT,
-    headers: Headers | None = None,
+    headers: Sequence[tuple[str, str]] = (),
 ) -> Response:
     with service.enter(request) as entry:
-        body = text(service.settings).encode()
-        return entry.settle(responses.body(request, body, media, [*responses.caching(entry.method), *(headers or [])]))
+        body = _encoded(text(service.settings))
+        return entry.settle(responses.body(request, body, media, [*responses.caching(entry.method), *headers]))
+
+
+def _encoded(content: str | dict[str, Any]) -> bytes:
+    return content.encode() if isinstance(content, str) else orjson.dumps(content)
 
 
 def _long_text(
@@ -130,9 +135,9 @@ def _long_text(
     request: Request,
     _query: dict[str, Any],
     name: str,
-    text: Callable[[Service], str],
+    text: Callable[[Service], str | dict[str, Any]],
     media: str,
-    headers: Headers | None = None,
+    headers: Sequence[tuple[str, str]] = (),
 ) -> Response:
     """A text that is computed once a publication of the catalogue: its examples are of that time.
 
@@ -140,16 +145,14 @@ def _long_text(
     """
 
     def computed(document: Document) -> Document:
-        return Document(name, text(service).encode(), document.identity)
+        return Document(name, _encoded(text(service)), document.identity)
 
     with service.enter(request) as entry:
         try:
             document = service.catalogue.document.derive(name, computed)
         except StorageError:
             document = computed(Document(name, b"", Identity(0, 0, 0)))
-        return entry.settle(
-            responses.document(request, document, media, [*responses.caching(entry.method), *(headers or [])])
-        )
+        return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
 
 
 def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -181,10 +184,6 @@ def _example(service: Service, request: Request, query: dict[str, Any], file: st
     return _text(service, request, query, lambda _: html.example(file), headers=headers)
 
 
-def _json(document: Any) -> str:
-    return orjson.dumps(document).decode()
-
-
 def description(service: Service) -> dict[str, Any]:
     """The OpenAPI document, with examples of this service's own answers."""
     settings = service.settings
@@ -210,7 +209,9 @@ def _problem_page(service: Service, request: Request, query: dict[str, Any], kin
 def llms(settings: Settings) -> str:
     """llms.txt: what a language model needs to use this service."""
     base = settings.base_url
-    listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or not _is_variant(e.path))]
+    # A suffix, or a page of a collection, gives in another form what a path above it gives.
+    variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
+    listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or e.id not in variants)]
     optional = (ENDPOINTS[name] for name in ("catalogue", "openapi", "docs"))
     return _LLMS.format(
         title=TITLE,
@@ -218,19 +219,15 @@ def llms(settings: Settings) -> str:
         base=base,
         zones=", ".join(ZONES),
         paths="\n".join(_listed(base, e) for e in sorted(listed, key=lambda e: _IN_LLMS.index(e.tag))),
-        tools="\n".join(f"- `{t.name}`({_taken(t)}): {_first_sentence(t.description)}" for t in TOOLS.values()),
+        tools="\n".join(map(_listed_tool, TOOLS.values())),
         optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
     )
 
 
-def _taken(tool: Tool) -> str:
-    """A tool's arguments, those that may be left out with a question mark."""
-    return ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in tool.arguments)
-
-
-def _is_variant(path: str) -> bool:
-    """Whether a path gives in another form what a path above it gives: a suffix, or a page of a collection."""
-    return "." in path or path.startswith("/v1/geo/collections/")
+def _listed_tool(tool: Tool) -> str:
+    """A tool with its arguments, those that may be left out with a question mark."""
+    taken = ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in tool.arguments)
+    return f"- `{tool.name}`({taken}): {_first_sentence(tool.description)}"
 
 
 def _first_sentence(text: str) -> str:
@@ -249,11 +246,6 @@ def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
     prices = "\n".join(f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
     return _AGENTS.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
-
-
-def robots(settings: Settings) -> str:
-    """robots.txt: whom llms.txt and agents.txt invite may come in."""
-    return _ROBOTS.format(base=settings.base_url)
 
 
 def sitemap(settings: Settings) -> str:
@@ -326,19 +318,25 @@ def linkset(settings: Settings) -> dict[str, Any]:
 _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
-    "openapi": partial(_long_text, name="openapi", text=lambda service: _json(description(service)), media=_JSON),
-    "docs": partial(_long_text, name="docs", text=_reference, media=_HTML, headers=html.REFERENCE_HEADERS),
+    "openapi": partial(_long_text, name="openapi", text=description, media=_JSON),
+    "docs": partial(
+        _long_text,
+        name="docs",
+        text=lambda service: reference.render(service.settings, description(service)),
+        media=_HTML,
+        headers=html.REFERENCE_HEADERS,
+    ),
     "llms": partial(_text, text=llms),
     "llms-well-known": partial(_text, text=llms),
     "agents": partial(_text, text=agents),
     "agents-well-known": partial(_text, text=agents),
     "security-txt": partial(_text, text=security),
-    "robots": partial(_text, text=robots),
+    "robots": partial(_text, text=lambda settings: _ROBOTS.format(base=settings.base_url)),
     "picture": _picture,
     "sitemap": partial(_text, text=sitemap, media=_XML),
-    "x402": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
-    "x402-json": partial(_text, text=lambda settings: _json(payable(settings)), media=_JSON),
-    "api-catalog": partial(_text, text=lambda settings: _json(linkset(settings)), media=_LINKSET),
+    "x402": partial(_text, text=payable, media=_JSON),
+    "x402-json": partial(_text, text=payable, media=_JSON),
+    "api-catalog": partial(_text, text=linkset, media=_LINKSET),
     "guide": _guide,
     "example": _example,
     "problem": _problem_page,
