@@ -347,20 +347,6 @@ def test_agents_get_the_same_forecast(ask: Any, tool: Any) -> None:
     assert "interval" not in cut, "which would be refused"
 
 
-def test_agents_learn_what_makes_no_sense_of_a_forecast(tool: Any) -> None:
-    for arguments, words in (
-        ({"metric": "generation", "kind": "forecast"}, "only for carbon_intensity, demand, price"),
-        ({"metric": "demand", "kind": "forecast", "interval": "1h"}, "not with kind=forecast"),
-        ({"metric": "demand", "lead": "24h"}, "only with kind=forecast"),
-        ({"metric": "price", "kind": "forecast"}, "Zones that publish it: AU-NSW."),
-    ):
-        result = tool(zone="GB", **arguments)
-        assert result["isError"]
-        assert words in result["content"][0]["text"]
-    empty = tool(zone="GB", metric="demand", kind="forecast", lead="120h")
-    assert empty["structuredContent"]["reason"] == "Its forecasts were published later than that: give a shorter lead."
-
-
 def test_the_link_to_the_next_page_writes_a_relative_time_out(ask: Any) -> None:
     """It would move on from page to page."""
     first = ask("/v1/demand/GB?kind=forecast&published_before=-1h&limit=2")

@@ -70,15 +70,6 @@ def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
         FlatGeobuf.parse(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
 
 
-def test_detail_chooses_between_two_documents(client: FlaskClient) -> None:
-    assert (
-        client.get("/v1/geo/zones").data
-        == client.get("/v1/geo/zones?detail=low").data
-        == documents()["geo/zones.low.geojson"]
-    )
-    assert client.get("/v1/geo/zones?detail=high").data == documents()["geo/zones.high.geojson"]
-
-
 def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
     for layer in LAYERS:
         answer = client.get(f"/v1/geo/{layer}.geojson", headers={"Accept": "text/csv"})

@@ -1,4 +1,4 @@
-"""A key's life over HTTP: sign-up, its day, rotation, its end; sixteen workers answer 500 calls a day, not one more."""
+"""A key's life over HTTP: sign-up, its day, rotation, its end; four workers answer 500 calls a day, not one more."""
 
 from __future__ import annotations
 
@@ -256,8 +256,8 @@ def test_a_request_id_that_holds_a_key_is_not_taken_over(market: Any) -> None:
 # Many workers, one key
 
 
-def _on_sixteen_connections(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
-    """Runs `work` on sixteen connections at once."""
+def _on_eight_connections(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
+    """Runs `work` on eight connections at once."""
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -269,7 +269,7 @@ def _on_sixteen_connections(work: Callable[[http.client.HTTPConnection], None], 
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=run) for _ in range(16)]
+    threads = [threading.Thread(target=run) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -294,14 +294,14 @@ def _sign_up(served: Served) -> str:
 
 
 @pytest.mark.slow
-def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
+def test_four_workers_answer_500_calls_across_a_restart_and_midnight(
     accounts_url: str, request: pytest.FixtureRequest
 ) -> None:
     started = int(time.time())
     noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
     served = Served(
         {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": accounts_url, "SHOP_CLOCK": str(noon)},
-        workers=16,
+        workers=4,
         threads=1,
         more=["--preload"],
     )
@@ -310,18 +310,18 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
     statuses: list[int] = []  # not counted by the threads: two that count at once count one
 
     def make_calls(connection: http.client.HTTPConnection) -> None:
-        for number in range(20):
+        for number in range(40):
             path = "/v1/latest/GB?status=404" if number % 5 == 0 else "/v1/latest/GB"
             statuses.append(_ask(connection, key, path))
 
-    _on_sixteen_connections(make_calls, served.port)
-    assert Counter(statuses) == {200: 16 * 16, 404: 16 * 4}
+    _on_eight_connections(make_calls, served.port)
+    assert Counter(statuses) == {200: 8 * 32, 404: 8 * 8}
     served.stop()
     begun = time.monotonic()
     served.start()
     start_s = time.monotonic() - begun
-    _on_sixteen_connections(lambda connection: statuses.extend(_ask(connection, key) for _ in range(20)), served.port)
-    assert Counter(statuses) == {200: CALLS_PER_DAY, 404: 64, 429: 16 * 36 - CALLS_PER_DAY}
+    _on_eight_connections(lambda connection: statuses.extend(_ask(connection, key) for _ in range(40)), served.port)
+    assert Counter(statuses) == {200: CALLS_PER_DAY, 404: 64, 429: 8 * 72 - CALLS_PER_DAY}
     served.kill()
 
     midnight = started + noon - (started + noon) % DAY + DAY
@@ -339,7 +339,7 @@ def test_sixteen_workers_answer_500_calls_across_a_restart_and_midnight(
                 return
             time.sleep(0 if new else 0.02)
 
-    _on_sixteen_connections(until_the_new_day_is_used_up, served.port)
+    _on_eight_connections(until_the_new_day_is_used_up, served.port)
     served.kill()
     around = Counter(answers)
     assert around[False, 429] > 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -159,18 +157,6 @@ def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
         assert '"fuel_2_mw":null' in text
 
 
-def test_the_description_says_how_many_features_a_page_may_have(client: FlaskClient) -> None:
-    """At the place where QGIS looks; it asks for 100 else."""
-    described = get(client, "/openapi.json")
-    limit = described["components"]["parameters"]["limit"]
-    assert (limit["name"], limit["schema"]["maximum"]) == ("limit", 10_000)
-    given = described["paths"]["/v1/geo/collections/plants/items"]["get"]["parameters"]
-    assert {"$ref": "#/components/parameters/limit"} in given
-    for path in described["paths"]:
-        own = [p for p in described["paths"][path].get("get", {}).get("parameters", []) if p.get("name") == "limit"]
-        assert not own or not path.endswith("/items")
-
-
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -194,27 +180,3 @@ def test_the_description_says_how_many_features_a_page_may_have(client: FlaskCli
 def test_what_is_refused(client: FlaskClient, path: str, status: int) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
-def test_gdal_adds_the_service_itself(client: FlaskClient) -> None:
-    import threading
-
-    from werkzeug.serving import make_server
-
-    server = make_server("127.0.0.1", 0, client.application, threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"OAPIF:http://127.0.0.1:{server.server_port}/v1/geo"
-    try:
-        listing = subprocess.run(["ogrinfo", "-so", address, "plants"], capture_output=True, text=True, timeout=60)
-        assert listing.returncode == 0, listing.stderr
-        assert f"Feature Count: {len(records.plants())}\n" in listing.stdout
-        listing = subprocess.run(
-            ["ogrinfo", "-so", "-spat", "2.2", "46.5", "2.4", "46.7", address, "zones"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert "Feature Count: 1\n" in listing.stdout
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -408,21 +408,3 @@ def test_links_of_the_guides_lead_to_pages_that_are_served(client: Any) -> None:
         assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'<h\d id="([^"]+)"', text)}
     assert "decisions/0011-one-pace" not in "".join(links)
     assert "(decisions/0011)" in texts["architecture"], "of a file that is no page the words are left"
-
-
-def test_the_reference_begins_with_data_and_has_one_entry_a_resource(client: Any) -> None:
-    page = client.get("/docs").text
-    sections = re.findall(r'<section id="([^"]+)" data-words', page)
-    assert sections[:5] == ["price", "demand", "brief", "latest", "windows"]
-    assert len([one for one in sections if one.startswith("geo-")]) == 4
-    assert '<span id="geo-zones-parquet"></span>' in page, "an address of a format still leads to its resource"
-    everywhere = {"400", "405", "414", "429", "431", "500", "503"}
-    for operation in (
-        op for methods in client.get("/openapi.json").get_json()["paths"].values() for op in methods.values()
-    ):
-        assert ("413" in operation["responses"]) == ("requestBody" in operation)
-        if operation["tags"] != ["Service"]:
-            assert everywhere <= {*operation["responses"]}
-    answers = page[page.index('<section id="status"') :]
-    answers = answers[answers.index("<h4>Answers") : answers.index("</table>", answers.index("<h4>Answers"))]
-    assert re.findall(r"<tr><td><code>(\d+)", answers) == ["200", "304"]

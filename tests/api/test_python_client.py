@@ -290,20 +290,6 @@ def test_a_key_goes_to_its_own_host_alone(package: Any) -> None:
     assert script.asked[1].url.params["cursor"] == "x"
 
 
-def test_the_async_client_reads_the_same(package: Any, market: Any, serve: Any) -> None:
-    served = serve(market)
-
-    async def run() -> tuple[Any, Any]:
-        async with package.AsyncClient(served.url) as client:
-            series, zones = await asyncio.gather(client.series("price", "GB", sample=True, limit=7), client.zones())
-            return series, zones
-
-    series, zones = asyncio.run(run())
-    with package.Client(served.url) as client:
-        assert client.series("price", "GB", sample=True).rows == series.rows
-    assert (len(series.rows), len(zones)) == (48, 25)
-
-
 @pytest.mark.slow
 def test_the_wheel_builds_and_is_typed(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "source")

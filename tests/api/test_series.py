@@ -191,12 +191,6 @@ def test_rows_of_another_mode_are_not_served(market: Any) -> None:
         assert answer.status_code == 503
 
 
-def test_an_empty_warehouse_answers_with_no_rows(rig: Any) -> None:
-    rig.publish()
-    body = rig.client().get("/v1/price/GB?sample=true").get_json()
-    assert (body["count"], body["data"]) == (0, [])
-
-
 def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_soon(
     market: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,26 +205,6 @@ def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_
     assert client.get(path).get_json() == first
     now[0] += 0.15
     assert client.get(path).get_json()["data"][-1]["value"] == 1.25
-    client.application.extensions["emds"].gate.close()
-
-
-def test_each_format_and_coding_of_a_question_is_its_own(market: Any) -> None:
-    client = create_app(market.settings(), ttl_s=60).test_client()
-    path = "/v1/demand/GB?sample=true"
-    kinds = [
-        client.get(path, headers={"Accept": accept}).content_type
-        for accept in ("text/csv", "application/json", "text/csv")
-    ]
-    assert kinds == [
-        "text/csv; charset=utf-8; header=present",
-        "application/json",
-        "text/csv; charset=utf-8; header=present",
-    ]
-    codings = [
-        client.get(path, headers={"Accept-Encoding": coding}).headers.get("Content-Encoding")
-        for coding in ("gzip", "", "zstd")
-    ]
-    assert codings == ["gzip", None, "zstd"]
     client.application.extensions["emds"].gate.close()
 
 

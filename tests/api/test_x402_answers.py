@@ -70,13 +70,6 @@ def test_a_paid_answer_is_found_again_by_its_effective_format(shop: Shop) -> Non
     assert shop.paid == 4 * 10_000
 
 
-def test_a_document_is_one_answer_whatever_is_accepted(shop: Shop) -> None:
-    payment = shop.payment("/v1/latest/GB")
-    first = shop.get("/v1/latest/GB", payment, Accept="application/json")
-    assert shop.get("/v1/latest/GB", payment, Accept="text/html, */*").data == first.data
-    assert shop.paid == 1000
-
-
 def test_overdue_figures_are_given_free_and_marked(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later nothing newer came
     for path in ("/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"):
@@ -85,12 +78,6 @@ def test_overdue_figures_are_given_free_and_marked(shop: Shop, monkeypatch: pyte
         assert (answer.status_code, answer.headers["X-EMDS-Stale"]) == (200, "true"), path
         assert "PAYMENT-RESPONSE" not in answer.headers
         assert answer.headers.getlist("Cache-Control") == ["private, no-store"]
-    assert (shop.paid, shop.facilitator.calls) == (0, {"verify": 0, "settle": 0})
-
-
-def test_nobody_pays_for_a_window_of_which_no_price_is_known(shop: Shop) -> None:
-    answer = shop.get("/v1/windows/GB", shop.payment("/v1/windows/GB"))
-    assert (answer.status_code, answer.json["available"]) == (200, False)
     assert (shop.paid, shop.facilitator.calls) == (0, {"verify": 0, "settle": 0})
 
 
@@ -108,18 +95,6 @@ def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(sho
         assert ("PAYMENT-RESPONSE" in answer.headers, "X-EMDS-Stale" in answer.headers) == (paid, not paid), path
         assert (answer.json["valid_until"] >= everywhere.now) is paid
     assert shop.paid == 2 * PRICES["snapshot"].units
-
-
-def test_an_empty_window_head_and_304_reach_no_facilitator(shop: Shop) -> None:
-    payment = shop.payment("/v1/price/GB")
-    empty = shop.get("/v1/price/GB?start=100001000&end=100002000", payment)
-    assert (empty.status_code, empty.json["count"]) == (200, 0)
-    assert shop.http.head("/v1/price/GB", headers=payment).status_code == 200
-    whole = shop.get("/v1/price/GB", payment)
-    calls = dict(shop.facilitator.calls)
-    unchanged = shop.get("/v1/price/GB", shop.payment("/v1/price/GB"), **{"If-None-Match": whole.headers["ETag"]})
-    assert unchanged.status_code == 304
-    assert (shop.paid, shop.facilitator.calls) == (10_000, calls)
 
 
 def test_samples_do_not_rebuild_what_is_sold(shop: Shop) -> None:

@@ -148,15 +148,6 @@ def test_money_that_moves_after_a_refusal_is_answered_on_asking_again(trade: Tra
         trade.book.balances[PAY_TO.lower()] = 0
 
 
-def test_a_claim_of_success_that_the_chain_denies_serves_nothing(trade: Trade) -> None:
-    trade.a.faults["settle"] = "lie"
-    payment = trade.payment()
-    answer = trade.get(payment)
-    assert (answer.status_code, "method" in answer.text, trade.paid) == (503, False, 0)
-    assert trade.get(payment).status_code == 200, "the facilitator that lied is skipped, the next one settles"
-    assert (trade.paid, trade.a.calls["settle"], trade.b.calls["settle"]) == (PRICE, 1, 1)
-
-
 _LIES: tuple[Fault, ...] = ("500", "html", "429", "drop", "trouble", "screened", "lie", "lie-payer", "lie-network")
 _HIDDEN: tuple[Fault, ...] = ("done-drop", "done-500", "done-html")
 

@@ -95,14 +95,6 @@ def stored(trade: Trade) -> int:
     return count
 
 
-def test_refused_settlements_store_no_answers(trade: Trade) -> None:
-    bad = Wallet(trade, 0)
-    trade.a.faults["settle"] = trade.b.faults["settle"] = "screened"
-    for _ in range(12):
-        assert trade.get(bad.payment()).status_code == 402
-    assert stored(trade) == 0
-
-
 def test_a_payer_s_doubts_store_so_many_answers_and_are_answered_all_the_same(trade: Trade) -> None:
     payments = []
     for _ in range(UNKNOWN_ANSWERS + 3):

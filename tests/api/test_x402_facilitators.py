@@ -26,22 +26,6 @@ def test_a_verification_that_fails_goes_to_the_next_and_the_first_is_asked_last_
     assert trade.a.calls["verify"] == asked + 1
 
 
-def test_a_facilitator_that_is_down_is_passed_over(trade: Trade) -> None:
-    trade.a.close()
-    assert trade.get(trade.payment()).status_code == 200
-    assert trade.paid == PRICE
-
-
-def test_facilitators_that_are_both_down_are_503_and_cost_nothing(trade: Trade) -> None:
-    trade.a.close()
-    trade.b.close()
-    payment = trade.payment()
-    answer = trade.get(payment)
-    assert (answer.status_code, answer.json["charged"]) == (503, False)
-    assert answer.json["type"].endswith("/problems/facilitator-unavailable")
-    assert (trade.paid, trade.row(payment).state) == (0, "released")
-
-
 def test_a_refusal_in_due_form_counts_whatever_its_status(trade: Trade) -> None:
     trade.a.faults["verify"] = "refused-400"
     answer = trade.get(trade.payment())
@@ -153,17 +137,6 @@ def test_without_a_node_a_doubt_is_503_and_stays_unknown(trade: Trade, fault: Fa
     assert served.status_code == 200
     assert receipt(served)["success"]
     assert trade.get(payment).data == served.data
-    assert trade.paid == PRICE
-
-
-def test_one_that_settled_and_hangs_and_one_that_fails_leave_a_doubt_until_the_chain_is_seen(trade: Trade) -> None:
-    trade.without_node()
-    trade.a.faults["settle"], trade.b.faults["settle"] = "done-hang", "500"
-    payment = trade.payment()
-    answer = trade.get(payment)
-    assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "settlement-unknown")
-    trade.restart(rpc_url=trade.node.url)
-    assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
 
 

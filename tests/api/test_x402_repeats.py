@@ -82,15 +82,3 @@ def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade,
     assert len({each.data for each in by_status[200]}) == 1
     assert all(each.headers["Retry-After"] == "2" for each in by_status[409])
     assert (trade.paid, trade.a.calls["settle"]) == (PRICE, 1)
-
-
-def test_twelve_payments_at_once_are_twelve_charges(trade: Trade) -> None:
-    trade.restart(Limits())
-    app = trade.http.application
-    payments = [trade.payment() for _ in range(12)]
-    calls = [
-        lambda payment=payment: app.test_client().get(PATH, headers={"PAYMENT-SIGNATURE": payment})
-        for payment in payments
-    ]
-    assert {each.status_code for each in at_once(calls)} == {200}
-    assert trade.paid == 12 * PRICE

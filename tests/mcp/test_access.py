@@ -156,16 +156,6 @@ def test_a_spent_quota_says_when_the_next_day_begins(mcp: Any, key: str) -> None
     assert used(mcp.app, key) == CALLS_PER_DAY
 
 
-def test_samples_are_limited_by_address(make: Any) -> None:
-    mcp = make(sample_calls_per_day=3)
-    for _ in range(3):
-        assert "isError" not in mcp.call("get_latest", zone="GB")
-    refused = mcp.call("get_latest", zone="GB")
-    assert refused["isError"] is True
-    assert "At most 3 samples a day" in refused["content"][0]["text"]
-    assert "isError" not in mcp.call("list_zones")
-
-
 def test_free_tools_and_samples_are_limited_by_the_minute_and_listing_is_not(make: Any) -> None:
     mcp = make(free_calls_per_minute=2)
     results = [

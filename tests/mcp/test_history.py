@@ -75,12 +75,6 @@ def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: An
     assert "the oldest at 2026-03-27, the newest at 2026-03-29" in result["content"][0]["text"]
 
 
-def test_capacity_is_of_a_date(keyed: Any) -> None:
-    result = keyed.call("get_history", zone="DE-LU", metric="capacity")
-    assert result["structuredContent"]["columns"]["date"] == ["2026-01-01"]
-    assert "2026-01-01 31000.5 99000" in result["content"][0]["text"]
-
-
 def test_hours_carry_the_civil_clock_beside_utc_across_its_change(keyed: Any) -> None:
     window = {"start": "2026-03-28T22:00:00Z", "end": "2026-03-29T04:00:00Z"}
     result = keyed.call("get_history", zone="GB", metric="price", **window)

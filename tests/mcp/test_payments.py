@@ -12,7 +12,7 @@ import pytest
 
 from api.settings import Facilitator as Listed
 from tests.mcp.conftest import MODERN, VERSIONS
-from tests.mcp.counted_calls import ARGUMENTS, used
+from tests.mcp.counted_calls import ARGUMENTS
 from tests.stand_ins import buyer
 from tests.stand_ins.book import Book
 from tests.stand_ins.chain import BUYER
@@ -92,14 +92,6 @@ def test_a_payment_buys_the_whole_answer_and_a_receipt(trade: Trade) -> None:
         assert version == "2025-03-26" or "sample" not in result["structuredContent"]
 
 
-def test_overdue_figures_are_given_free(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later nothing newer came
-    result = trade.pay("get_latest", buyer.pay_v2(trade.offer()))
-    assert "STALE" in result["content"][0]["text"]
-    assert "x402/payment-response" not in result["_meta"]
-    assert trade.paid == 0
-
-
 def test_a_payment_of_version_1_and_one_as_text_are_taken(trade: Trade) -> None:
     path = trade.mcp.app.test_client().get("/v1/latest/GB").json["accepts"][0]
     first = trade.pay("get_latest", buyer.pay_v1(path))
@@ -173,25 +165,6 @@ def test_a_settlement_that_fails_withholds_the_answer(trade: Trade) -> None:
     assert "50.0" not in json.dumps(result)
 
 
-def test_no_facilitator_is_said_without_asking_for_another_payment(trade: Trade) -> None:
-    payment = buyer.pay_v2(trade.offer())
-    trade.facilitator.close()
-    result = trade.pay("get_latest", payment)
-    assert result["isError"] is True
-    assert len(result["content"]) == 1
-    assert "Nothing was charged" in result["content"][0]["text"]
-
-
-def test_a_payment_beside_a_wrong_key_is_taken_and_beside_a_good_one_left(trade: Trade) -> None:
-    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
-    payment = buyer.pay_v2(trade.offer())
-    trade.pay("get_latest", payment, zone="GB", api_key=key)
-    assert trade.paid == 0
-    assert used(trade.mcp.app, key) == 1
-    trade.pay("get_latest", payment, zone="GB", api_key="emds_wrong")
-    assert trade.paid == 1000
-
-
 def test_where_nothing_is_sold_a_payment_is_told_the_other_ways(mcp: Any) -> None:
     result = mcp.call("get_latest", meta={"x402/payment": {"x402Version": 2}}, zone="GB")
     body = json.loads(result["content"][0]["text"])
@@ -199,11 +172,3 @@ def test_where_nothing_is_sold_a_payment_is_told_the_other_ways(mcp: Any) -> Non
     assert body["accepts"] == []
     assert "/v1/keys/signup" in body["error"]
     assert "x402/payment-required" not in mcp.call("get_latest", zone="GB")["_meta"]
-
-
-def test_used_up_samples_can_be_bought(make: Any, trade: Trade) -> None:
-    mcp = make(pay_to=PAY_TO, facilitators=(Listed(trade.facilitator.url),), sample_calls_per_day=1)
-    mcp.call("get_latest", zone="GB")
-    refused = mcp.call("get_latest", zone="GB")
-    assert json.loads(refused["content"][0]["text"])["accepts"][0]["amount"] == "1000"
-    assert "At most 1 samples a day" in refused["content"][1]["text"]
