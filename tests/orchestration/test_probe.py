@@ -14,7 +14,7 @@ from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
 from orchestration import cli
 from tests.stand_ins import publishers as stand_ins
-from tests.stand_ins.publishers import KEYS, NOW, Clocks, Publishers, answers
+from tests.stand_ins.publishers import KEYS, NOW, Clocks, Publishers
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
@@ -71,17 +71,6 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
     assert code == 0
     assert "not configured: set EIA_API_KEY" in text
     assert not publishers.requests["api.eia.gov"]
-
-
-ELEXON = "data.elexon.co.uk"
-
-
-def test_one_publisher_that_fails_leaves_the_others_alone(publishers: Publishers, run: Run) -> None:
-    publishers.break_host(ELEXON, answers(503))
-    code, text = run()
-    assert code == 1
-    failed = {line.split()[0] for line in text.splitlines() if " | " in line and line[38:52].strip() == "failed"}
-    assert failed == {feed_id for feed_id in feeds() if feed_id.startswith("elexon.")}
 
 
 # What stands around the answers
