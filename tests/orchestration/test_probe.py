@@ -14,7 +14,7 @@ from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
 from orchestration import cli
 from tests.stand_ins import publishers as stand_ins
-from tests.stand_ins.publishers import KEYS, NOW, Clocks, Publishers
+from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.market import Request
@@ -71,6 +71,24 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
     assert code == 0
     assert "not configured: set EIA_API_KEY" in text
     assert not publishers.requests["api.eia.gov"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "sentence"),
+    [
+        (answers(401), "The publisher refuses: data.elexon.co.uk answers 401"),
+        (answers(503, b"<html>Down for maintenance</html>"), "server fails: data.elexon.co.uk answers 503"),
+        (stand_ins.truncates, "No whole answer: data.elexon.co.uk: the answer broke off"),
+    ],
+    ids=["refuses", "fails", "breaks off"],
+)
+def test_a_failure_is_told_in_a_plain_sentence(
+    publishers: Publishers, run: Run, failing: Failing, sentence: str
+) -> None:
+    publishers.break_host("data.elexon.co.uk", failing)
+    code, text = run("--feed", "elexon.price")
+    assert code == 1
+    assert sentence in next(line for line in text.splitlines() if line.startswith("failed: "))
 
 
 # What stands around the answers

@@ -18,7 +18,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -145,11 +144,9 @@ class Publishers:
         server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
         return server
 
-    def _context(self, host: str, expired: bool = False) -> ssl.SSLContext:
+    def _context(self, host: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        until = {"not_after": datetime.now(UTC) - timedelta(days=1)} if expired else {}
-        since = {"not_before": datetime.now(UTC) - timedelta(days=30)} if expired else {}
-        self._authority.issue_cert(host, **until, **since).configure_cert(context)
+        self._authority.issue_cert(host).configure_cert(context)
         return context
 
     def _choose(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
@@ -158,10 +155,6 @@ class Publishers:
             return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         connection.context = context
         return None
-
-    def expire(self, host: str) -> None:
-        """Gives the host a certificate that expired yesterday."""
-        self._contexts[host] = self._context(host, expired=True)
 
     def break_host(self, host: str, failing: Failing) -> None:
         """Makes the host give this answer to every request."""
