@@ -36,7 +36,7 @@ _LONGEST = (
 _SLOW_ONES = """
     api/test_agents api/test_artefacts api/test_bulk api/test_damage api/test_described_errors api/test_geo
     api/test_geo_formats api/test_geo_publications api/test_http api/test_ogc api/test_publishers
-    api/test_python_client api/test_same_answers api/test_several_zones api/test_x402_answers api/test_x402_attacks
+    api/test_python_client api/test_several_zones api/test_x402_answers api/test_x402_attacks
     api/test_x402_facilitators api/test_x402_offers api/test_x402_payload api/test_x402_repeats api/test_x402_service
     assets/test_as_of assets/test_level_shifts assets/test_live assets/test_marts assets/test_publish_at_once
     assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn

@@ -74,28 +74,6 @@ def test_fuels_and_borders_are_columns_of_the_text(call: Call) -> None:
     assert len(structure["columns"]["gas"]) == 48
 
 
-def test_as_of_market_and_numbers_as_text_are_taken(call: Call, market: Any) -> None:
-    ahead = call("get_history", zone="US-NYISO", metric="price", market="day_ahead", limit="5")["structuredContent"]
-    assert (ahead["market"], ahead["count"]) == ("day_ahead", 5)
-    assert call("get_history", zone="GB", metric="price", as_of="1970")["structuredContent"]["count"] == 0
-    for tool in ("get_history", "get_statistics"):
-        limit = {"limit": 5} if tool == "get_history" else {}
-        known = call(tool, zone="GB", metric="price", as_of=market.now, **limit)["structuredContent"]
-        assert known["as_of"] == market.now - 10
-        assert tool == "get_statistics" or known["next"]["as_of"] == market.now - 10
-        ahead = call(tool, zone="GB", metric="price", as_of=market.now + 1)
-        assert (ahead["isError"], "later than now" in ahead["content"][0]["text"]) == (True, True)
-
-
-def test_the_key_of_the_connection_goes_before_an_argument(call: Call) -> None:
-    assert "sample" not in call("get_history", zone="GB", metric="price", api_key="emds_old")["structuredContent"]
-    assert call("get_history", header={}, zone="GB", metric="price", api_key="emds_old")["isError"] is True
-    with_argument = call("get_history", header={}, zone="GB", metric="price", api_key=call.key)  # type: ignore[attr-defined]
-    assert "sample" not in with_argument["structuredContent"]
-    for free in ("list_zones", "get_status"):
-        assert "isError" not in call(free, api_key="emds_old")
-
-
 def test_a_sample_can_be_declined_and_refusals_speak_of_tools(call: Call) -> None:
     declined = call("get_history", header={}, zone="GB", metric="price", sample=False)
     assert declined["isError"] is True

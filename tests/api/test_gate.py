@@ -44,15 +44,6 @@ def test_what_is_not_answered_is_not_counted(service: Service, query: str) -> No
         assert "r=500;" in answer.headers["RateLimit"]
 
 
-def test_304_is_not_counted_and_an_empty_answer_and_head_are(service: Service) -> None:
-    key = service.key()
-    assert service.get(X_API_Key=key, If_None_Match='"tag"').status_code == 304
-    assert service.used(key) == 0
-    assert service.get(PATH + "?rows=0", X_API_Key=key).status_code == 200
-    assert service.http.head(PATH, headers={"X-API-Key": key}).status_code == 200
-    assert service.used(key) == 2
-
-
 def test_the_501st_answer_is_429_until_midnight(service: Service) -> None:
     key = service.key()
     service.spend(key, CALLS_PER_DAY - 1)

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -295,12 +296,13 @@ def _sign_up(served: Served) -> str:
 
 @pytest.mark.slow
 def test_four_workers_answer_500_calls_across_a_restart_and_midnight(
-    accounts_url: str, request: pytest.FixtureRequest
+    tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    database = f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     started = int(time.time())
     noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
     served = Served(
-        {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": accounts_url, "SHOP_CLOCK": str(noon)},
+        {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": database, "SHOP_CLOCK": str(noon)},
         workers=4,
         threads=1,
         more=["--preload"],
@@ -327,7 +329,7 @@ def test_four_workers_answer_500_calls_across_a_restart_and_midnight(
     midnight = started + noon - (started + noon) % DAY + DAY
     ahead = midnight - time.time() - max(4, 4 * start_s)  # midnight comes well after the service is up again
     served.start(SHOP_CLOCK=str(ahead))
-    _check_spent(accounts_url, key, midnight)
+    _check_spent(database, key, midnight)
     answers: list[tuple[bool, int]] = []
 
     def until_the_new_day_is_used_up(connection: http.client.HTTPConnection) -> None:

@@ -103,20 +103,6 @@ def test_rows_that_all_last_alike_have_the_holes_of_any_others(
     assert holes(one, window, due, "UTC") == holes(any_, window, due, "UTC")
 
 
-def test_a_page_says_the_holes_of_its_own_window(market: Any, ask: Any) -> None:
-    start = instant("2026-03-20T00:00:00Z")
-    rows = [(start + i * HOUR, 1.0) for i in range(60)]  # every other half hour is missing
-    market.put("north.price", "AU-NSW", "price", rows, "AUD/MWh", "30m")
-    market.publish()
-    window = f"start={start}&end={start + 50 * HOUR}"
-    whole = ask(f"/v1/price/AU-NSW?{window}").get_json()
-    assert (len(whole["gaps"]), whole["gaps_truncated"]) == (20, True)
-    first = ask(f"/v1/price/AU-NSW?{window}&limit=4").get_json()
-    assert first["gaps"] == [{"start": start + i * HOUR + HALF, "end": start + (i + 1) * HOUR} for i in range(4)]
-    second = ask(f"/v1/price/AU-NSW?start={first['end']}&end={start + 50 * HOUR}&limit=4").get_json()
-    assert second["gaps"][0]["start"] == start + 4 * HOUR + HALF
-
-
 def test_a_hole_that_falls_due_makes_another_answer(market: Any, monkeypatch: Any) -> None:
     client = market.client()
     headers = market.key(client)

@@ -85,32 +85,10 @@ def test_rows_ahead_of_now_come_only_when_asked_for(ask: Any, market: Any) -> No
     assert ask(f"/v1/price/DE-LU?end={market.now + 86400}")["data"][-1]["ts"] > market.now
 
 
-def test_means_over_hours_state_samples_and_coverage(ask: Any) -> None:
-    body = ask("/v1/demand/GB?interval=1h")
-    assert body["interval"] == "1h"
-    first = body["data"][0]
-    assert first["ts"] % HOUR == 0
-    assert {name: first[name] for name in ("resolution", "samples", "coverage")} == {
-        "resolution": "1h",
-        "samples": 12,
-        "coverage": 1.0,
-    }
-    rows = ask(f"/v1/demand/GB?start={first['ts']}&end={first['ts'] + HOUR}")["data"]
-    assert first["value"] == sum(row["value"] for row in rows) / 12
-
-
 def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None:
     at = instant("2026-03-30T10:00:00Z")
     body = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
     assert [(row["ts"], row["samples"]) for row in body["data"]] == [(at, 12)]
-
-
-def test_an_interval_that_is_less_than_half_covered_has_no_mean(ask: Any, market: Any) -> None:
-    at = instant("2026-03-30T08:00:00Z")
-    market.put("north.grid", "AU-SA", "demand", market.every(at, 300, 5))
-    market.put("north.grid", "AU-SA", "demand", market.every(at + HOUR, 300, 6))
-    rows = ask("/v1/demand/AU-SA?interval=1h")["data"]
-    assert [(row["ts"], row["coverage"]) for row in rows] == [(at + HOUR, 0.5)]
 
 
 def test_capacity_has_no_means(ask: Any) -> None:

@@ -49,22 +49,6 @@ def test_what_is_no_answer_of_a_data_tool_is_not_counted(mcp: Any, key: str) -> 
     assert used(mcp.app, key) == 0
 
 
-def test_windows_and_statistics_count_once_each_and_refused_ones_not(mcp: Any, key: str) -> None:
-    mcp.headers["Authorization"] = f"Bearer {key}"
-    mcp.call("find_window", zone="DE-LU", hours=1)
-    mcp.call("get_statistics", zone="GB", metric="price")
-    assert used(mcp.app, key) == 2
-    for tool, arguments in (
-        ("find_window", {"zone": "XX"}),
-        ("find_window", {"zone": "DE-LU", "hours": 0.3}),
-        ("find_window", {"zone": "DE-LU", "metric": "demand"}),
-        ("get_statistics", {"zone": "GB", "metric": "nonsense"}),
-        ("get_statistics", {"zone": "GB", "metric": "price", "above": "1e999"}),
-    ):
-        assert mcp.call(tool, **arguments)["isError"] is True
-    assert used(mcp.app, key) == 2
-
-
 def test_work_that_fails_gives_its_call_back(mcp: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.series.page.answer", lambda *_: 1 / 0)
     answer = mcp.ask(

@@ -11,37 +11,17 @@ import socket
 import struct
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 Fault = Literal[
-    "",  # none
-    "500",
-    "429",
-    "html",  # answers HTML, does nothing
-    "hang",
-    "drop",  # does nothing, answers nothing
-    "done-hang",
-    "done-drop",
-    "done-500",
-    "done-500-told",
-    "done-html",  # settles, then fails; `done-500-told` sends the result with the 500
-    "done-307",
-    "done-404",
-    "done-409",
-    "done-429",
-    "done-duplicate",  # settles, then turns the answer away, or refuses it as a repetition
-    "drip",  # settles, then sends its answer a byte at a time
-    "trouble",
-    "pending",
-    "pending-once",
-    "screened",  # refuses with a reason of its own
-    "lie",
-    "lie-payer",
-    "lie-network",  # claim success without settling; the last two name another payer or network
-    "raw",  # refuses with an internal text as its reason
-    "400",
-    "refused-400",  # a bad request, and a refusal in due form that comes with that status
-]
+    "", "500", "429", "html", "400", "hang", "drop", "trouble", "pending", "pending-once", "screened", "raw",
+    "refused-400", "lie", "lie-payer", "lie-network", "done-hang", "done-drop", "done-500", "done-500-told",
+    "done-html", "done-307", "done-404", "done-409", "done-429", "done-duplicate", "drip",
+]  # fmt: skip
+"""`done-`: settles, then fails, turns the answer away or refuses it as a repetition; `done-500-told` sends the result
+with the 500, `drip` a byte at a time. `lie`: claims success without settling, or for another payer or network.
+`screened` refuses with a reason of its own, `raw` with an internal text, `refused-400` in due form with that status.
+"""
 
 
 class Core(Protocol):
@@ -98,25 +78,7 @@ class Facilitator:
             return self.core.verify(body) if verb == "verify" else self.core.settle(body)
 
 
-_UNDONE = frozenset(
-    {
-        "500",
-        "429",
-        "html",
-        "hang",
-        "drop",
-        "trouble",
-        "pending",
-        "pending-once",
-        "screened",
-        "lie",
-        "lie-payer",
-        "lie-network",
-        "raw",
-        "400",
-        "refused-400",
-    }
-)
+_UNDONE = frozenset(each for each in get_args(Fault) if each and not each.startswith("done-") and each != "drip")
 _HANG_S = 30.0
 _NO_MONEY = "invalid_exact_evm_insufficient_balance"
 

@@ -91,13 +91,3 @@ class Served:
         except OSError:
             return False
         return True
-
-    def pids(self) -> list[int]:
-        """The master and its workers."""
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        return [self._process.pid, *map(int, children)]
-
-    def resident_mb(self) -> float:
-        """Resident memory of the largest worker, in MB."""
-        pages = max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.pids()[1:])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
