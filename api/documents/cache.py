@@ -23,12 +23,10 @@ class Document:
     name: str
     body: bytes
     identity: Identity
-    packed: dict[str, bytes] = field(default_factory=dict)
-    """The body by content coding, compressed on first use."""
     trusted_until: float = 0.0
     """The instant (monotonic) until which nobody looks whether there is a newer one."""
     derived: dict[str, Any] = field(default_factory=dict)
-    """What was computed from this publication: its decoded JSON, its sample form."""
+    """What was computed from this publication: its decoded JSON, its body in a content coding, its sample form."""
     lock: RLock = field(default_factory=RLock, compare=False, repr=False)
     """Held while something is computed, so that threads that need the same compute it once; reentrant."""
 
@@ -42,12 +40,7 @@ class Document:
         """The body in a content coding, `identity` included."""
         if coding == "identity":
             return self.body
-        packed = self.packed.get(coding)
-        if packed is None:
-            with self.lock:
-                packed = self.packed.get(coding)
-                if packed is None:
-                    packed = self.packed[coding] = pack_well(self.body, coding)
+        packed: bytes = self.derive(coding, lambda document: pack_well(document.body, coding))
         return packed
 
     def derive(self, key: str, compute: Callable[[Document], Any]) -> Any:

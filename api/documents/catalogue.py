@@ -51,7 +51,6 @@ class Catalogue:
     """Rank of every feed that may be served."""
     derived: dict[tuple[str, ...], Any] = field(default_factory=dict)
     """Values that others computed from this publication, cached as long as it is the newest."""
-    _terms: dict[frozenset[str], LicenceTerms] = field(default_factory=dict)
 
     def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
         """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
@@ -64,13 +63,14 @@ class Catalogue:
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
             return LicenceTerms(entry.get("license", ""), entry.get("attribution", ""))
-        terms = self._terms.get(codes)
-        if terms is None:
+        key = ("terms", *sorted(codes))
+        if key not in self.derived:
             carriers = [self.sources[code] for code in self.sources if code in codes]
-            terms = self._terms[codes] = LicenceTerms(
+            self.derived[key] = LicenceTerms(
                 "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
                 "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
             )
+        terms: LicenceTerms = self.derived[key]
         return terms
 
 

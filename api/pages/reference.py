@@ -45,17 +45,15 @@ def _is(*tags: str) -> Callable[[Entry], bool]:
     return lambda entry: entry.op["tags"][0] in tags
 
 
-def _is_data(entry: Entry) -> bool:
-    return _is("Now", "Series")(entry) and "{zone}" in entry.path
-
-
 def _is_layer(entry: Entry) -> bool:
     return entry.path.startswith("/v1/geo/") and not entry.path.startswith((_OGC, "/v1/geo/conformance"))
 
 
 # In this order; an entry stands in the first group that it fits.
+# fmt: off
 _GROUPS: tuple[tuple[str, str, Callable[[Entry], bool]], ...] = (
-    ("Data", "Prices, demand and what follows from them, of one zone.", _is_data),
+    ("Data", "Prices, demand and what follows from them, of one zone.",
+     lambda entry: _is("Now", "Series")(entry) and "{zone}" in entry.path),
     ("Several zones", "The same, of many zones in one answer.", _is("Now", "Series")),
     ("Files", "History by the month.", lambda entry: entry.path.startswith("/v1/bulk")),
     ("Map layers", "Zones, lines and plants; every format of a layer is one entry.", _is_layer),
@@ -66,6 +64,7 @@ _GROUPS: tuple[tuple[str, str, Callable[[Entry], bool]], ...] = (
     ("About this service", "Descriptions of it for programs and people.", _is("Discovery")),
     ("Operation", "For operators.", _is("Service")),
 )
+# fmt: on
 
 
 def render(settings: Settings, api: Json) -> str:
@@ -98,18 +97,14 @@ def _entries(api: Json) -> list[Entry]:
     entries: dict[tuple[str, str], Entry] = {}
     for path, methods in api["paths"].items():
         for method, op in methods.items():
-            resource = (method, _layer(path, api["paths"]) or f"{op['tags'][0]}: {op['summary']}")
+            stem = path.rpartition(".")[0] or path  # of a geo layer, whatever the format
+            is_layer = path.startswith("/v1/geo/") and stem in api["paths"]
+            resource = (method, stem if is_layer else f"{op['tags'][0]}: {op['summary']}")
             if resource in entries:
                 entries[resource].also.append((op["operationId"], path))
             else:
                 entries[resource] = Entry(path, method, op)
     return list(entries.values())
-
-
-def _layer(path: str, paths: Json) -> str:
-    """The path of the geo layer that a path gives, whatever the format; empty for other paths."""
-    stem = path.rpartition(".")[0] or path
-    return stem if path.startswith("/v1/geo/") and stem in paths else ""
 
 
 def _resolved(api: Json, parameter: Json) -> Json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -114,14 +113,10 @@ _COMPRESSED_FROM = 500
 """A Parquet answer of so many rows is compressed; one of 288 is 6.3 kB instead of 4.5, and written in half the time."""
 
 
-@lru_cache(maxsize=256)
-def _schema(names: tuple[str, ...], time: pa.DataType | None) -> pa.Schema:
-    return pa.schema([pa.field(name, time if name == "time" else _TYPES.get(name, pa.string())) for name in names])
-
-
 def _table(columns: Mapping[str, Any]) -> pa.Table:
-    time = columns["time"].type if "time" in columns else None
-    return pa.Table.from_arrays([*columns.values()], schema=_schema(tuple(columns), time))
+    types = {**_TYPES, **({"time": columns["time"].type} if "time" in columns else {})}
+    schema = pa.schema([pa.field(name, types.get(name, pa.string())) for name in columns])
+    return pa.Table.from_arrays([*columns.values()], schema=schema)
 
 
 def _metadata(page: Page) -> dict[str, str]:

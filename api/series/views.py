@@ -32,8 +32,6 @@ from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
 from warehouse.series.reader import FileReplaced, Reader, RowColumns
 
-_WRITTEN_OUT = ("zones", "zone", "start", "end", "limit", "as_of", "published_before", "cursor")
-"""Parameters that the `Link` to the next page spells out."""
 VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
 LONGEST_OF_STATISTICS = 3653 * DAY
@@ -58,27 +56,18 @@ class CachedBody(NamedTuple):
     """The cursor of the next page."""
 
 
-def _of_zone(service: Service, request: Request, query: dict[str, Any], zone: str, name: str) -> Response:
+def _series(service: Service, request: Request, query: dict[str, Any], name: str, zone: str = "") -> Response:
+    """The rows of one zone, or of those that the query names."""
     metric, catalogue = BY_PATH[name], service.catalogue
-    stored = stored_metric(catalogue, zone, metric, *_variant(query))
-    asked = queries.series_request(metric, (zone,), (stored,), query, several=False)
+    day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
+    stored = _stored_metrics(catalogue, (zone,) if zone else query["zones"], metric, day_ahead, forecast)
+    asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=not zone)
     if query.get("stats"):
         return _statistics(service, request, name, asked, query)
     if faults := [word for word in ("above", "below") if query.get(word) is not None]:
         raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
-    return _rows(service, catalogue, request, name, asked, query["format"])
-
-
-def _of_zones(service: Service, request: Request, query: dict[str, Any], name: str) -> Response:
-    metric, catalogue = BY_PATH[name], service.catalogue
-    stored = _stored_metrics(catalogue, query["zones"], metric, *_variant(query))
-    asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=True)
-    return _rows(service, catalogue, request, for_zones(f"{name}-zones", len(stored)), asked, query["format"])
-
-
-def _variant(query: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether a query asks for the day-ahead auction, and for a forecast."""
-    return query.get("market") is not None, query.get("kind") == "forecast"
+    price = name if zone else for_zones(f"{name}-zones", len(stored))
+    return _rows(service, catalogue, request, price, asked, query["format"])
 
 
 def _stored_metrics(
@@ -146,16 +135,18 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
     if following is None:
         return []
-    window = f"start={asked.start}&end={asked.end}&limit={asked.limit}"
-    if asked.as_of is not None:
-        window += f"&as_of={asked.as_of}"
-    if asked.pick is not None and asked.pick.published_before is not None:
-        window += f"&published_before={asked.pick.published_before}"
-    zones = f"zones={','.join(asked.zones)}&" if asked.several else ""
-    others = {n: text for n, text in request.args.items() if n not in _WRITTEN_OUT}
-    more = f"&{urlencode(others, safe=',')}" if others else ""  # what numbers and a cursor hold needs no escape
-    address = f"{service.settings.own_address}{request.path}?{zones}{window}{more}&cursor={following}"
-    return [("Link", f'<{address}>; rel="next"')]
+    written_out = {
+        "zones": ",".join(asked.zones) if asked.several else None,
+        "start": asked.start,
+        "end": asked.end,
+        "limit": asked.limit,
+        "as_of": asked.as_of,
+        "published_before": asked.pick and asked.pick.published_before,
+    }
+    others = {name: text for name, text in request.args.items() if name not in (*written_out, "zone", "cursor")}
+    pairs = {**written_out, **others, "cursor": following}.items()
+    query = urlencode({name: value for name, value in pairs if value is not None}, safe=",")
+    return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
 
 
 def _statistics(
@@ -236,8 +227,7 @@ def _rounded(value: float | int) -> float | int:
 
 
 VIEWS: dict[str, View] = {
-    **{name: partial(_of_zone, name=name) for name in BY_PATH},
-    **{f"{name}-zones": partial(_of_zones, name=name) for name in BY_PATH},
+    f"{name}{several}": partial(_series, name=name) for name in BY_PATH for several in ("", "-zones")
 }
 NOT_FOUND_FIRST = {
     name: lambda service, zone, metric=metric: stored_metric(service.catalogue, zone, metric)
