@@ -38,9 +38,9 @@ _SLOW_ONES = """
     api/test_geo_formats api/test_geo_publications api/test_http api/test_ogc api/test_publishers
     api/test_python_client api/test_several_zones api/test_x402_answers api/test_x402_attacks
     api/test_x402_facilitators api/test_x402_offers api/test_x402_payload api/test_x402_repeats api/test_x402_service
-    assets/test_as_of assets/test_level_shifts assets/test_live assets/test_marts assets/test_publish_at_once
+    assets/test_as_of assets/test_level_shifts assets/test_marts assets/test_publish_at_once
     assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
-    assets/test_publish_words assets/test_series_asset assets/test_sql_page
+    assets/test_publish_words assets/test_series_asset assets/test_sql_page assets/test_sql_rules
     fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
     geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_tiles
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
@@ -48,10 +48,15 @@ _SLOW_ONES = """
     orchestration/test_access_verbs orchestration/test_bookkeeping orchestration/test_command_line
     orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
     orchestration/test_retention orchestration/test_run_containers orchestration/test_static_side
-    simulated/test_grid
+    simulated/test_grid simulated/test_twins simulated/test_unknown_members
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
-    warehouse/test_bookkeeping warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
+    warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
     warehouse/test_context_reference warehouse/test_damaged_files
+    warehouse/test_forecasts::test_vintages_agree_with_the_model_in_whatever_order_they_come
+    warehouse/test_forecasts::test_a_lost_month_is_restored_from_its_bodies_as_it_was
+    warehouse/test_resample::test_means_are_the_exact_ones_rounded_once
+    warehouse/test_restore::test_a_month_that_lost_a_file_answers_as_before
+    warehouse/test_restore::test_bodies_state_what_folding_each_as_it_came_made_known
     warehouse/test_series_at_once::test_concurrent_folds_of_one_month_lose_nothing
     warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
     warehouse/test_series_reading::test_what_a_reader_got_before_is_what_as_of_gives warehouse/test_storage

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from assets.sources import source
 from tests.independent.scores import differences
 from warehouse.judge.forecast_scores import figures_of
 from warehouse.market.clock import HOUR, instant
-from warehouse.market.metrics import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store import modes
@@ -25,6 +23,12 @@ NOW = instant("2026-11-12T09:40:00Z")
 """The 30 days before hold a change of the clocks."""
 ELEXON = {"elexon": source("elexon")}
 BOTH = ELEXON | {"neso": source("neso")}
+METRICS = {
+    "elexon.demand": "demand",
+    "elexon.demand_forecast": "demand_forecast",
+    "neso.carbon_intensity": "carbon_intensity",
+    "neso.carbon_forecast": "carbon_intensity_forecast",
+}
 DAY_AHEAD = np.array([
     60912.261, 58111.1501, 55993.7103, 54724.2196, 54468.37, 54992.0604, 56743.7097, 57047.0603, 58179.7405,
     61163.9492, 64834.6287, 68565.13, 71887.5605, 75005.2996, 77625.3381, 79463.3999, 79884.2102, 78977.5901,
@@ -73,25 +77,26 @@ def storage(tmp_path: Path) -> Folder:
     starts = first + HALF * np.arange(count)
     load = (30000 + 8000 * np.sin(2 * np.pi * starts / 86400) + random.normal(0, 400, count)).round(3)
     kept = random.random(count) > 0.03
-    put(folder, "elexon.demand", "demand", starts[kept], load[kept])
-    put(folder, "neso.carbon_intensity", "carbon_intensity", starts[kept], (load[kept] / 200).round())
+    of_feed = {name: Rows() for name in METRICS}
+    of_feed["elexon.demand"].extend(key_of("elexon.demand"), starts[kept].tolist(), load[kept].tolist())
+    grams = (load[kept] / 200).round().tolist()
+    of_feed["neso.carbon_intensity"].extend(key_of("neso.carbon_intensity"), starts[kept].tolist(), grams)
     for issue in range(0, count - 90, 10):
         if random.random() < 0.8:
-            values = (load[issue : issue + 80] + random.normal(100, 600, 80)).round(2)
-            put(folder, "elexon.demand_forecast", "demand_forecast", starts[issue : issue + 80], values)
-            ahead = (values[:60] / 200).round()
-            put(folder, "neso.carbon_forecast", "carbon_intensity_forecast", starts[issue : issue + 60], ahead)
+            values, at = (load[issue : issue + 80] + random.normal(100, 600, 80)).round(2), int(starts[issue]) + 600
+            for name, ahead in (
+                ("elexon.demand_forecast", values),
+                ("neso.carbon_forecast", (values[:60] / 200).round()),
+            ):
+                stamps = starts[issue : issue + len(ahead)].tolist()
+                of_feed[name].extend_vintage(key_of(name), at, "body", stamps, ahead.tolist())
+    for name, rows in of_feed.items():
+        series.fold(folder, name, rows, {}, {name: 1}, NOW, "live")
     return folder
 
 
-def put(folder: Folder, feed: str, metric: str, starts: Any, values: Any) -> None:
-    rows = Rows()
-    key = SeriesKey("GB", metric, "MW" if "demand" in metric else "gCO2/kWh", "30m")
-    if is_forecast(metric):
-        rows.extend_vintage(key, int(starts[0]) + 600, "body", starts.tolist(), values.tolist())
-    else:
-        rows.extend(key, starts.tolist(), values.tolist())
-    series.fold(folder, feed, rows, {}, {feed: 1}, NOW, "live")
+def key_of(feed: str) -> SeriesKey:
+    return SeriesKey("GB", METRICS[feed], "MW" if "demand" in feed else "gCO2/kWh", "30m")
 
 
 def test_scores_equal_a_second_implementation_to_the_digit(storage: Folder, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_late_vintage_between_two_equal_ones_is_current_until_the_newest_is_re
     assert answers(folder) == {6: 20_000.0}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(bodies, min_size=1, max_size=4), st.data())
 def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_factory, steps, data):
     folder, model = Folder(tmp_path_factory.mktemp("w")), Model()
