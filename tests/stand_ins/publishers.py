@@ -312,3 +312,9 @@ TOKENS = {B2C: ("ERCOT_PASSWORD", "id_token"), KEYCLOAK: ("ENTSOE_PASSWORD", "ac
 def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
     """Makes a host that always gives this answer."""
     return lambda handler: handler.reply(Answer(status, body, headers))
+
+
+def truncates(handler: Handler) -> None:
+    """A host whose answers break off in the middle."""
+    whole = handler.refused(handler.headers["Host"]) or handler.answer(handler.headers["Host"])
+    handler.reply(Answer(whole.status, whole.body[: len(whole.body) // 2], whole.headers), len(whole.body))
