@@ -5,7 +5,7 @@ Which document states what: see `assets.documents.bodies`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,16 @@ from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import Reading, readings
-from warehouse.figures.recent import RecentRows, recent
+from warehouse.figures.recent import RecentRows, newest, recent
 from warehouse.figures.window_stats import SeriesHistory
-from warehouse.market.clock import interval_end
+from warehouse.market.clock import DAY, interval_end
 from warehouse.market.metrics import CURRENT, Metric
-from warehouse.series import series
+from warehouse.series.reader import Reader, RowColumns
 from warehouse.store.storage import Storage
+
+_READER_BYTES = 8_000_000
+_MIX_S = 62 * DAY
+"""No older mix is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ class ZoneFigures:
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
     """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
     kept_out = frozenset(feed for feed, member in catalogue["feeds"].items() if member["withheld"])
-    reads = {z: _read(storage, catalogue["zones"][z], now, kept_out) for z in zones}
+    reader = Reader(storage, _READER_BYTES)
+    reads = {z: _read(reader, catalogue["zones"][z], now, kept_out) for z in zones}
     rows = {(z, m): r for z, read in reads.items() for m, r in read.rows.items()}
     ranked = dict(zip(rows, readings([r.history for r in rows.values()], now), strict=True))
     return {z: _of_zone(catalogue, z, reads[z], {m: ranked[z, m] for m in reads[z].rows}) for z in zones}
@@ -85,20 +90,20 @@ class _ZoneRows:
     """What was read of one zone: the rows by metric, the rows of its newest mix, and why a metric could not be read."""
 
     rows: dict[str, RecentRows]
-    mix: list[dict[str, Any]]
+    mix: RowColumns | None
     unreadable: dict[str, str]
 
 
-def _read(storage: Storage, zone: Mapping[str, Any], now: int, withheld: frozenset[str]) -> _ZoneRows:
+def _read(reader: Reader, zone: Mapping[str, Any], now: int, withheld: frozenset[str]) -> _ZoneRows:
     """Reads a zone metric by metric."""
-    read = _ZoneRows({}, [], {})
+    read = _ZoneRows({}, None, {})
     for metric in CURRENT:
         if metric.value not in zone["metrics"]:
             continue
         with logged(f"{metric.value} of {zone['id']}") as attempt:
             if metric is Metric.GENERATION:
-                read.mix = _mix_rows(storage, zone["id"], now, withheld)
-            elif (rows := recent(storage, zone["id"], metric, now, zone["tz"], withheld)) is not None:
+                read.mix = newest(reader, zone["id"], metric, max(0, now - _MIX_S), now, withheld)
+            elif (rows := recent(reader, zone["id"], metric, now, zone["tz"], withheld)) is not None:
                 read.rows[metric.value] = rows
         if attempt.error is not None:
             read.unreadable[metric.value] = attempt.failure
@@ -119,7 +124,7 @@ def _of_zone(
         for m in CURRENT
         if m in entry["metrics"] and m not in named
     }
-    mix = _mix(catalogue, zone, read.mix) if read.mix else None
+    mix = None if read.mix is None else _mix(catalogue, zone, read.mix)
     mix_missing = missing.pop(Metric.GENERATION, "")
     unreadable = tuple(read.unreadable.values())
     histories = {metric: read.rows[metric].history for metric in named}
@@ -127,11 +132,10 @@ def _of_zone(
 
 
 def _figure(rows: RecentRows, reading: Reading, carriers: Collection[Carrier]) -> Figure:
-    unit, resolution, source, feed = (
-        rows.text(column, reading.row) for column in ("unit", "resolution", "source", "feed")
-    )
-    due = _due(carriers, feed, resolution, reading.ts)
-    return Figure(reading, unit, resolution, source, due if reading.next_ts is None else min(due, reading.next_ts))
+    label = rows.labels(reading.row)
+    due = _due(carriers, label.feed, label.resolution, reading.ts)
+    expected_by = due if reading.next_ts is None else min(due, reading.next_ts)
+    return Figure(reading, label.unit, label.resolution, label.source, expected_by)
 
 
 def _carriers(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Carrier]:
@@ -160,20 +164,13 @@ def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
     return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
 
 
-def _mix_rows(storage: Storage, zone: str, now: int, withheld: Collection[str]) -> list[dict[str, Any]]:
-    """The rows of the newest mix that may be served."""
-    newest = series.newest(storage, zone, Metric.GENERATION, now)
-    columns = newest.select(["fuel", "value", "ts", "unit", "resolution", "source", "feed"])
-    return [row for row in columns.to_pylist() if row["feed"] not in withheld]
-
-
-def _mix(catalogue: Mapping[str, Any], zone: str, rows: Sequence[Mapping[str, Any]]) -> Mix:
-    first = rows[0]
+def _mix(catalogue: Mapping[str, Any], zone: str, rows: RowColumns) -> Mix:
+    first, ts = rows.labels[rows.label[0]], int(rows.ts[0])
     return Mix(
-        first["ts"],
-        first["unit"],
-        first["resolution"],
-        first["source"],
-        {row["fuel"]: row["value"] for row in rows},
-        _due(_carriers(catalogue, zone, Metric.GENERATION), first["feed"], first["resolution"], first["ts"]),
+        ts,
+        first.unit,
+        first.resolution,
+        first.source,
+        {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)},
+        _due(_carriers(catalogue, zone, Metric.GENERATION), first.feed, first.resolution, ts),
     )

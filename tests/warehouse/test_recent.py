@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from warehouse.figures.recent import recent
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
+from warehouse.series.reader import Reader
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -23,7 +24,7 @@ def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):
 
 
 def read(folder, now=NOW, withheld=()):
-    return recent(folder, "GB", "price", now, "Europe/London", withheld)
+    return recent(Reader(folder, 1_000_000), "GB", "price", now, "Europe/London", withheld)
 
 
 def test_nothing_where_nothing_has_begun(folder):
@@ -36,14 +37,9 @@ def test_rows_and_history_are_the_same_rows(folder):
     fold(folder, NOW - 40 * DAY, 960)
     fold(folder, NOW, 10, "two.b", "15m", 900)
     recent = read(folder)
-    assert recent.history.ts.tolist() == recent.rows.column("ts").to_pylist()
+    assert recent.history.ts.tolist() == recent.rows.ts.tolist()
     assert recent.history.seconds.tolist() == [HOUR] * (len(recent.history.ts) - 10) + [900] * 10
-    assert [recent.text(column, -1) for column in ("unit", "resolution", "source", "feed")] == [
-        "GBP/MWh",
-        "15m",
-        "two",
-        "two.b",
-    ]
+    assert recent.labels(-1)[3:7] == ("GBP/MWh", "15m", "two", "two.b")
     assert recent.history.ts[0] <= NOW - 30 * DAY
     assert recent.history.ts[-1] == NOW + 9 * 900
 
@@ -54,15 +50,13 @@ def test_border_rows_are_left_out(folder):
     assert len(read(folder).history.ts) == 24
 
 
-def test_each_month_is_opened_once_and_no_other(folder, monkeypatch):
+def test_no_other_month_is_opened(folder, monkeypatch):
     fold(folder, NOW - 400 * DAY, 402 * 24)
-    keys = []
-    real = Folder.get
-    monkeypatch.setattr(Folder, "get", lambda self, key: keys.append(key) or real(self, key))
+    keys = set()
+    real = Folder.part
+    monkeypatch.setattr(Folder, "part", lambda self, key, *place: keys.add(key) or real(self, key, *place))
     read(folder)
-    assert sorted(key for key in keys if key != layout.MODE) == [
-        layout.series("price", "GB", month) for month in ("2026-10", "2026-11")
-    ]
+    assert keys == {layout.series("price", "GB", month) for month in ("2026-10", "2026-11")}
 
 
 def test_rows_that_stopped_long_ago_are_found_with_their_30_days(folder):

@@ -1,95 +1,68 @@
 """The newest rows of one zone's metric, from 30 days before the last that has begun to the last one known ahead.
 
-Opens the month files that these days touch, each once, found by arithmetic. What the rows say: see `figures.context`.
+Opens the month files that these days touch, found by arithmetic. What the rows say: see `figures.context`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import cache
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from warehouse.figures.window_stats import WINDOW_S, SeriesHistory
-from warehouse.market.clock import DAY, RESOLUTIONS, Window, month_window, months
-from warehouse.rows.versions import Ints
-from warehouse.series import monthfile, series
-from warehouse.store import layout
-from warehouse.store.storage import Storage
+from warehouse.market.clock import DAY, RESOLUTIONS, Window
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import Reader, RowColumns, joined
 
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""
-_COLUMNS = ["counterparty", "link", "ts", "value", "unit", "resolution", "source", "feed"]
 
 
 class RecentRows(NamedTuple):
     """Rows of a zone's metric: `history` for the arithmetic, `rows` (the same) for unit, resolution and feed."""
 
     history: SeriesHistory
-    rows: pa.Table
+    rows: RowColumns
 
-    def text(self, column: str, row: int) -> str:
-        """A text column of one row."""
-        return str(self.rows.column(column)[row].as_py())
+    def labels(self, row: int) -> RowLabels:
+        """Unit, resolution, source and feed of one row."""
+        return self.rows.labels[self.rows.label[row]]
 
 
-def recent(storage: Storage, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
+def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
     """The net rows around `now` (Unix seconds); None where no row has begun, however far back. Raises StorageError.
 
     Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
     """
 
-    @cache
-    def load(month: str) -> pa.Table | None:
-        table = monthfile.read(storage, layout.series(metric, zone, month), _COLUMNS)
-        return None if table is None else _open_rows(table, withheld)
-
-    last = _last_begun(load, months(Window(max(0, now - WINDOW_S), now + 1)), now)
-    if last is None:
-        last = _last_begun(load, series.served_months(storage, metric, zone), now)
+    last = newest(reader, zone, metric, max(0, now - WINDOW_S), now, withheld)
+    last = newest(reader, zone, metric, 0, now, withheld) if last is None else last
     if last is None:
         return None
-    tables = [
-        table for month in months(Window(max(0, last - WINDOW_S), now + _AHEAD_S)) if (table := load(month)) is not None
-    ]
-    rows = pa.concat_tables(tables)
-    return RecentRows(
-        SeriesHistory(
-            rows.column("ts").to_numpy(), _seconds(rows.column("resolution")), rows.column("value").to_numpy(), tz
-        ),
-        rows,
-    )
+    files = reader.files(zone, metric, Window(max(0, int(last.ts[0]) - WINDOW_S), now + _AHEAD_S))
+    rows = joined(_open_rows(reader.rows(file, "net"), withheld) for file in files)
+    seconds = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)[rows.label]
+    return RecentRows(SeriesHistory(rows.ts, seconds, rows.value, tz), rows)
 
 
-def _open_rows(table: pa.Table, withheld: Collection[str]) -> pa.Table:
-    """The net rows of feeds that may be passed on."""
-    rows = series.net(table).drop_columns(["counterparty", "link"])
-    hidden = [feed for feed in rows.column("feed").unique().to_pylist() if feed in withheld]
-    if not hidden:
-        return rows
-    return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(hidden))))
+def newest(
+    reader: Reader, zone: str, metric: str, since: int, now: int, withheld: Collection[str]
+) -> RowColumns | None:
+    """The net rows of the last interval that has begun at `now`: one row, or all fuels of a mix.
 
-
-def _last_begun(load: Callable[[str], pa.Table | None], candidates: list[str], now: int) -> int | None:
-    """The start of the last row that has begun in the newest of these months that has one."""
-    for month in reversed(candidates):
-        if month_window(month).start > now:
-            continue
-        table = load(month)
-        begun = 0 if table is None else int(np.searchsorted(table.column("ts").to_numpy(), now, side="right"))
-        if table is not None and begun:
-            return int(table.column("ts")[begun - 1].as_py())
+    Of the months from `since` (Unix seconds) on; None where none has. Raises StorageError.
+    """
+    for file in reversed(reader.files(zone, metric, Window(since, now + 1))):
+        rows = _open_rows(reader.rows(file, "net"), withheld)
+        _, begun = rows.between(Window(0, now + 1))
+        if begun:
+            last = int(rows.ts[begun - 1])
+            return rows.take(slice(*rows.between(Window(last, last + 1))))
     return None
 
 
-def _seconds(resolution: pa.ChunkedArray) -> Ints:
-    """The interval length per row, seconds, by each file's own dictionary."""
-    parts = [
-        np.array([RESOLUTIONS[word] for word in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()]
-        for chunk in resolution.chunks
-        if len(chunk)
-    ]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+def _open_rows(rows: RowColumns, withheld: Collection[str]) -> RowColumns:
+    """The rows of feeds that may be passed on."""
+    is_open = np.array([label.feed not in withheld for label in rows.labels], np.bool_)
+    return rows if is_open.all() else rows.take(is_open[rows.label])

@@ -28,7 +28,7 @@ from warehouse.market.market import Terms, join_terms
 from warehouse.rows.schema import SCHEMA
 from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 from warehouse.series import net_rows
-from warehouse.series.net_rows import NetLayout, NetRows
+from warehouse.series.net_rows import NetLayout
 from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Identity, Storage
 
@@ -238,19 +238,6 @@ def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, p
     """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
     body = storage.part(key, identity, *nets.place(parts))
     return None if body is None else nets.checked(body, parts)
-
-
-def net(storage: Storage, key: str, mode: str) -> NetRows | None:
-    """The net rows of a kept month file without decoding Parquet; None where there is no file, or it does not say them.
-
-    `mode` is the warehouse's. Raises as `read` does.
-    """
-    body = storage.get(key)
-    if body is None:
-        return None
-    members = _checked(body, key)
-    modes.compare(mode, members.get("mode"), key)
-    return net_rows.read(body, members["net"]) if members.get("net") else None
 
 
 def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:

@@ -133,30 +133,6 @@ def columns_of(pieces: Sequence[Piece], value: Floats, begin: int) -> tuple[NDAr
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NetRows:
-    """All net rows of a file: eight bytes a row; the columns of a window are made when it is asked for."""
-
-    layout: NetLayout
-    value: Floats
-
-    @property
-    def labels(self) -> tuple[RowLabels, ...]:
-        return self.layout.labels
-
-    def columns(self, window: Window | None = None) -> tuple[NDArray[np.int32], Ints, Floats, bool]:
-        """As `columns_of`, of the rows in a window; None is all of time."""
-        return columns_of(self.layout.within(window), self.value, 0)
-
-    def labels_in(self, window: Window) -> set[RowLabels]:
-        """The labels of the rows in a window."""
-        return self.layout.labels_in(window)
-
-    @property
-    def nbytes(self) -> int:
-        return self.value.nbytes + self.layout.nbytes
-
-
 def described(net: Versions, body: bytes) -> dict[str, Any] | None:
     """What the footer says of net rows, in the file's order, whose values stand in `body`; None where nothing."""
     if not len(net):
@@ -196,10 +172,3 @@ def layout(description: Mapping[str, Any]) -> NetLayout:
 def _shared(labels: tuple[RowLabels, ...]) -> tuple[RowLabels, ...]:
     """The labels themselves, once for all the months that have them."""
     return labels
-
-
-def read(body: bytes, description: Mapping[str, Any]) -> NetRows:
-    """The rows that `described` describes, out of checked bytes. The values are a copy: they keep no file in memory."""
-    where = layout(description)
-    value = np.frombuffer(body, "<f8", sum(run.length for run in where.runs), where.offset).astype(np.float64)
-    return NetRows(where, value)

@@ -1,7 +1,6 @@
 """Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
 
-For a process that answers thousands of questions a second; `series.series.read` answers the same as an Arrow table
-and keeps nothing.
+`series.series.read` answers the same as an Arrow table and keeps nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from warehouse.caches import AskedBefore, LruCache, TtlCache
@@ -23,7 +21,7 @@ from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, RowLabels, Versions
 from warehouse.series import monthfile, series, vintages
-from warehouse.series.net_rows import PART_ROWS, NetLayout, NetRows, columns_of, parts_of
+from warehouse.series.net_rows import PART_ROWS, NetLayout, columns_of, parts_of
 from warehouse.series.vintages import Month
 from warehouse.store import layout, modes
 from warehouse.store.storage import Identity, Storage
@@ -137,52 +135,53 @@ class Reader:
         return [month for month in series.served_months(self.storage, metric, zone) if first <= month <= last]
 
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
-        """The rows of one side of a month file: those of a window, or more.
+        """The rows of one side of a month file: those of a window, or more; None is all of the month.
 
         Raises FileReplaced, and as `monthfile.read` does.
         """
-        of_parts = None if window is None or side != "net" else self._of_parts(file, window)
-        if of_parts is not None:
-            return of_parts
-        cached = self._cached(file, side)
-        if isinstance(cached, RowColumns):
-            return cached
-        label, ts, value, run = cached.columns(window)
-        return RowColumns(cached.labels, label, ts, value, run=run)
+        nets = self._layout(file) if side == "net" else None
+        rows = None if nets is None else self._net_rows(file, nets, window)
+        return self._sides(file)[side] if rows is None else rows
+
+    def read(self, zone: str, metric: str, side: MonthFileSide, window: Window) -> RowColumns:
+        """The rows of one side that begin in a window, of all months. Raises as `rows` does."""
+        rows = joined(self.rows(file, side, window) for file in self.files(zone, metric, window))
+        return rows.take(slice(*rows.between(window)))
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
         """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
-        cached: RowColumns | NetRows | NetLayout | None = self._memory.found((file, side))
-        if cached is None and side == "net":
-            cached = self._layout(file)
-        return (self._cached(file, side) if cached is None else cached).labels_in(window)
+        nets = self._layout(file) if side == "net" else None
+        return (self._sides(file)[side] if nets is None else nets).labels_in(window)
 
-    def _of_parts(self, file: MonthFile, window: Window) -> RowColumns | None:
-        """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
-        cached = self._layout(file)
-        if cached is None:
-            return None
-        pieces = cached.within(window)
-        parts = parts_of(pieces)
-        values = [self._memory.found((file, part)) for part in parts]
-        if any(value is None for value in values):
-            read = self._read_parts(file, cached, parts)
-            if read is None:
-                return None
-            values = read
-        value = values[0] if len(values) == 1 else np.concatenate([_NO_VALUES, *values])
-        label, ts, value, run = columns_of(pieces, value, parts.start * PART_ROWS)
-        return RowColumns(cached.labels, label, ts, value, run=run)
+    def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
+        """Source and feed of the rows on one side of a month file. Raises as `rows` does."""
+        nets = self._layout(file) if side == "net" else None
+        labels = (self._sides(file)[side] if nets is None else nets).labels
+        return frozenset((label.source, label.feed) for label in labels)
 
     def _layout(self, file: MonthFile) -> NetLayout | None:
         return self._layouts.get(file, partial(self._read_layout, file))
 
     def _read_layout(self, file: MonthFile) -> tuple[NetLayout | None, int]:
-        cached = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
-        return cached, 200 if cached is None else cached.nbytes
+        nets = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
+        return nets, 200 if nets is None else nets.nbytes
 
-    def _read_parts(self, file: MonthFile, cached: NetLayout, parts: range) -> list[Floats] | None:
-        values = monthfile.net_parts(self.storage, file.key, file.identity, cached, parts)
+    def _net_rows(self, file: MonthFile, nets: NetLayout, window: Window | None) -> RowColumns | None:
+        """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
+        pieces = nets.within(window)
+        parts = parts_of(pieces)
+        values = [self._memory.found((file, part)) for part in parts]
+        if any(value is None for value in values):
+            read = self._read_parts(file, nets, parts)
+            if read is None:
+                return None
+            values = read
+        value = values[0] if len(values) == 1 else np.concatenate([_NO_VALUES, *values])
+        label, ts, value, run = columns_of(pieces, value, parts.start * PART_ROWS)
+        return RowColumns(nets.labels, label, ts, value, run=run)
+
+    def _read_parts(self, file: MonthFile, nets: NetLayout, parts: range) -> list[Floats] | None:
+        values = monthfile.net_parts(self.storage, file.key, file.identity, nets, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
             if self._read_before.note((file, part)):
                 self._memory.keep((file, part), value, value.nbytes + 700)
@@ -191,22 +190,20 @@ class Reader:
     def _mode(self) -> str:
         return self._stats.get(layout.MODE, partial(modes.require, self.storage))
 
-    def _cached(self, file: MonthFile, side: MonthFileSide) -> RowColumns | NetRows:
-        return self._memory.get((file, side), partial(self._decode, file, side))
+    def _sides(self, file: MonthFile) -> dict[MonthFileSide, RowColumns]:
+        return self._memory.get((file, "sides"), partial(self._decode, file))
 
-    def _decode(self, file: MonthFile, side: MonthFileSide) -> tuple[RowColumns | NetRows, int]:
-        cached: RowColumns | NetRows | None = None
-        if side == "net":
-            cached = monthfile.net(self.storage, file.key, self._mode())
-        if cached is None:
-            cached = _sides(monthfile.versions(self.storage, file.key))[side]
-        self._require_unreplaced(file)
-        return cached, cached.nbytes
+    def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
+        versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
+        return _sized(_sides(versions))
 
-    def _require_unreplaced(self, file: MonthFile) -> None:
-        if self.storage.stat(file.key) != file.identity:
-            self._stats.forget(file.key)
-            raise FileReplaced(f"{file.key} was replaced while it was read")
+    def _body(self, key: str, identity: Identity) -> bytes:
+        """The bytes of a file that was found before. Raises FileReplaced, StorageError."""
+        stored = self.storage.read(key)
+        if stored is None or stored.identity != identity:
+            self._stats.forget(key)
+            raise FileReplaced(f"{key} was replaced while it was read")
+        return stored.body
 
     def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
         """What `decode` makes of a file's bytes, key and mode, and its size in memory; cached. None without a file.
@@ -214,39 +211,9 @@ class Reader:
         Raises FileReplaced, StorageError.
         """
         identity = self._identity(key)
-        return (
-            None
-            if identity is None
-            else self._memory.get((key, identity), partial(self._decoded, key, identity, decode))
-        )
-
-    def _decoded(
-        self, key: str, identity: Identity, decode: Callable[[bytes, str, str], tuple[Decoded, int]]
-    ) -> tuple[Decoded, int]:
-        stored = self.storage.read(key)
-        if stored is None or stored.identity != identity:
-            self._stats.forget(key)
-            raise FileReplaced(f"{key} was replaced while it was read")
-        return decode(stored.body, key, self._mode())
-
-    def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
-        """Source and feed of the rows on one side of a month file, by its end, or by the columns that say so.
-
-        Raises FileReplaced, and as `monthfile.read` does.
-        """
-        cached = self._layout(file) if side == "net" else None
-        if cached is not None:
-            return frozenset((label.source, label.feed) for label in cached.labels)
-        carriers: Mapping[MonthFileSide, frozenset[Carrier]]
-        carriers = self._memory.get((file, "carriers"), partial(self._read_carriers, file))
-        return carriers[side]
-
-    def _read_carriers(self, file: MonthFile) -> tuple[dict[MonthFileSide, frozenset[Carrier]], int]:
-        table = monthfile.read(self.storage, file.key, ["counterparty", "link", "source", "feed"])
-        if table is None:
-            self._stats.forget(file.key)
-            raise FileReplaced(f"{file.key} was removed while it was read")
-        return {"net": _carriers(series.net(table)), "borders": _carriers(series.borders(table))}, 500
+        if identity is None:
+            return None
+        return self._memory.get((key, identity), lambda: decode(self._body(key, identity), key, self._mode()))
 
     def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
@@ -266,10 +233,10 @@ class Reader:
 
     def _pick(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> tuple[RowColumns, int]:
         if pick == Pick():  # what is served is the newest of all
-            versions = monthfile.versions(self.storage, file.key)
+            versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
         else:
             versions = vintages.read(self.storage, Month(*layout.of_series(file.key)[:3]))
-        self._require_unreplaced(file)
+            self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
         picked = pick.choose(versions, ranks)
         rows = _columns(picked, np.ones(len(picked), np.bool_))
         rows = replace(rows, published_at=picked.published_at)
@@ -288,8 +255,7 @@ class Reader:
     def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:
         then = resolve.known(vintages.read(self.storage, place), at)
         chosen = then.take(resolve.served(then, ranks))
-        sides = _sides(chosen.take(chosen.order()))
-        return sides, sum(columns.nbytes for columns in sides.values())
+        return _sized(_sides(chosen.take(chosen.order())))
 
 
 @lru_cache(maxsize=4096)
@@ -298,17 +264,14 @@ def _month_of_day(day: int) -> str:
     return month_of(day * DAY)
 
 
-def _carriers(table: pa.Table) -> frozenset[Carrier]:
-    """Each pair of source and feed that the rows of a table have."""
-    source, sources = monthfile.codes(table.column("source"))
-    feed, feeds = monthfile.codes(table.column("feed"))
-    pairs = np.unique(source * len(feeds) + feed).tolist()
-    return frozenset((str(sources[pair // len(feeds)]), str(feeds[pair % len(feeds)])) for pair in pairs)
-
-
 def _sides(versions: Versions) -> dict[MonthFileSide, RowColumns]:
     border = versions.where(lambda labels: labels.border)
     return {"net": _columns(versions, ~border), "borders": _columns(versions, border)}
+
+
+def _sized(sides: dict[MonthFileSide, RowColumns]) -> tuple[dict[MonthFileSide, RowColumns], int]:
+    """Both sides, and their bytes in memory."""
+    return sides, sum(columns.nbytes for columns in sides.values())
 
 
 def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from warehouse.errors import StorageError
 from warehouse.market import clock
-from warehouse.market.clock import DAY, SPREAD, Window, month_window, months
+from warehouse.market.clock import SPREAD, Window, month_window, months
 from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import forecasts, resolve
@@ -266,22 +266,6 @@ def net(table: pa.Table) -> pa.Table:
 def borders(table: pa.Table) -> pa.Table:
     """Only the rows of borders and ties."""
     return table.filter(pc.or_(pc.is_valid(table.column("counterparty")), pc.is_valid(table.column("link"))))
-
-
-def newest(storage: Storage, zone: str, metric: str, at: int, back_days: int = 62) -> pa.Table:
-    """The net rows of the last interval that has begun at an instant: one row, or all fuels of a mix.
-
-    Empty where none has begun within `back_days`.
-    """
-    for month in reversed(months(Window(max(0, at - back_days * DAY), at + 1))):
-        table = monthfile.read(storage, layout.series(metric, zone, month))
-        if table is None:
-            continue
-        begun = net(cut(table, Window(0, at + 1)))
-        if begun.num_rows:
-            last = begun.column("ts")[begun.num_rows - 1].as_py()
-            return cut(begun, Window(last, last + 1)).cast(SCHEMA)
-    return SCHEMA.empty_table()
 
 
 def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
