@@ -18,6 +18,7 @@ from assets.documents.live_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.market.metrics import SCALAR
 from warehouse.market.zones import ZONES
+from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -39,10 +40,11 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix, and its forecasts."""
     zone = figures.zone["id"]
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
-    borders = live_history.border_rows(storage, catalogue, zone, now)
+    reader = Reader(storage, 0)
+    borders = live_history.border_rows(reader, catalogue, zone, now)
     flows = live_history.newest_flows(zone, borders, now)
-    history = None if figures.empty else live_history.zone_history(storage, catalogue, figures, borders, now)
-    return ZoneParts(bands, flows, live_history.hours(storage, catalogue, figures, now), history)
+    history = None if figures.empty else live_history.zone_history(reader, catalogue, figures, borders, now)
+    return ZoneParts(bands, flows, live_history.hours(reader, catalogue, figures, now), history)
 
 
 def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:

@@ -11,16 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from assets.documents.figures import Figure, ZoneFigures
 from warehouse.figures.window_stats import SeriesHistory
-from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window
+from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS, Metric
-from warehouse.series import series
-from warehouse.store.storage import Storage
+from warehouse.series.reader import MonthFileSide, Reader, RowColumns
 
 SHORT_HOURS = 48
 HOURLY_DAYS = 7
@@ -94,7 +91,7 @@ def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
     return Window(end - hours * HOUR, end + ahead)
 
 
-def hours(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> dict[str, Any]:
+def hours(reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> dict[str, Any]:
     """Hourly means of each metric from `start` on: 48 hours, the running one last, and what is known ahead of it.
 
     Ahead lie the prices that an auction has fixed and, by metric and apart from it, what publishers expect. Each mean
@@ -109,32 +106,33 @@ def hours(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
         count = max(SHORT_HOURS, _known_steps(values))
         body[metric] = values[:count]
         body[f"{metric}_percentile"] = _percentiles(figure, own, exact[:count])
-        expected = _expected(storage, catalogue, figures, metric, window)
+        expected = _expected(reader, catalogue, figures, metric, window)
         if expected is not None:
             body[f"{metric}_forecast"] = expected["values"][: _known_steps(expected["values"])]
     return body
 
 
 def _expected(
-    storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, metric: str, window: Window
+    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, metric: str, window: Window
 ) -> Means | None:
     """The newest forecast of a metric by its publisher, over a window; None where there is none."""
     forecast = f"{metric}_forecast"
     if forecast not in FORECASTS:
         return None
-    rows = _open_rows(storage, catalogue, figures.zone["id"], forecast, window)
-    return means(*_columns(rows), window, HOUR, figures.figures[metric].unit) if rows.num_rows else None
+    rows = _open_rows(reader, catalogue, figures.zone["id"], forecast, "net", window)
+    unit = figures.figures[metric].unit
+    return means(rows.ts, rows.seconds(), rows.value, window, HOUR, unit) if len(rows) else None
 
 
 def zone_history(
-    storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, borders: pa.Table | None, now: int
+    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, borders: RowColumns | None, now: int
 ) -> dict[str, Any]:
     """What the panel of a zone draws: metrics over 7 and 30 days, the mix and the borders over 48 hours."""
     metrics: dict[str, Any] = {}
     for metric, figure in figures.figures.items():
         own = figures.histories[metric]
         short, long = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
-        expected = _expected(storage, catalogue, figures, metric, short)
+        expected = _expected(reader, catalogue, figures, metric, short)
         metrics[metric] = {
             "unit": figure.unit,
             "hours": _trimmed(means(own.ts, own.seconds, own.value, short, HOUR, figure.unit)),
@@ -143,7 +141,7 @@ def zone_history(
         }
     zone, mix = figures.zone["id"], None
     if Metric.GENERATION in catalogue["zones"][zone]["metrics"]:
-        mix = _open_rows(storage, catalogue, zone, Metric.GENERATION, _back(now, SHORT_HOURS, HOUR))
+        mix = _open_rows(reader, catalogue, zone, Metric.GENERATION, "net", _back(now, SHORT_HOURS, HOUR))
     return {"metrics": metrics, "mix": _parts(mix, "fuel", now), "borders": _parts(borders, "counterparty", now)}
 
 
@@ -160,42 +158,42 @@ def _trimmed(history: Means) -> Means:
     return {**history, "start": history["start"] + first * history["step"], "values": values[first : last + 1]}
 
 
-def border_rows(storage: Storage, catalogue: Mapping[str, Any], zone: str, now: int) -> pa.Table | None:
+def border_rows(reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int) -> RowColumns | None:
     """The border rows of the last 48 hours; None where the zone publishes no interchange."""
     if Metric.INTERCHANGE not in catalogue["zones"][zone]["metrics"]:
         return None
-    return series.borders(_open_rows(storage, catalogue, zone, Metric.INTERCHANGE, _back(now, SHORT_HOURS, HOUR)))
+    return _open_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", _back(now, SHORT_HOURS, HOUR))
 
 
-def newest_flows(zone: str, borders: pa.Table | None, now: int) -> list[dict[str, Any]]:
+def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[str, Any]]:
     """The newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts}, + = into it."""
     if borders is None:
         return []
     newest: dict[tuple[str, str | None], dict[str, Any]] = {}
-    begun = borders.filter(pc.less_equal(borders.column("ts"), now)).select(["counterparty", "link", "ts", "value"])
-    for row in begun.sort_by("ts").to_pylist():
-        mw = rounded(row["value"], "MW")
-        flow = {"zone": zone, "counterparty": row["counterparty"], "link": row["link"], "mw": mw, "ts": row["ts"]}
-        newest[row["counterparty"], row["link"]] = flow
+    for code, ts, value in zip(borders.label.tolist(), borders.ts.tolist(), borders.value.tolist(), strict=True):
+        if ts <= now:
+            _, counterparty, link, *_ = borders.labels[code]
+            flow = {"zone": zone, "counterparty": counterparty, "link": link, "mw": rounded(value, "MW"), "ts": ts}
+            newest[str(counterparty), link] = flow
     return list(newest.values())
 
 
-def _parts(rows: pa.Table | None, column: str, now: int) -> dict[str, Any] | None:
+def _parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:
     """Hourly means over 48 hours by fuel or by border; None without rows.
 
     A border has its total where one is published, else its ties added, in the hours in which all of them have a value:
     one publisher's totals may end where another's ties begin.
     """
-    if rows is None or not rows.num_rows:
+    if rows is None or not len(rows):
         return None
-    window, unit = _back(now, SHORT_HOURS, HOUR), rows.column("unit")[0].as_py()
-    names = pc.fill_null(rows.column(column).cast(pa.string()), "").to_numpy(zero_copy_only=False)
-    links = pc.fill_null(rows.column("link").cast(pa.string()), "").to_numpy(zero_copy_only=False)
-    ts, seconds, values = _columns(rows)
+    window, unit = _back(now, SHORT_HOURS, HOUR), rows.labels[rows.label[0]].unit
+    seconds = rows.seconds()
+    names = [(getattr(label, column) or "", label.link or "") for label in rows.labels]
     rows_of: dict[str, dict[str, list[int | None]]] = {}
-    for name, link in sorted(set(zip(names, links, strict=True))):
-        own = (names == name) & (links == link)
-        rows_of.setdefault(name, {})[link] = means(ts[own], seconds[own], values[own], window, HOUR, unit)["values"]
+    for name, link in sorted({names[code] for code in np.unique(rows.label)}):
+        own = np.array([each == (name, link) for each in names])[rows.label]
+        steps = means(rows.ts[own], seconds[own], rows.value[own], window, HOUR, unit)["values"]
+        rows_of.setdefault(name, {})[link] = steps
     parts = {name: _border(own) for name, own in rows_of.items()}
     return {"unit": unit, "start": window.start, "step": HOUR, "parts": parts}
 
@@ -217,14 +215,9 @@ def _sum(values: tuple[int | None, ...]) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _open_rows(storage: Storage, catalogue: Mapping[str, Any], zone: str, metric: str, window: Window) -> pa.Table:
+def _open_rows(
+    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: str, side: MonthFileSide, window: Window
+) -> RowColumns:
     """The rows of a window that may be passed on."""
-    rows = series.read(storage, zone, metric, window)
-    withheld = [feed for feed, entry in catalogue["feeds"].items() if entry["withheld"]]
-    return rows.filter(pc.invert(pc.is_in(rows.column("feed").cast(pa.string()), pa.array(withheld, pa.string()))))
-
-
-def _columns(rows: pa.Table) -> tuple[Ints, Ints, Floats]:
-    """Interval starts, lengths in seconds, and values."""
-    lengths = np.array([RESOLUTIONS[word] for word in rows.column("resolution").to_pylist()], np.int64)
-    return rows.column("ts").to_numpy(), lengths, rows.column("value").to_numpy()
+    rows = reader.read(zone, metric, side, window)
+    return rows.of_feeds(lambda feed: not catalogue["feeds"].get(feed, {}).get("withheld"))

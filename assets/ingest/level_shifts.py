@@ -20,10 +20,9 @@ from warehouse.market.clock import Window, months
 from warehouse.market.metrics import BY_FUEL
 from warehouse.rows.schema import Readings, Rows
 from warehouse.rows.versions import LIVE, Floats, Ints
-from warehouse.series import series, vintages
+from warehouse.series import vintages
+from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
-
-_COLUMNS = ("ts", "value", "counterparty", "link")
 
 
 class JudgedShift(NamedTuple):
@@ -97,8 +96,8 @@ def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
 
 def _stored(storage: Storage, metric: str, zone: str, window: Window) -> Hourly:
     """What is served of a series."""
-    net = series.net(series.read(storage, zone, metric, window, _COLUMNS))
-    return _hourly(metric, net.column("ts").to_numpy(), net.column("value").to_numpy())
+    net = Reader(storage, 0).read(zone, metric, "net", window)
+    return _hourly(metric, net.ts, net.value)
 
 
 def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly) -> JudgedShift:

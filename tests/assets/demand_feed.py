@@ -11,12 +11,12 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
+from tests.stand_ins import stored_rows
 from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
 from warehouse.rows.schema import Rows
-from warehouse.series import series
 from warehouse.store.storage import Folder
 
 DAY = date(2026, 6, 10)
@@ -101,7 +101,7 @@ def run(of: PipelineContext, *days: date) -> RunReport:
 
 def stored(of: PipelineContext) -> dict[int, float]:
     """What is served from the day before DAY to two days after, by half-hours from DAY's begin."""
-    rows = series.read(of.storage, "GB", "demand", Window(START - 90000, START + 3 * 86400))
+    rows = stored_rows.read(of.storage, "GB", "demand", Window(START - 90000, START + 3 * 86400))
     return {
         (t - START) // 1800: v
         for t, v in zip(rows.column("ts").to_pylist(), rows.column("value").to_pylist(), strict=True)

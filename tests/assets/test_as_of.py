@@ -11,10 +11,10 @@ import pytest
 from api.series.query import settled
 from assets.fetch.session import Fetched
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, whole
+from tests.stand_ins import stored_rows
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
-from warehouse.series import series
 from warehouse.store.storage import Folder
 
 WINDOW = Window(START, START + 86400)
@@ -35,7 +35,7 @@ class Readers:
         self.ask(at)
 
     def ask(self, at: int) -> None:
-        table = series.read_as_of(self.storage, "GB", "demand", WINDOW, at, {FEED.id: 1})
+        table = stored_rows.read_as_of(self.storage, "GB", "demand", WINDOW, at, {FEED.id: 1})
         rows = list(zip(table.column("ts").to_pylist(), table.column("value").to_pylist(), strict=True))
         assert self.answers.setdefault(at, rows) == rows
 

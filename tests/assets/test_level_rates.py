@@ -15,6 +15,7 @@ import pytest
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
+from tests.stand_ins import stored_rows
 from warehouse.judge import levels
 from warehouse.judge.levels import Hourly
 from warehouse.market.clock import DAY, MarketDay, Window, instant, local_date
@@ -54,7 +55,7 @@ def test_shifts_are_told_and_weather_is_not(tmp_path: Path, monkeypatch: pytest.
     for metric, zone in sorted({(metric, zone) for metric, zone, _ in series.places(pipeline.storage)}):
         if metric not in SHIFTS:
             continue
-        net = series.net(series.read(pipeline.storage, zone, metric, Window(NOW - 40 * DAY, NOW)))
+        net = stored_rows.net(stored_rows.read(pipeline.storage, zone, metric, Window(NOW - 40 * DAY, NOW)))
         hours = levels.hourly(net.column("ts").to_numpy(), net.column("value").to_numpy().astype(np.float64))
         for number in range(1, JUDGED + 1):
             day = Window(NOW // DAY * DAY - number * DAY, NOW // DAY * DAY - (number - 1) * DAY)

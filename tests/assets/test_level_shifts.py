@@ -13,6 +13,7 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
+from tests.stand_ins import stored_rows
 from warehouse.market.clock import MarketDay, Window, instant
 from warehouse.market.market import Feed, Request
 from warehouse.rows.schema import Rows
@@ -58,7 +59,7 @@ def levels_of(report: RunReport) -> list[tuple[str, str, str]]:
 
 def stored(pipeline: PipelineContext) -> list[float]:
     today = MarketDay(TODAY, "America/New_York").window
-    table = series.net(series.read(pipeline.storage, "US-NYISO", "demand", Window(today.start, NOW)))
+    table = stored_rows.net(stored_rows.read(pipeline.storage, "US-NYISO", "demand", Window(today.start, NOW)))
     return table.column("value").to_pylist()  # type: ignore[no-any-return]
 
 
@@ -89,7 +90,7 @@ def test_where_another_feed_disagrees_too_it_is_an_error_and_the_rows_are_set_as
 
 def test_where_another_feed_agrees_the_shift_is_noted(pipeline: PipelineContext) -> None:
     today = MarketDay(TODAY, "America/New_York")
-    yesterday = series.net(series.read(pipeline.storage, "US-NYISO", "demand", today.next(-1).window))
+    yesterday = stored_rows.net(stored_rows.read(pipeline.storage, "US-NYISO", "demand", today.next(-1).window))
     doubled = Rows()
     for row in yesterday.to_pylist():
         if row["ts"] % 3600 == 0 and row["ts"] + 86400 < NOW:

@@ -14,11 +14,12 @@ from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.faults import files
+from tests.stand_ins import stored_rows
 from warehouse.documents import manifest
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
-from warehouse.series import damaged, raw, series, vintages
+from warehouse.series import damaged, raw, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
@@ -53,7 +54,7 @@ def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContex
 
 
 def known(corrected: PipelineContext, at: int) -> dict[int, float]:
-    table = series.read_as_of(
+    table = stored_rows.read_as_of(
         corrected.storage, "GB", "demand", Window(START - 90000 * 3, START + 86400), at, corrected.ranks
     )
     return dict(zip(table.column("ts").to_pylist(), table.column("value").to_pylist(), strict=True))

@@ -10,12 +10,13 @@ import pytest
 
 from assets.ingest.runs import ingest_days
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, one_a_day, parse, pipeline, run, stored, whole
+from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Metric, Publication, Request
 from warehouse.rows.schema import Rows
-from warehouse.series import raw, series
+from warehouse.series import raw
 
 
 @pytest.mark.usefixtures("at_noon")
@@ -62,7 +63,7 @@ def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not
     of_hours = pipeline(tmp_path, {yesterday: full.encode()}, coarse)
     assert sum(f.evicted for f in run(of_hours, yesterday).folded) == 48
     assert set(
-        series.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()
+        stored_rows.read(of.storage, "GB", "demand", Window(START - 86400, START)).column("resolution").to_pylist()
     ) == {"1h"}
 
 

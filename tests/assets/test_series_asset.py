@@ -15,12 +15,12 @@ from assets.feeds import ReadFrom, series_asset
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
+from tests.stand_ins import stored_rows
 from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
 from warehouse.rows.schema import Rows
-from warehouse.series import series
 from warehouse.store import artefact
 from warehouse.store.storage import Folder
 
@@ -149,7 +149,7 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
         assert result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS}
         assert counts(result) == {str(day): 24 for day in DAYS}
-    assert series.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
+    assert stored_rows.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
     assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
 
 

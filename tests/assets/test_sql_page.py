@@ -14,6 +14,7 @@ from assets.ingest.runs import ingest_days
 from assets.sources import feeds
 from assets.sql.database import resource
 from orchestration.work.resources import open_context
+from tests.stand_ins import stored_rows
 from warehouse.market.clock import Window, instant, market_days
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
@@ -105,7 +106,7 @@ def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(analyst.NAME, read_only=True) as connection:
         for at in (50, 100, 250, 300, 399, 400):
-            expected = series.read_as_of(storage, "US-NYISO", "demand", Window(0, 90000), at, ranks)
+            expected = stored_rows.read_as_of(storage, "US-NYISO", "demand", Window(0, 90000), at, ranks)
             query = f"SELECT ts, value, feed FROM as_of(to_timestamp({at})) ORDER BY ts"
             rows = connection.execute(query).fetchall()
             assert rows == list(zip(*(expected[name].to_pylist() for name in ("ts", "value", "feed")), strict=True)), at

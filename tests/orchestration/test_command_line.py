@@ -15,11 +15,11 @@ from orchestration.cli import main
 from orchestration.jobs import recording
 from orchestration.servers import dagster_home
 from tests.orchestration.conftest import in_simulated
+from tests.stand_ins import stored_rows
 from warehouse.documents import catalogue, health
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.series import series
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -83,7 +83,7 @@ def test_replay_fills_a_recorded_warehouse_and_tells_dagster(
     assert "denied.html: FeedUnavailable" in output
     home = Path(os.environ["EMDS_HOME"])
     storage = Folder(home)
-    rows = series.read(storage, "GB", "generation", Window(1792886400, 1792972800))
+    rows = stored_rows.read(storage, "GB", "generation", Window(1792886400, 1792972800))
     assert rows.num_rows == 432
     assert (catalogue.load(storage) or {})["mode"] == "recorded"
     before = {key: storage.stat(key) for key in storage.keys("series/")}

@@ -18,11 +18,11 @@ from orchestration.jobs import live
 from orchestration.jobs.recording import QUIET
 from orchestration.work.backfill import Task
 from tests.assets.demand_feed import DAY, FEED, NOON, SOURCE, whole
+from tests.stand_ins import stored_rows
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
-from warehouse.series import series
 from warehouse.store.storage import Folder
 
 ZONES = {"one": "GB", "two": "ES"}
@@ -91,7 +91,7 @@ def run(pipeline: PipelineContext) -> dg.ExecuteInProcessResult:
 
 
 def count_rows(pipeline: PipelineContext, zone: str) -> int:
-    return series.read(pipeline.storage, zone, "demand", Window(0, 2**32)).num_rows
+    return stored_rows.read(pipeline.storage, zone, "demand", Window(0, 2**32)).num_rows
 
 
 def reason(result: dg.ExecuteInProcessResult) -> str:

@@ -21,6 +21,7 @@ from orchestration.work import rebuild
 from orchestration.work.backfill import days_of, monthly_tasks
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
+from tests.stand_ins import stored_rows
 from warehouse.market import clock
 from warehouse.market.clock import Window, month_window
 from warehouse.series import series, vintages
@@ -38,7 +39,7 @@ def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
 
 
 def mix(storage: Folder) -> list[tuple[int, str, float]]:
-    table = series.read(storage, "GB", "generation", Window(NOW - 5 * clock.DAY, NOW))
+    table = stored_rows.read(storage, "GB", "generation", Window(NOW - 5 * clock.DAY, NOW))
     return list(zip(*(table.column(name).to_pylist() for name in ("ts", "fuel", "value")), strict=True))
 
 
@@ -87,7 +88,9 @@ def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pyte
 
 
 def _rows(storage: Storage) -> pa.Table:
-    tables = [series.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.places(storage)]
+    tables = [
+        stored_rows.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.places(storage)
+    ]
     return pa.concat_tables(tables)
 
 

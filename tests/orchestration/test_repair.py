@@ -19,6 +19,7 @@ from orchestration.cli import main
 from orchestration.work import verify
 from tests.faults import files
 from tests.orchestration.conftest import in_simulated
+from tests.stand_ins import stored_rows
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import Window
@@ -42,7 +43,7 @@ def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
 
 
 def mix(storage: Folder) -> list[tuple[int, str, float]]:
-    table = series.read(storage, "GB", "generation", SPAN)
+    table = stored_rows.read(storage, "GB", "generation", SPAN)
     return list(zip(*(table.column(name).to_pylist() for name in ("ts", "fuel", "value")), strict=True))
 
 

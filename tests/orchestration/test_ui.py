@@ -15,8 +15,8 @@ from datetime import date, timedelta
 import pytest
 
 from tests.orchestration.dagster_servers import ENDED, SELECTOR, Ui, serving
+from tests.stand_ins import stored_rows
 from warehouse.market.clock import MarketDay
-from warehouse.series import series
 from warehouse.store.storage import Folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
@@ -60,7 +60,7 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
     status = ui.until(lambda: ui.ask(query, r=run)["runOrError"]["status"], lambda s: s in ("SUCCESS", "FAILURE"))
     assert status == "SUCCESS"
     assert day in ui.partitions(ASSET)["MATERIALIZED"]
-    rows = series.read(
+    rows = stored_rows.read(
         Folder(ui.home), "US-CAISO", "demand", MarketDay(date.fromisoformat(day), "America/Los_Angeles").window
     )
     assert rows.num_rows in (276, 288, 300)
@@ -134,7 +134,7 @@ def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: 
         assert "FAILED" not in ui.partitions(["eia", feed])
         for day in TEN_DAYS:
             window = MarketDay(date.fromisoformat(day), "UTC").window
-            assert len(series.read(Folder(ui.home), "US-PJM", metric, window)["ts"].unique()) >= 24, (metric, day)
+            assert len(stored_rows.read(Folder(ui.home), "US-PJM", metric, window)["ts"].unique()) >= 24, (metric, day)
 
 
 def stopped_amid(ui: Ui, backfill: str) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.stand_ins import stored_rows
 from tests.stand_ins.line import Api, ReceiverProcess
 from warehouse.market.clock import Window
 from warehouse.series import series
@@ -114,7 +115,7 @@ def served(home: Path, zones: Collection[str], window: Window) -> Held:
     """The rows of zones as they lie in a warehouse."""
     held: Held = {}
     for metric, zone in sorted({(m, z) for m, z, _ in series.places(Folder(home)) if z in zones}):
-        for row in series.read(Folder(home), zone, metric, window).to_pylist():
+        for row in stored_rows.read(Folder(home), zone, metric, window).to_pylist():
             identity = zone, metric, row["ts"], row["fuel"], row["counterparty"], row["link"]
             held[identity] = row["value"], row["unit"], row["resolution"]
     return held

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
+from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
 from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
@@ -22,7 +23,7 @@ SEGMENT = 8
 
 def rows_of(folder, window=EVERYTHING) -> dict[tuple, tuple]:
     """What a reader sees of GB's demand, by identity."""
-    table = series.read(folder, "GB", "demand", window).to_pylist()
+    table = stored_rows.read(folder, "GB", "demand", window).to_pylist()
     return {
         (row["ts"], row["fuel"], row["counterparty"], row["link"]): (
             row["value"],

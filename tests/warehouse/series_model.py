@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.stand_ins import stored_rows
 from warehouse.market.clock import RESOLUTIONS, Window, month_of
 from warehouse.rows.schema import SCHEMA, Row, Rows, SeriesKey
 from warehouse.series import series
@@ -166,7 +167,7 @@ def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ran
 
 def values(folder, window=EVERYTHING):
     """Those served of GB's demand."""
-    return series.read(folder, "GB", "demand", window).column("value").to_pylist()
+    return stored_rows.read(folder, "GB", "demand", window).column("value").to_pylist()
 
 
 def spelled(month):

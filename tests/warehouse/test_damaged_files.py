@@ -12,6 +12,7 @@ import pytest
 
 from orchestration.work import verify
 from tests.faults import files
+from tests.stand_ins import stored_rows
 from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
@@ -71,10 +72,10 @@ def answers(folder: Folder) -> dict[str, object]:
             by_reader[name] = read()
 
     for zone in ("GB", "FR"):
-        note(f"rows {zone}", lambda zone=zone: series.read(folder, zone, "demand", EVERYTHING).to_pydict())
+        note(f"rows {zone}", lambda zone=zone: stored_rows.read(folder, zone, "demand", EVERYTHING).to_pydict())
         note(
             f"known {zone}",
-            lambda zone=zone: series.read_as_of(folder, zone, "demand", EVERYTHING, 1, RANKS).to_pydict(),
+            lambda zone=zone: stored_rows.read_as_of(folder, zone, "demand", EVERYTHING, 1, RANKS).to_pydict(),
         )
         note(
             f"columns {zone}",
@@ -129,7 +130,7 @@ def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> N
     for key in (served, history):
         files.empty(folder.path(key), files.random.Random(1))
     fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
-    assert series.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
+    assert stored_rows.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
     assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why
     assert {fault.key for fault in verify.faults(folder)} == set(damaged.waiting(folder)) == {served, history}
 
@@ -139,11 +140,11 @@ def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) 
     folder.delete(history)
     assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(history, True)]
     with pytest.raises(DamagedFile, match="is gone, though the month's file names it"):
-        series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
+        stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
-    assert series.read(folder, "GB", "demand", EVERYTHING).num_rows == 200
-    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).num_rows == 200
-    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).num_rows == 200
+    assert stored_rows.read(folder, "GB", "demand", EVERYTHING).num_rows == 200
+    assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).num_rows == 200
+    assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).num_rows == 200
 
 
 def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(folder: Folder) -> None:
@@ -151,7 +152,7 @@ def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(fo
     folder.delete(served)
     assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(served, True)]
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
-    assert series.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
+    assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
     assert verify.broken(folder) == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
 
 
@@ -177,7 +178,7 @@ def test_rows_of_another_mode_are_neither_folded_nor_read(folder: Folder) -> Non
         series.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
     folder.put(layout.MODE, b"simulated")
     with pytest.raises(WrongMode, match="holds live rows"):
-        series.read(folder, "GB", "demand", EVERYTHING)
+        stored_rows.read(folder, "GB", "demand", EVERYTHING)
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [START], [1.0])
     with pytest.raises(WrongMode, match="holds live rows"):

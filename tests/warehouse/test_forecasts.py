@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.stand_ins import stored_rows
 from warehouse.judge import coverage, quality
 from warehouse.market.clock import DAY, HOUR, MarketDay, Window
 from warehouse.market.market import Feed, Forecast, Publication
@@ -88,7 +89,9 @@ def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_fact
         model.fold(issued, NOON + place * HOUR)
         fold(folder, rows_of(*data.draw(st.permutations(issued))), NOON + place * HOUR)
         assert answers(folder) == model.newest(lambda *version: True)
-    served = series.read(folder, "GB", Forecast.DEMAND, Window(NOON - DAY, NOON + 3 * DAY)).column("value").to_pylist()
+    served = (
+        stored_rows.read(folder, "GB", Forecast.DEMAND, Window(NOON - DAY, NOON + 3 * DAY)).column("value").to_pylist()
+    )
     assert served == [value for _, value in sorted(model.newest(lambda *version: True).items())]
     for at in range(-6, 14):
         then = NOON + at * HOUR

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stand_ins import stored_rows
 from warehouse.caches import TtlCache
 from warehouse.market.clock import DAY, Window, instant
 from warehouse.rows.schema import Rows, SeriesKey
@@ -171,7 +172,7 @@ def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     rows = joined(reader.rows(file, "net") for file in reader.files("GB", "demand", window))
     first, last = rows.between(window)
-    expected = series.read(storage, "GB", "demand", window)
+    expected = stored_rows.read(storage, "GB", "demand", window)
     assert rows.ts[first:last].tolist() == expected.column("ts").to_pylist()
     assert rows.value[first:last].tolist() == expected.column("value").to_pylist()
 
@@ -184,7 +185,9 @@ def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     for at in (0, 1, 4, 5, 4, 0):
         past = reader.known(file, at, RANKS)["net"]
-        expected = series.net(series.read_as_of(storage, "GB", "interchange", Window(MAY, MAY + 30 * DAY), at, RANKS))
+        expected = stored_rows.net(
+            stored_rows.read_as_of(storage, "GB", "interchange", Window(MAY, MAY + 30 * DAY), at, RANKS)
+        )
         assert past.ts.tolist() == expected.column("ts").to_pylist()
         assert past.value.tolist() == expected.column("value").to_pylist()
         assert (7.0 in past.value) == (at == 5)

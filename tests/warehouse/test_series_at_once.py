@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.stand_ins import stored_rows
 from tests.stand_ins.bad_line import bad_line
 from tests.warehouse.series_model import BASE, FEEDS, RANKS, WIDE, fold, tuples
 from warehouse.errors import StorageError
-from warehouse.series import series
 from warehouse.store import modes
 
 
@@ -38,7 +38,7 @@ def test_concurrent_folds_of_one_month_lose_nothing(folder):
             os._exit(0)
         pids.append(pid)
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
-    rows = tuples(series.read(folder, "GB", "demand", WIDE))
+    rows = tuples(stored_rows.read(folder, "GB", "demand", WIDE))
     assert len(rows) == 4 * 12 + 1
     assert rows[-1][4] == 11
     assert rows[-1][7] == "one.fast"
@@ -74,7 +74,7 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
         for thread in threads:
             thread.join(200)
     assert not failed
-    assert len(tuples(series.read(bucket_place.open(), "GB", "demand", WIDE))) == 4 * 2
+    assert len(tuples(stored_rows.read(bucket_place.open(), "GB", "demand", WIDE))) == 4 * 2
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
     """What was known at an instant never changes while corrections go on being folded."""
     hours = 200
     fold(folder, "one.fast", BASE - hours * 3600, range(hours), known_at=1)
-    then = tuples(series.read_as_of(folder, "GB", "demand", WIDE, 1, RANKS))
+    then = tuples(stored_rows.read_as_of(folder, "GB", "demand", WIDE, 1, RANKS))
     ends = time.time() + 2
     pid = os.fork()
     if pid == 0:
@@ -96,8 +96,8 @@ def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
         os._exit(0)
     reads = 0
     while time.time() < ends:
-        assert tuples(series.read_as_of(folder, "GB", "demand", WIDE, 1, RANKS)) == then
-        assert series.read_as_of(folder, "GB", "demand", WIDE, 10**9, RANKS).num_rows == hours
+        assert tuples(stored_rows.read_as_of(folder, "GB", "demand", WIDE, 1, RANKS)) == then
+        assert stored_rows.read_as_of(folder, "GB", "demand", WIDE, 10**9, RANKS).num_rows == hours
         reads += 1
     assert os.waitpid(pid, 0)[1] == 0
     assert reads > 5

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, Model, feed_rows, fold, spans, tuples, values
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows
@@ -50,10 +51,10 @@ def check(folder, steps):
             model.fold(feed, parsed, covered, now)
             series.fold(folder, feed, parsed, {("GB", "demand"): covered}, ranks, now, "live")
             rerun(folder, feed, parsed, covered, ranks, now + 1)
-        assert tuples(series.read(folder, "GB", "demand", EVERYTHING)) == model.served(ranks)
+        assert tuples(stored_rows.read(folder, "GB", "demand", EVERYTHING)) == model.served(ranks)
         instants.append(now)
     for at in instants:
-        then = series.read_as_of(folder, "GB", "demand", EVERYTHING, at, ranks)
+        then = stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, at, ranks)
         assert tuples(then) == model.served(ranks, at)
 
 
@@ -67,9 +68,9 @@ def rerun(folder, feed, rows, covered, ranks, now):
 
 def test_a_lower_ranks_rows_change_nothing_that_is_served(folder):
     fold(folder, "one.fast", BASE, [10, 20])
-    before, cursor = series.read(folder, "GB", "demand", EVERYTHING), change_log.newest(folder)
+    before, cursor = stored_rows.read(folder, "GB", "demand", EVERYTHING), change_log.newest(folder)
     fold(folder, "three.back", BASE, [1, 2])
-    assert series.read(folder, "GB", "demand", EVERYTHING).equals(before)
+    assert stored_rows.read(folder, "GB", "demand", EVERYTHING).equals(before)
     assert change_log.newest(folder) == cursor
 
 

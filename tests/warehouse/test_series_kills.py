@@ -9,16 +9,17 @@ from functools import partial
 
 import pytest
 
+from tests.stand_ins import stored_rows
 from tests.stand_ins.places import FolderPlace
 from tests.warehouse.series_model import BASE, EVERYTHING, RANKS, WIDE, fold, spelled, tuples, values
 from warehouse.market.clock import Window
-from warehouse.series import monthfile, series, vintages
+from warehouse.series import monthfile, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
 
 
 def state(folder):
-    return values(folder), series.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).column(
+    return values(folder), stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).column(
         "value"
     ).to_pylist()
 
@@ -56,10 +57,10 @@ def _killed_in(place, case, step):
     served, known = state(storage)
     assert served in (before, after)
     assert known == served
-    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    assert stored_rows.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
     _fold_case(storage, case)  # the rerun heals
     assert state(storage) == (after, after)
-    assert series.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
+    assert stored_rows.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
     once = vintages.read(storage, Month("demand", "GB", "2026-10"))
     assert len(once) == len({str(version) for version in spelled(once)})
     past = monthfile.past(storage, layout.series("demand", "GB", "2026-10"))
@@ -111,12 +112,12 @@ def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, kille
         step += stride
         start = BASE - step * 3600
         killed = killed_at(lambda start=start, step=step: fold(folder, "two.slow", start, [step], known_at=step), step)
-        rows = series.read(folder, "GB", "demand", WIDE)
+        rows = stored_rows.read(folder, "GB", "demand", WIDE)
         assert len(set(rows.column("ts").to_pylist())) == rows.num_rows
     folder.put("stop", b"")
     assert os.waitpid(steady, 0)[1] == 0
     numbers = range(1, step + 1, stride)
     for number in numbers:
         fold(folder, "two.slow", BASE - number * 3600, [number], known_at=number)
-    own = [row for row in tuples(series.read(folder, "GB", "demand", WIDE)) if row[7] == "two.slow"]
+    own = [row for row in tuples(stored_rows.read(folder, "GB", "demand", WIDE)) if row[7] == "two.slow"]
     assert [row[4] for row in own] == [*reversed(numbers)]

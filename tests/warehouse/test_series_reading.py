@@ -11,15 +11,17 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples, values
 from warehouse.errors import StorageError
+from warehouse.figures.recent import newest
 from warehouse.market.clock import Window
 from warehouse.market.market import Terms
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import restore, series, vintages
+from warehouse.series.reader import Reader
 from warehouse.series.vintages import Month
 from warehouse.store import layout
-from warehouse.store.storage import Folder
 
 
 def test_what_a_reader_got_before_is_what_as_of_gives(folder):
@@ -31,53 +33,32 @@ def test_what_a_reader_got_before_is_what_as_of_gives(folder):
         start = BASE + int(random.integers(0, 6)) * 3600
         stated = random.integers(0, 3, hours).tolist()
         fold(folder, feed, start, stated, known_at=now, spans=[Window(start - 3600, start + hours * 3600)])
-        then[now] = tuples(series.read(folder, "GB", "demand", EVERYTHING))
+        then[now] = tuples(stored_rows.read(folder, "GB", "demand", EVERYTHING))
     for now, rows in then.items():
-        assert tuples(series.read_as_of(folder, "GB", "demand", EVERYTHING, now, RANKS)) == rows
-
-
-def opened(folder, monkeypatch):
-    keys = []
-    real = Folder.get
-
-    def get(self, key):
-        if key != layout.MODE:
-            keys.append(key)
-        return real(self, key)
-
-    monkeypatch.setattr(Folder, "get", get)
-    return keys
-
-
-def test_a_reader_opens_only_the_months_of_its_window(folder, monkeypatch):
-    hours = 24 * 400
-    fold(folder, "one.fast", BASE - hours * 3600, range(hours))
-    keys = opened(folder, monkeypatch)
-    assert len(values(folder, Window(BASE - 86400, BASE))) == 24
-    assert keys == [layout.series("demand", "GB", "2026-10")]
-    keys.clear()
-    assert len(values(folder, Window(BASE - 31 * 86400, BASE - 30 * 86400 + 1))) == 25
-    assert keys == [layout.series("demand", "GB", month) for month in ("2026-09", "2026-10")]
-    keys.clear()
-    assert series.newest(folder, "GB", "demand", BASE).column("value").to_pylist() == [hours - 1]
-    assert keys == [layout.series("demand", "GB", "2026-10")]
+        assert tuples(stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, now, RANKS)) == rows
 
 
 def test_windows_are_half_open_and_months_join(folder):
+    def read(window):
+        return Reader(folder, 0).read("GB", "demand", "net", window).value.tolist()
+
     fold(folder, "one.fast", BASE, range(8))
-    assert values(folder, Window(BASE + 3600, BASE + 6 * 3600)) == [1, 2, 3, 4, 5]
-    assert values(folder, Window(BASE + 1, BASE + 3600)) == []
-    assert values(folder, Window(BASE, BASE)) == []
+    assert read(Window(BASE + 3600, BASE + 6 * 3600)) == [1, 2, 3, 4, 5]
+    assert read(Window(BASE + 1, BASE + 3600)) == []
+    assert read(Window(BASE, BASE)) == []
     assert len(folder.keys("series/")) == 2
 
 
 def test_newest_gives_all_fuels_of_the_last_begun_interval(folder):
+    def fuels(at):
+        rows = newest(Reader(folder, 0), "GB", "generation", BASE - 86400, at, ())
+        return None if rows is None else [rows.labels[code].fuel for code in rows.label]
+
     for fuel, n in (("gas", 3), ("wind", 2)):
         fold(folder, "one.fast", BASE, range(n), metric="generation", fuel=fuel)
-    at = BASE + 3600
-    assert series.newest(folder, "GB", "generation", at).column("fuel").to_pylist() == ["gas", "wind"]
-    assert series.newest(folder, "GB", "generation", at + 3600).column("fuel").to_pylist() == ["gas"]
-    assert series.newest(folder, "GB", "generation", BASE - 1).num_rows == 0
+    assert fuels(BASE + 3600) == ["gas", "wind"]
+    assert fuels(BASE + 7200) == ["gas"]
+    assert fuels(BASE - 1) is None
 
 
 def test_a_file_that_does_not_decode_is_an_error(folder):
@@ -102,7 +83,7 @@ def test_the_series_folder_and_each_file_alone_give_other_readers_each_served_ro
     expected = [
         tuple(row.values())
         for zone, metric in product(("GB", "NO-2"), SHAPES)
-        for row in series.read(folder, zone, metric, WIDE).select(columns).to_pylist()
+        for row in stored_rows.read(folder, zone, metric, WIDE).select(columns).to_pylist()
     ]
     assert [row[-1] for row in expected if row[1] == "demand"] == [11, 20, 3] * 2
     files = sorted(str(folder.path(key)) for key in folder.keys(layout.series_prefix()))

@@ -13,6 +13,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.metrics import is_forecast
-from warehouse.series import change_log, changes, damaged, monthfile, series
+from warehouse.series import change_log, changes, damaged, monthfile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -58,7 +59,7 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
     """
     version, number = artefact.new_version(), change_log.newest_number(storage)
     before, logged_until = _summaries(storage)
-    followed = _Followed(storage, logged_until)
+    named = cache(lambda: change_log.files_since(storage, logged_until))
     summaries: dict[Place, Summary] = {}
     for place, stamps in _stamps(storage, before).items():
         known = before.get(place)
@@ -68,7 +69,7 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
         entries = load(storage, *place)
         counted = _count(storage, place, stamps, entries, now)
         with logged(layout.CHANGES) as following:
-            followed.complete(place, entries, counted)
+            _complete_log(storage, place, entries, counted, named)
         _mark_gone(storage, place, stamps, entries)
         if counted != entries and following.error is None:
             body = artefact.encode({"months": counted})
@@ -131,8 +132,9 @@ def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
     if body is None:
         return None
     table = pq.ParquetFile(io.BytesIO(body)).read(columns=["ts", "feed", "counterparty", "link"], use_threads=False)
-    net, ends = series.net(table).column("ts"), pc.min_max(table.column("ts")).as_py()
-    borders = series.borders(table)
+    is_net = pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link")))
+    net, ends = table.column("ts").filter(is_net), pc.min_max(table.column("ts")).as_py()
+    borders = table.filter(pc.invert(is_net))
     return {
         "stamp": stamp,
         "file": monthfile.digest(body),
@@ -170,32 +172,23 @@ def _summary(entries: Mapping[str, Entry], mark: str) -> Summary:
     )
 
 
-class _Followed:
-    """The log of changes beside the files: what it does not name is appended."""
+def _complete_log(
+    storage: Storage,
+    place: Place,
+    before: Mapping[str, Entry],
+    now: Mapping[str, Entry],
+    named: Callable[[], Mapping[tuple[str, str, str], str]],
+) -> None:
+    """Log each month whose file is another than the last that was logged. Raises StorageError.
 
-    def __init__(self, storage: Storage, logged_until: int) -> None:
-        self._storage, self._logged_until = storage, logged_until
-        self._named: dict[tuple[str, str, str], str] | None = None
-
-    def complete(self, place: Place, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> None:
-        """Logs each month whose file is another than the last that was logged. Raises StorageError.
-
-        Followers are told of readings, not of forecasts.
-        """
-        if is_forecast(place[0]):
-            return
-        for month in sorted({*before, *now}):
-            known, entry = before.get(month), now.get(month)
-            file = "" if entry is None else entry["file"]
-            if known is not None and known["file"] == file:
-                continue
-            if self._newest(place, month, known) != file:
-                change_log.append(self._storage, changes.whole_month(*place, month), file, int(time.time()))
-
-    def _newest(self, place: Place, month: str, known: Entry | None) -> str:
-        if self._named is None:
-            self._named = change_log.files_since(self._storage, self._logged_until)
-        return self._named.get((*place, month), "" if known is None else known["file"])
+    `named`: of each month the file of its newest entry. Followers are told of readings, not of forecasts.
+    """
+    if is_forecast(place[0]):
+        return
+    for month in sorted({*before, *now}):
+        former, file = (entries[month]["file"] if month in entries else "" for entries in (before, now))
+        if file != former and named().get((*place, month), former) != file:
+            change_log.append(storage, changes.whole_month(*place, month), file, int(time.time()))
 
 
 def _put_summaries(storage: Storage, summaries: Mapping[Place, Summary], now: int, number: int, version: int) -> None:

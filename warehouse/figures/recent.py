@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-import numpy as np
-
 from warehouse.figures.window_stats import WINDOW_S, SeriesHistory
-from warehouse.market.clock import DAY, RESOLUTIONS, Window
+from warehouse.market.clock import DAY, Window
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader, RowColumns, joined
 
@@ -35,15 +33,13 @@ def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: 
 
     Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
     """
-
     last = newest(reader, zone, metric, max(0, now - WINDOW_S), now, withheld)
     last = newest(reader, zone, metric, 0, now, withheld) if last is None else last
     if last is None:
         return None
     files = reader.files(zone, metric, Window(max(0, int(last.ts[0]) - WINDOW_S), now + _AHEAD_S))
-    rows = joined(_open_rows(reader.rows(file, "net"), withheld) for file in files)
-    seconds = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)[rows.label]
-    return RecentRows(SeriesHistory(rows.ts, seconds, rows.value, tz), rows)
+    rows = joined(reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld) for file in files)
+    return RecentRows(SeriesHistory(rows.ts, rows.seconds(), rows.value, tz), rows)
 
 
 def newest(
@@ -54,15 +50,9 @@ def newest(
     Of the months from `since` (Unix seconds) on; None where none has. Raises StorageError.
     """
     for file in reversed(reader.files(zone, metric, Window(since, now + 1))):
-        rows = _open_rows(reader.rows(file, "net"), withheld)
+        rows = reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld)
         _, begun = rows.between(Window(0, now + 1))
         if begun:
             last = int(rows.ts[begun - 1])
             return rows.take(slice(*rows.between(Window(last, last + 1))))
     return None
-
-
-def _open_rows(rows: RowColumns, withheld: Collection[str]) -> RowColumns:
-    """The rows of feeds that may be passed on."""
-    is_open = np.array([label.feed not in withheld for label in rows.labels], np.bool_)
-    return rows if is_open.all() else rows.take(is_open[rows.label])

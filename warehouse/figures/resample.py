@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warehouse.market import clock
-from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, Window
 from warehouse.rows.versions import Floats, Ints, RowLabels
 from warehouse.series.reader import RowColumns
 
@@ -134,8 +134,7 @@ def joined(parts: Iterable[Sums]) -> Sums:
 def sums(rows: RowColumns, bounds: Ints) -> Sums:
     """The sums of rows over the intervals between `bounds`; rows ascend by ts, fuel, counterparty, link."""
     rows = rows.take(slice(*rows.between(Window(int(bounds[0]), int(bounds[-1])))))
-    length = np.array([RESOLUTIONS[label.resolution] for label in rows.labels], np.int64)[rows.label]
-    covered = np.minimum(rows.ts + length, bounds[np.searchsorted(bounds, rows.ts, side="right")]) - rows.ts
+    covered = np.minimum(rows.ts + rows.seconds(), bounds[np.searchsorted(bounds, rows.ts, side="right")]) - rows.ts
     total = np.rint(rows.value * MILLION).astype(np.int64) * covered
     return merge(Sums(rows.labels, rows.label, rows.ts, total, covered, np.ones(len(rows), np.int64)), bounds)
 

@@ -1,6 +1,6 @@
 """Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
 
-`series.series.read` answers the same as an Arrow table and keeps nothing.
+A process that answers thousands of questions a second keeps one; for a few, one without bytes is made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from warehouse.caches import AskedBefore, LruCache, TtlCache
 from warehouse.errors import StorageError
-from warehouse.market.clock import DAY, LAST_INSTANT, Window, month_of, months
+from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month_of, months
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, RowLabels, Versions
@@ -84,6 +84,15 @@ class RowColumns:
             None if self.published_at is None else self.published_at[chosen],
             self.run and isinstance(chosen, slice) and chosen.step is None,
         )
+
+    def of_feeds(self, wanted: Callable[[str], bool]) -> RowColumns:
+        """The rows of some feeds."""
+        chosen = np.array([wanted(label.feed) for label in self.labels], np.bool_)
+        return self if chosen.all() else self.take(chosen[self.label])
+
+    def seconds(self) -> Ints:
+        """The length of each row's interval; a year counts 365 days."""
+        return np.array([RESOLUTIONS[label.resolution] for label in self.labels], np.int64)[self.label]
 
     def between(self, window: Window) -> tuple[int, int]:
         """The first row inside a window of `ts`, and the first after it."""

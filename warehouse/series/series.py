@@ -1,6 +1,7 @@
-"""The series store: `fold` rows into month files, `read` a window back.
+"""The series store: `fold` rows into month files.
 
-Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: see `warehouse.series.vintages`.
+Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: `warehouse.series.vintages`. Reading:
+`warehouse.series.reader`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import SPREAD, Window, month_window, months
 from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
-from warehouse.rows import forecasts, resolve
-from warehouse.rows.schema import SCHEMA, Readings, Rows, SeriesKey
+from warehouse.rows import forecasts
+from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
-from warehouse.series import monthfile, vintages
+from warehouse.series import vintages
 from warehouse.series.vintages import Month, StoredMonth
 from warehouse.store import layout, modes
 from warehouse.store.storage import Storage
@@ -220,52 +219,6 @@ def resolve_again(
     """
     place = Month(metric, zone, month)
     return vintages.update(storage, place, lambda month: month.versions, ranks, modes.require(storage), terms=terms)
-
-
-def read(
-    storage: Storage, zone: str, metric: str, window: Window, columns: Sequence[str] = tuple(SCHEMA.names)
-) -> pa.Table:
-    """The rows served in `[start, end)` by `ts`, ascending by ts, fuel, counterparty, link; `ts` is among the columns.
-
-    Opens only the month files that the window touches. Net and border rows both; `net` and `borders` separate them.
-    Raises as `monthfile.read` does.
-    """
-    tables = (monthfile.read(storage, layout.series(metric, zone, month), [*columns]) for month in months(window))
-    return cut(_joined([table for table in tables if table is not None], columns), window)
-
-
-def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
-    """The rows of a window as this warehouse knew them at an instant."""
-    parts = []
-    for month in months(window):
-        then = resolve.known(vintages.read(storage, Month(metric, zone, month)), at)
-        chosen = then.take(resolve.served(then, ranks))
-        if len(chosen):
-            parts.append(monthfile.to_table(chosen, zone, metric))
-    return cut(_joined(parts), window)
-
-
-def _joined(parts: list[pa.Table], columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.Table:
-    """One table of plain string columns: dictionaries differ from file to file."""
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
-    return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
-
-
-def cut(table: pa.Table, window: Window) -> pa.Table:
-    """The rows of a table sorted by ts that lie in a window; no copy."""
-    ts = table.column("ts").to_numpy()
-    first, last = np.searchsorted(ts, [window.start, window.end])
-    return table.slice(int(first), int(last - first))
-
-
-def net(table: pa.Table) -> pa.Table:
-    """Only a zone's own rows: no border, no tie."""
-    return table.filter(pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link"))))
-
-
-def borders(table: pa.Table) -> pa.Table:
-    """Only the rows of borders and ties."""
-    return table.filter(pc.or_(pc.is_valid(table.column("counterparty")), pc.is_valid(table.column("link"))))
 
 
 def served_months(storage: Storage, metric: str, zone: str) -> list[str]:

@@ -1,0 +1,46 @@
+"""Rows out of month files as Arrow tables, month by month and without the service's own reader: the judge of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse.market.clock import Window, months
+from warehouse.rows import resolve
+from warehouse.rows.schema import SCHEMA
+from warehouse.series import monthfile, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+from warehouse.store.storage import Storage
+
+
+def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
+    """The rows served in a window by `ts`, ascending by ts, fuel, counterparty, link: net and borders both."""
+    tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
+    return _joined([table for table in tables if table is not None], window)
+
+
+def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
+    """The rows of a window as the warehouse knew them at an instant."""
+    parts = []
+    for month in months(window):
+        then = resolve.known(vintages.read(storage, Month(metric, zone, month)), at)
+        chosen = then.take(resolve.served(then, ranks))
+        if len(chosen):
+            parts.append(monthfile.to_table(chosen, zone, metric))
+    return _joined(parts, window)
+
+
+def net(table: pa.Table) -> pa.Table:
+    """Only a zone's own rows: no border, no tie."""
+    return table.filter(pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link"))))
+
+
+def _joined(parts: Sequence[pa.Table], window: Window) -> pa.Table:
+    """One table of plain string columns: dictionaries differ from file to file."""
+    table = pa.concat_tables([part.cast(SCHEMA) for part in parts]) if parts else SCHEMA.empty_table()
+    first, last = np.searchsorted(table.column("ts").to_numpy(), [window.start, window.end])
+    return table.slice(int(first), int(last - first))
