@@ -3,9 +3,8 @@
 Zone and metric stand in the path, as Hive partitions do, and in every row: a file says by itself what it holds. The
 footer has `source`, `license` and `attribution` of the rows. Its entry `emds` says the schema version, the warehouse's
 mode, the file's own key, the month's history (`Past`), where its net rows lie (`series.net_rows`), a checksum of all
-that, and one of the whole file (`store.seal`); pages have checksums of their own, for other readers. Net rows come
-first, borders in a row group of their own. A history is named by its bytes, so its footer says `BLANK_SHA8` in that
-place; nobody else gets it, and it states no terms.
+that, and one of the whole file (`store.seal`). Net rows come first, borders in a row group of their own. A history is
+named by its bytes, so its footer says `BLANK_SHA8` in that place; nobody else gets it, and it states no terms.
 """
 
 from __future__ import annotations
@@ -100,7 +99,6 @@ def encode(
         compression_level={name: 3 for name in SCHEMA.names if not (plain and name == "value")},
         store_schema=False,
         write_statistics=True,
-        write_page_checksum=True,
         use_dictionary=[*_PARTITIONS, *_TEXT],
         column_encoding={"ts": "DELTA_BINARY_PACKED", "known_at": "DELTA_BINARY_PACKED", "value": "PLAIN"},
     )
