@@ -25,7 +25,7 @@ class RecentRows(NamedTuple):
 
     def labels(self, row: int) -> RowLabels:
         """Unit, resolution, source and feed of one row."""
-        return self.rows.labels[self.rows.label[row]]
+        return self.rows.labels[int(self.rows.label[row])]
 
 
 def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
