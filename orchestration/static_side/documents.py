@@ -19,8 +19,8 @@ from werkzeug.test import Client
 from api.application import create_app
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
-from api.http.responses import LEAST_BYTES, pack_well
 from api.http.problems import KINDS
+from api.http.responses import LEAST_BYTES, pack_well
 from api.pages.map_page import FOLDER
 from api.settings import Settings
 from orchestration.static_side.publication import (
