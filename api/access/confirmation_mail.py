@@ -9,6 +9,7 @@ import smtplib
 import ssl
 import threading
 from email.message import EmailMessage
+from functools import partial
 
 from api.settings import MailServer
 
@@ -26,38 +27,31 @@ def send(server: MailServer, base_url: str, to: str, token: str) -> None:
     if not _AT_ONCE.acquire(blocking=False):
         raise MailUnavailable("busy")
     try:
-        _hand_over(server, _message(server.sender, base_url, to, token))
+        message = EmailMessage()
+        message["From"], message["To"], message["Subject"] = server.sender, to, "Confirm your API key"
+        message.set_content(_text(base_url, token))
+        _submit(server, message)
     except (OSError, smtplib.SMTPException, UnicodeError) as fault:
         raise MailUnavailable(type(fault).__name__) from None
     finally:
         _AT_ONCE.release()
 
 
-def _message(sender: str, base_url: str, to: str, token: str) -> EmailMessage:
-    message = EmailMessage()
-    message["From"], message["To"], message["Subject"] = sender, to, "Confirm your API key"
-    message.set_content(
+def _text(base_url: str, token: str) -> str:
+    return (
         f"Somebody asked for an API key of {base_url} with this address.\n\n"
         f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
         "If it was not you, do nothing: the key never opens anything.\n"
     )
-    return message
 
 
-def _hand_over(server: MailServer, message: EmailMessage) -> None:
+def _submit(server: MailServer, message: EmailMessage) -> None:
     context = ssl.create_default_context()
-    if server.tls:
-        with smtplib.SMTP_SSL(server.host, server.port, timeout=_TIMEOUT_S, context=context) as session:
-            _submit(session, server, message)
-        return
-    with smtplib.SMTP(server.host, server.port, timeout=_TIMEOUT_S) as session:
+    kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
+    with kind(server.host, server.port, timeout=_TIMEOUT_S) as session:
         session.ehlo()
-        if not server.loopback or session.has_extn("starttls"):
+        if not server.tls and (not server.loopback or session.has_extn("starttls")):
             session.starttls(context=context)
-        _submit(session, server, message)
-
-
-def _submit(session: smtplib.SMTP, server: MailServer, message: EmailMessage) -> None:
-    if server.user:
-        session.login(server.user, server.password)
-    session.send_message(message)
+        if server.user:
+            session.login(server.user, server.password)
+        session.send_message(message)

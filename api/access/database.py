@@ -141,7 +141,8 @@ def _prepare_file(path: Path) -> None:
         if file_stat.st_mode & 0o777 != _PRIVATE:
             with contextlib.suppress(OSError):
                 path.chmod(_PRIVATE)
-        _use_wal(path)
+        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")  # a backup's file may be without
     except (OSError, sqlite3.Error) as fault:
         raise AccountsUnavailable(f"{path.name}: {fault}") from fault
 
@@ -158,21 +159,6 @@ def _create(path: Path) -> None:
             os.link(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
-
-
-def _use_wal(path: Path) -> None:
-    """Turn a file to write-ahead logging for good. SQLite does not wait for others who do the same: ask again."""
-    deadline = time.monotonic() + _BUSY_S
-    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as fault:
-                busy = fault.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-                if not busy or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
@@ -205,23 +191,14 @@ def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
 
 def driver_reason(fault: BaseException | None, address: str) -> str:
     """Return the driver's reason in a line; the kind of error alone where it might quote a part of the password."""
-    kind = type(fault).__name__
-    secrets = _secrets(address)
-    if any(_CUTTING & set(secret) for secret in secrets):
-        return kind
-    words = str(fault)
-    plain = {form for secret in secrets for form in (secret, unquote(secret), unquote_plus(secret))}
-    for form in sorted(plain | {escape(form) for form in plain for escape in (quote, quote_plus)}, key=len)[::-1]:
-        words = words.replace(form, "***")
-    return " ".join(words.split())[:_MOST_WORDS] or kind
-
-
-def _secrets(address: str) -> list[str]:
-    """Return the passwords of an address as the owner wrote them, whatever a parser makes of it."""
-    rest = address.partition("://")[2]
+    words, rest = " ".join(str(fault).split())[:_MOST_WORDS], address.partition("://")[2]
+    # As the owner wrote them, whatever a parser makes of the address.
     secrets = [rest.rpartition("@")[0].partition(":")[2]]
     secrets += [value for name, value in parse_qsl(rest.partition("?")[2]) if "password" in name.lower()]
-    return [secret for secret in secrets if secret]
+    plain = {form for secret in secrets for form in (secret, unquote(secret), unquote_plus(secret)) if form}
+    spellings = plain | {escape(form) for form in plain for escape in (quote, quote_plus)}
+    is_cut = any(_CUTTING & set(secret) for secret in secrets)
+    return type(fault).__name__ if is_cut or not words or any(each in words for each in spellings) else words
 
 
 def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:
@@ -265,15 +242,9 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
 
 
-def _webhooks(connection: Connection) -> None:
-    """Add subscriptions and the messages that wait for them."""
-    METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES])
-
-
-def _file_reads(connection: Connection) -> None:
-    """Add the month files that a key's day has paid for."""
-    METADATA.create_all(connection, [tables.FILE_READS])
-
-
-STEPS: tuple[Callable[[Connection], None], ...] = (_confirmed_and_reconciled, _webhooks, _file_reads)
+STEPS: tuple[Callable[[Connection], None], ...] = (
+    _confirmed_and_reconciled,
+    lambda connection: METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES]),
+    lambda connection: METADATA.create_all(connection, [tables.FILE_READS]),
+)
 """How a database of an earlier release becomes one of this; a new one counts as past all steps."""

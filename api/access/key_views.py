@@ -24,20 +24,30 @@ from api.http.problems import ParameterFault, Problem
 from api.service import Service
 
 _MOST_BYTES = 4096
+_ENDS_ONE = "DELETE /v1/keys/current revokes one"
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 
 
 def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
     mail, per_hour = gate.settings.mail, gate.settings.signups_per_hour
-    sign_up = SignUp(_email(request), client_unit(_client(gate, request)), _idempotency_key(request))
+    email, token, forwarded = (
+        _email(request),
+        request.header("HTTP_IDEMPOTENCY_KEY"),
+        request.header("HTTP_X_FORWARDED_FOR"),
+    )
+    if token and not _TOKEN.fullmatch(token):
+        raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
+    forwarded = request.header("HTTP_X_FORWARDED_FOR")
+    client = client_address(request.header("REMOTE_ADDR"), forwarded, gate.settings.trusted_proxies)
+    sign_up = SignUp(email, client_unit(client), token)
     try:
         new = sign_ups.sign_up(gate.database, sign_up, per_hour, now, confirmed=mail is None)
     except TooManySignUps as full:
         detail = f"At most {per_hour} sign-ups an hour from one address."
         raise _try_again("too-many-sign-ups", detail, full.wait) from None
     except TooManyKeys as full:
-        raise _too_many_keys(full) from None
+        raise Problem("too-many-keys", f"{full}; {_ENDS_ONE}.") from None
     if mail is not None and new.confirmation:
         try:
             send(mail, gate.settings.base_url, sign_up.email, new.confirmation)
@@ -58,10 +68,6 @@ def _try_again(kind: str, detail: str, wait: int) -> Problem:
     return Problem(kind, detail, members={"retry_after": wait}, headers=[("Retry-After", str(wait))])
 
 
-def _too_many_keys(full: TooManyKeys) -> Problem:
-    return Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.")
-
-
 def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
         gate, token = service.gate, query["token"]
@@ -73,7 +79,7 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
         try:
             email = sign_ups.confirm(gate.database, token, gate.now)
         except TooManyKeys as full:
-            raise _too_many_keys(full) from None
+            raise Problem("too-many-keys", f"{full}; {_ENDS_ONE}.") from None
         if email is None:
             raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
         return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
@@ -132,11 +138,6 @@ def own_key(gate: Gate, request: Request) -> int:
     return require_key(gate, request, gate.now)[1].key
 
 
-def _client(gate: Gate, request: Request) -> str:
-    forwarded = request.header("HTTP_X_FORWARDED_FOR")
-    return client_address(request.header("REMOTE_ADDR"), forwarded, gate.settings.trusted_proxies)
-
-
 def _email(request: Request) -> str:
     """Return the address in the body, in lower case. Raises Problem 400, 413 or 415."""
     document = read_json(request, _MOST_BYTES, '{"email": "..."}')
@@ -145,13 +146,6 @@ def _email(request: Request) -> str:
         fault = ParameterFault("email", "invalid", "an address such as a@example.org")
         raise Problem("invalid-request", "The body holds no e-mail address.", [fault])
     return email.strip().lower()
-
-
-def _idempotency_key(request: Request) -> str:
-    token = request.header("HTTP_IDEMPOTENCY_KEY")
-    if token and not _TOKEN.fullmatch(token):
-        raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
-    return token
 
 
 def private_json(document: dict[str, Any], status: int = 200) -> Response:

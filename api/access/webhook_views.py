@@ -115,12 +115,16 @@ def _subscription(request: Request, private: bool) -> Subscription:
     events, threshold, zones = document.get("events"), document.get("threshold"), tuple[str, ...]()
     if reason := _url_fault(document.get("url"), private):
         faults.append(ParameterFault("url", "invalid", reason))
-    if not _listed_in(events, EVENTS) or not events:
+    if not (isinstance(events, list) and events and all(each in EVENTS for each in events)):
         faults.append(ParameterFault("events", "invalid", f"a list of {', '.join(EVENTS)}"))
-    try:
-        zones = _zones(document.get("zones", []))
-    except ValueError as fault:
-        faults.append(ParameterFault("zones", "invalid", str(fault)))
+    named = document.get("zones", [])
+    if not isinstance(named, list) or not all(isinstance(zone, str) for zone in named):
+        faults.append(ParameterFault("zones", "invalid", "a list of zone ids; left out: all"))
+    else:
+        try:
+            zones = tuple(dict.fromkeys(map(read_zone, named)))
+        except ValueError as fault:
+            faults.append(ParameterFault("zones", "invalid", str(fault)))
     needs = isinstance(events, list) and any(event in ("price.above", "price.below") for event in events)
     if not _is_number(threshold) and (needs or threshold is not None):
         faults.append(ParameterFault("threshold", "invalid", "a number, in the zones' own currency per MWh"))
@@ -133,17 +137,6 @@ def _subscription(request: Request, private: bool) -> Subscription:
         zones,
         None if threshold is None else float(threshold),
     )
-
-
-def _zones(value: Any) -> tuple[str, ...]:
-    """Return the ids of zones by any of their names. Raises ValueError."""
-    if not isinstance(value, list) or not all(isinstance(zone, str) for zone in value):
-        raise ValueError("a list of zone ids; left out: all")
-    return tuple(dict.fromkeys(map(read_zone, value)))
-
-
-def _listed_in(value: Any, allowed: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) and each in allowed for each in value)
 
 
 def _is_number(value: Any) -> bool:
@@ -163,17 +156,12 @@ def _url_fault(url: Any, private: bool) -> str:
         return "an https address"
     if not parts.hostname or parts.username is not None or parts.password is not None or parts.fragment:
         return "an https address with a host, without user, password and fragment"
-    if private or _is_public_name(parts.hostname):
-        return ""
-    return "a public host: no address or name of a private network"
-
-
-def _is_public_name(host: str) -> bool:
     try:
-        return is_public(ip_address(host))
+        is_fit = private or is_public(ip_address(parts.hostname))
     except ValueError:
         local = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
-        return "." in host and not host.rstrip(".").endswith(local)
+        is_fit = "." in parts.hostname and not parts.hostname.rstrip(".").endswith(local)
+    return "" if is_fit else "a public host: no address or name of a private network"
 
 
 VIEWS: dict[str, View] = {

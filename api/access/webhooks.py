@@ -237,14 +237,9 @@ def _message(webhook: str, body: bytes, now: int) -> dict[str, Any]:
 
 def _query(key: int | None = None) -> Select[Any]:
     """Select subscriptions with the number of their messages, those of a key or all."""
-    waiting = (
-        select(func.count())
-        .where(WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id)
-        .correlate(WEBHOOKS)
-        .scalar_subquery()
-        .label("waiting")
-    )
-    query = select(WEBHOOKS, waiting)
+    mine = WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id
+    waiting = select(func.count()).where(mine).correlate(WEBHOOKS).scalar_subquery()
+    query = select(WEBHOOKS, waiting.label("waiting"))
     return query if key is None else query.where(WEBHOOKS.c.key_id == key)
 
 
@@ -254,27 +249,8 @@ def _read(database: Database, query: Select[Any]) -> list[Webhook]:
 
 
 def _webhook(row: Row[Any]) -> Webhook:
-    subscription = Subscription(
-        row.url,
-        tuple(orjson.loads(row.events)),
-        tuple(orjson.loads(row.zones)),
-        None if row.threshold is None else float(row.threshold),
-    )
-    return Webhook(
-        row.id,
-        row.key_id,
-        subscription,
-        row.secret,
-        row.created,
-        row.change_cursor,
-        orjson.loads(row.states),
-        row.disabled,
-        row.failing_since,
-        row.attempts,
-        row.next_at,
-        bool(row.slow),
-        row.delivered,
-        row.last_delivery,
-        row.last_error,
-        row.waiting,
-    )
+    threshold = None if row.threshold is None else float(row.threshold)
+    events, zones = (tuple(orjson.loads(column)) for column in (row.events, row.zones))
+    own = {name: getattr(row, name) for name in Webhook.__slots__ if name in row._fields}
+    own |= {"key": row.key_id, "cursor": row.change_cursor, "slow": bool(row.slow), "states": orjson.loads(row.states)}
+    return Webhook(**own, subscription=Subscription(row.url, events, zones, threshold))

@@ -40,10 +40,7 @@ _LINKS: Member = ("links?", listed(ref("OgcLink")), "Links (OGC API Features).")
 # fmt: off
 _PLACE: tuple[Member, ...] = (
     ("id", ZONE, "Zone id."),
-    ("name", TEXT, "Name for people."),
-    ("country", TEXT, "ISO 3166 code of the country, the first of several."),
-    ("tz", TEXT, "Civil time where the zone's people live (IANA)."),
-    ("currency", text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
+    "name", ("country", TEXT, "ISO 3166 code of the country, the first of several."), "tz", "currency",
     ("label_lon", NUMBER, "Longitude of a point for the label."),
     ("label_lat", NUMBER, "Latitude of a point for the label."),
     ("note", _TEXT, "What the shape leaves out or joins."),
@@ -57,8 +54,7 @@ _ZONE_PROPERTIES = record(
     ("valid_from", _TEXT, "First day of this boundary; null where it is not known."),
     ("valid_to", _TEXT, "Last day of this boundary; null while it holds."))
 _LINE_PROPERTIES = record(
-    ("id", TEXT, "Tie id: `link` of the rows of a border."),
-    ("name", TEXT, "Name for people."),
+    ("id", TEXT, "Tie id: `link` of the rows of a border."), "name",
     ("from", ZONE, "Zone at one end."),
     ("to", _ZONE, "Zone at the other end; null where that is none of ours."),
     ("pair", _TEXT, "Both zones, `<from>_<to>`; null where the other end is none of ours."),
@@ -78,8 +74,7 @@ _LINE_PROPERTIES = record(
     ("note", _TEXT, "What else is to be known."),
     ("checked", TEXT, "Day on which these facts were last checked."))
 _PLANT_PROPERTIES = record(
-    ("id", TEXT, "Plant id."),
-    ("name", TEXT, "Name for people."),
+    ("id", TEXT, "Plant id."), "name",
     ("zone", ZONE, "The zone that it stands in."),
     ("country", TEXT, "ISO 3166 code of the country."),
     ("fuel", FUEL, "Main fuel."),
@@ -139,11 +134,12 @@ def _layer(feature: str, *more: Member) -> Schema:
 
 
 _HOURS = listed(or_null(INTEGER))
+_FIRST: Member = ("start", INSTANT, "Start of the first value, Unix seconds.")
 _MEANS = record(
-    ("start", INSTANT, "Start of the first value, Unix seconds."), "step",
+    _FIRST, "step",
     ("values", _HOURS, "Rounded means, one a step; null where there are too few rows."))
 _PARTS = or_null(record(
-    "unit", ("start", INSTANT, "Start of the first value, Unix seconds."), "step",
+    "unit", _FIRST, "step",
     ("parts", keyed(_HOURS), "Values by fuel or border, one a step; null where there are too few rows.")))
 _POLYGONS = ("Polygon", "MultiPolygon")
 GEOGRAPHY: dict[str, Schema] = {
@@ -167,7 +163,7 @@ GEOGRAPHY: dict[str, Schema] = {
     "LiveHours": record(
         "generated", "valid_until", "rounded", "simulated", "step",
         ("zones", keyed(record(
-            ("start", INSTANT, "Start of the first value, Unix seconds."),
+            _FIRST,
             *((f"{metric}?", _HOURS, "Rounded means, one a step; null where there are too few rows.")
               for metric in SCALAR),
             *((f"{metric}_percentile?", listed(or_null(PERCENTILE)), "Ranks of these hours; null as the means.")
@@ -186,16 +182,13 @@ GEOGRAPHY: dict[str, Schema] = {
         "attribution", "license"),
     "OgcLink": record(
         ("href", text(format="uri-reference"), "Address."),
-        ("rel", TEXT, "Relation."),
-        ("type", TEXT, "Media type."),
-        ("title", TEXT, "Title.")),
+        ("rel", TEXT, "Relation."), ("type", TEXT, "Media type."), "title"),
     "OgcLanding": record(
-        ("title", TEXT, "Title."), ("description", TEXT, "What the layers are."),
+        "title", ("description", TEXT, "What the layers are."),
         ("links", listed(ref("OgcLink")), "Where description, conformance and layers are.")),
     "OgcConformance": record(("conformsTo", listed(TEXT), "Conformance classes, as URIs of the standard.")),
     "OgcCollection": record(
-        ("id", TEXT, "The layer."),
-        ("title", TEXT, "Title."),
+        ("id", TEXT, "The layer."), "title",
         ("description", TEXT, "Attribution. Show it wherever you show the layer."),
         ("itemType", constant("feature"), "What the items are."),
         ("crs", listed(TEXT), "Coordinate reference systems, as URIs."),

@@ -34,14 +34,13 @@ from warehouse.figures.context import Band
 from warehouse.rows.schema import Basis
 
 # fmt: off
+_OF_SEVERAL: Member = ("source?", TEXT, "Code of the row's source; only where the window mixes several.")
 _ROW: tuple[Member, ...] = (
-    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?",
-    ("source?", TEXT, "Code of the row's source; only where the window mixes several."),
+    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?", _OF_SEVERAL,
     "samples?", "coverage?",
 )
 _FORECAST_ROW: tuple[Member, ...] = (
-    "ts", "time?", "value", "unit", "resolution",
-    ("source?", TEXT, "Code of the row's source; only where the window mixes several."),
+    "ts", "time?", "value", "unit", "resolution", _OF_SEVERAL,
     ("basis", choice(*get_args(Basis)),
      "What says when it was published: `body` (the answer), `name` (the file's name), or `fetched`: nothing, so it is "
      "when this service asked."),
@@ -67,15 +66,21 @@ _BY_ZONE: tuple[Member, ...] = (
     ("attribution", keyed(TEXT, ZONE), "Attribution by zone. Show it wherever you show the data."),
     ("license", keyed(TEXT, ZONE), "Licence by zone under which the data may be passed on."),
 )
+_OF_VALUE: Member = ("source?", TEXT, "Code of the source of the value.")
+_ZONES: Member = ("zones", listed(ZONE, minItems=1), "The zones of the answer, those without rows included.")
+
+
+def _gaps(hole: str) -> Member:
+    return (
+        "gaps", listed(ref(hole), maxItems=MOST_GAPS),
+        "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20.")
+
+
 MARKET_DATA: dict[str, Schema] = {
     "Zone": record(
         ("id", ZONE, "Identifier."),
-        ("name", TEXT, "Name for people."),
-        ("source", TEXT, "Names of the publishers that carry the zone."),
-        ("tz", TEXT, "Civil time where the zone's people live (IANA)."),
-        ("currency", text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
-        "attribution", "license",
-        ("market_tz", TEXT, "The market's own clock (IANA), by which its days run.")),
+        "name", ("source", TEXT, "Names of the publishers that carry the zone."),
+        "tz", "currency", "attribution", "license", "market_tz"),
     "Zones": record(
         ("zones", listed(ref("Zone")), "All zones of the service, in a fixed order."),
         "sample?"),
@@ -95,8 +100,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("sources", listed(ref("SourceFreshness")), "One entry a source and zone."),
         "sample?"),
     "MetricValue": record(
-        "value", "unit", "ts", "resolution", "expected_by?",
-        ("source?", TEXT, "Code of the source of the value."),
+        "value", "unit", "ts", "resolution", "expected_by?", _OF_VALUE,
         ("percentile?", or_null(PERCENTILE),
          "Rank among the zone's own last 30 days, 0 to 100; null with too little history.")),
     "GenerationMix": record(
@@ -120,8 +124,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("data", listed(ref("Row")),
          "The rows, ascending by `ts`, then `fuel` (descending with `order=desc`). A missing interval has no row."),
         "truncated", "cursor_only?", "sources",
-        ("gaps", listed(ref("Gap"), maxItems=MOST_GAPS),
-         "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20."),
+        _gaps("Gap"),
         "gaps_truncated?", "market?",
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zone's net."),
@@ -129,16 +132,14 @@ MARKET_DATA: dict[str, Schema] = {
     "RowOfZone": record("zone", *_ROW, closed=True),
     "GapOfZone": record("zone", *_GAP),
     "SeriesOfZones": record(
-        ("zones", listed(ZONE, minItems=1),
-         "The zones of the answer, those without rows included."),
+        _ZONES,
         "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
         "market?",
         ("by?", constant("border"),
          "`border` where the rows are those of borders and ties; absent for the zones' nets."),
         "interval?", "as_of?", "sample?", *_BY_ZONE,
         ("data", listed(ref("RowOfZone")), "The rows, ascending by `ts`, then `zone` (descending with `order=desc`)."),
-        ("gaps", listed(ref("GapOfZone"), maxItems=MOST_GAPS),
-         "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20.")),
+        _gaps("GapOfZone")),
     "ForecastRow": record(*_FORECAST_ROW, closed=True),
     "Forecast": record(
         "zone", *_PICKED, "known_since?", "attribution", "license",
@@ -146,14 +147,12 @@ MARKET_DATA: dict[str, Schema] = {
          "The rows, ascending by `ts`, then `published_at` (descending with `order=desc`).")),
     "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
     "ForecastOfZones": record(
-        ("zones", listed(ZONE, minItems=1), "The zones of the answer, those without rows included."),
+        _ZONES,
         *_PICKED, *_BY_ZONE,
         ("data", listed(ref("ForecastRowOfZone")),
          "The rows, ascending by `ts`, `zone`, `published_at` (descending with `order=desc`).")),
     "CurrentValue": record(
-        "value", "unit", "ts", "resolution?",
-        ("source?", TEXT, "Code of the source of the value."),
-        "expected_by?"),
+        "value", "unit", "ts", "resolution?", _OF_VALUE, "expected_by?"),
     "ContextBlock": record(
         ("percentile", PERCENTILE,
          "Share of the window's time below the current value, ties by half, rounded half up: 1 to 99; 0 only below "

@@ -85,6 +85,14 @@ WORDS: dict[str, Schema] = {
 # fmt: off
 SHARED: dict[str, tuple[Schema, str]] = {
     "zone": (ZONE, "Zone id."),
+    "name": (TEXT, "Name for people."),
+    "tz": (TEXT, "Civil time where the zone's people live (IANA)."),
+    "market_tz": (TEXT, "The market's own clock (IANA), by which its days run."),
+    "currency": (text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
+    "rank": (WHOLE, "1 is served first."),
+    "redistributable": (choice("yes", "no", "unclear"), "Whether the terms allow passing the figures on."),
+    "withheld": (FLAG, "Whether its rows stay out of every answer."),
+    "title": (TEXT, "Title."),
     "metric": (METRIC, "Metric of the rows."),
     "market": (constant("day_ahead"), "`day_ahead` where the auction was asked for; absent for the headline price."),
     "value": (NUMBER, "The value in `unit`. Interchange: + is net import into the zone. Prices may be negative."),

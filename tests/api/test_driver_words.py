@@ -33,10 +33,7 @@ def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() ->
     ],
 )
 def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
-    reason = driver_reason(RuntimeError(words), ADDRESS)
-    assert "s3cr" not in reason
-    assert "***" in reason
-    assert "\n" not in reason
+    assert driver_reason(RuntimeError(words), ADDRESS) == "RuntimeError"
 
 
 @pytest.mark.parametrize("password", ["s3@cret", "s3:cret", "s3/cret", "s3?cret", "s3@a:cret"])
@@ -47,7 +44,7 @@ def test_a_password_that_a_parser_may_have_cut_silences_the_driver(password: str
 
 def test_a_password_among_the_options_is_one_too() -> None:
     address = "postgresql+psycopg://emds@127.0.0.1/x?connect_timeout=3&password=s3cret"
-    assert driver_reason(RuntimeError(f"by {address}: away"), address).endswith("password=***: away")
+    assert driver_reason(RuntimeError(f"by {address}: away"), address) == "RuntimeError"
 
 
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
