@@ -138,10 +138,10 @@ class Gate:
         if wait := self.limits.take("calls", client_unit(call.client), per_minute, _MINUTE, self.now):
             return too_many_calls("minute", per_minute, _MINUTE, wait)
         if not call.sample:
-            return Grant("free", lambda _: Receipt(), _nothing_reserved)
+            return Grant("free", lambda _: Receipt(), lambda: None)
         if wait := self.limits.take("samples", client_unit(call.client, SITE), per_day, DAY, self.now):
             return too_many_calls("sample-day", per_day, DAY, wait)
-        return Grant("sample", lambda _: Receipt((("X-Sample", "true"),)), _nothing_reserved)
+        return Grant("sample", lambda _: Receipt((("X-Sample", "true"),)), lambda: None)
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
         refusal = keys.admit(call, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
@@ -239,7 +239,12 @@ class Entry:
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
     """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
     header = request.environ.get
-    payment = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", "")
+    payment, fingerprint = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", ""), ""
+    if payment:  # of method, path, query in any order, and format; not of the coding, which a retry may change
+        pairs = parse_qsl(request.query, keep_blank_values=True)
+        query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
+        bought = "\n".join((request.method, request.path, query, answer_format))
+        fingerprint = hashlib.sha256(bought.encode()).hexdigest()
     return Call(
         path=request.path,
         price=price,
@@ -248,15 +253,8 @@ def call_of(request: Request, price: str, trusted: Sequence[Network], answer_for
         authorization=header("HTTP_AUTHORIZATION", ""),
         api_key=header("HTTP_X_API_KEY", "").strip(),
         payment=payment,
-        fingerprint=_fingerprint(request, answer_format) if payment else "",
+        fingerprint=fingerprint,
     )
-
-
-def _fingerprint(request: Request, answer_format: str) -> str:
-    """Hash method, path, query in any order, and format; not the coding, which a retry may change."""
-    pairs = parse_qsl(request.query, keep_blank_values=True)
-    query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
-    return hashlib.sha256("\n".join((request.method, request.path, query, answer_format)).encode()).hexdigest()
 
 
 def replayed_response(stored: Answer, request: Request) -> Response:
@@ -277,7 +275,3 @@ def unavailable() -> Refusal:
         "sample=true works."
     )
     return refuse_for(5, "accounts-unavailable", detail, members=(("charged", False),))
-
-
-def _nothing_reserved() -> None:
-    """Give nothing back."""

@@ -29,6 +29,7 @@ SIGNED_S = 3600
 _FILE_PARTS = 20
 """A lazy reader asks for a file in so many parts at most."""
 KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
+_NOT_SIGNED = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
 _LOG = logging.getLogger("emds.keys")
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(KEY_PATTERN[1:-1])
@@ -68,7 +69,12 @@ def key_of(call: Call) -> str | None:
     scheme, _, credentials = call.authorization.partition(" ")
     if scheme.lower() == "bearer":
         return credentials.strip()
-    return _user_name(credentials) if scheme.lower() == "basic" else ""
+    if scheme.lower() != "basic":
+        return ""
+    try:  # as the user name, where spreadsheets and `https://KEY@host/` put a key
+        return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
+    except (binascii.Error, ValueError):
+        return ""
 
 
 def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal | None:
@@ -85,7 +91,7 @@ def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int
     elif call.signature:
         digest = _signer(call, counter, now)
         if digest is None:
-            return _not_signed()
+            return _refuse(_NOT_SIGNED)
     if digest is None:
         return None
     what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
@@ -159,13 +165,10 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
         detail = "This API key opens once the link in its mail was opened. sample=true needs no key."
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
         detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
-    headers = (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE)
-    return Refusal("invalid-key", detail, headers)
+    return _refuse(detail)
 
 
-def _not_signed() -> Refusal:
-    """Return 401: an address whose hour is over, or that this service did not sign."""
-    detail = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
+def _refuse(detail: str) -> Refusal:
     return Refusal("invalid-key", detail, (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE))
 
 
@@ -181,15 +184,6 @@ def _too_fast(per_second: int) -> Refusal:
     headers = (("RateLimit-Policy", f'"second";q={per_second};w=1'), ("RateLimit", '"second";r=0;t=1'))
     detail = f"At most {per_second} calls a second with one key. This call was not counted."
     return refuse_for(1, "too-many-calls", detail, headers)
-
-
-def _user_name(credentials: str) -> str:
-    """Return the user name of HTTP Basic, where spreadsheets and `https://KEY@host/` put a key."""
-    try:
-        pair = base64.b64decode(credentials.strip(), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""
-    return pair.partition(":")[0]
 
 
 def _give_back(counter: UsageCounter, reserved: Reserved) -> int:

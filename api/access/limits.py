@@ -156,7 +156,8 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     for hop in reversed(forwarded_for.split(",")):
         if not is_trusted(address, trusted):
             break
-        name = _without_port(hop.strip())
+        match = _WITH_PORT.fullmatch(hop.strip())
+        name = (match["v6"] or match["v4"]) if match else hop.strip()
         if not _is_address(name):
             break
         address = name
@@ -178,11 +179,6 @@ def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     """Return whether X-Forwarded-For of a peer is believed."""
     return not peer or (_is_address(peer) and any(ip_address(peer) in network for network in trusted))
-
-
-def _without_port(hop: str) -> str:
-    match = _WITH_PORT.fullmatch(hop)
-    return (match["v6"] or match["v4"]) if match else hop
 
 
 def _is_address(text: str) -> bool:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -88,10 +88,6 @@ class UsageCounter:
             import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
 
             self._errors, connections = psycopg.Error, 8  # by default it has a hundred for all workers of all hosts
-        spell = _spell_for_psycopg if self._postgres else str
-        self._count, self._take_back, self._look = spell(_COUNT), spell(_TAKE_BACK), spell(_LOOK)
-        self._was_read, self._record_read = spell(_WAS_READ), spell(_RECORD_READ)
-        self._forget_reads, self._digest = spell(_FORGET_READS), spell(_DIGEST)
         self._tries = 2 if self._postgres else 1
         self._free = threading.Semaphore(connections)
 
@@ -101,33 +97,33 @@ class UsageCounter:
         A count whose commit is lost with its connection is sent again: that may take a call from the key, and never
         gives one too many.
         """
-        row = self._row(self._count, _values(digest, now), self._tries)
+        row = self._row(_COUNT, _values(digest, now), self._tries)
         return Reserved(row[0], now // DAY, row[1], row[2]) if row else None
 
     def give_back(self, reserved: Reserved) -> int:
         """Take a counted call back, once, on the day that it was counted. Return the key's calls of that day now."""
-        row = self._row(self._take_back, {"key": reserved.key, "day": reserved.day}, 1)
+        row = self._row(_TAKE_BACK, {"key": reserved.key, "day": reserved.day}, 1)
         return int(row[0]) if row else 0
 
     def usage(self, digest: bytes, now: int) -> Usage | None:
         """Return the day of a key; None for one that is unknown or revoked."""
-        row = self._row(self._look, _values(digest, now), self._tries)
+        row = self._row(_LOOK, _values(digest, now), self._tries)
         return Usage(*row[:4], *map(bool, row[4:])) if row else None
 
     def was_read(self, key: int, day: int, file: bytes) -> bool:
         """Return whether a key's day has paid for a file."""
-        return self._row(self._was_read, {"key": key, "day": day, "file": file}, self._tries) is not None
+        return self._row(_WAS_READ, {"key": key, "day": day, "file": file}, self._tries) is not None
 
     def record_read(self, reserved: Reserved, file: bytes) -> bool:
         """Record that a reserved call pays for a file on its day; return False where another call did."""
         day: dict[str, int | bytes] = {"key": reserved.key, "day": reserved.day}
         if reserved.used == 1:
-            self._row(self._forget_reads, day, 1)
-        return self._row(self._record_read, {**day, "file": file}, 1) is not None
+            self._row(_FORGET_READS, day, 1)
+        return self._row(_RECORD_READ, {**day, "file": file}, 1) is not None
 
     def digest(self, key: int) -> bytes | None:
         """Return what a live key is known by; None for one that is unknown or revoked."""
-        row = self._row(self._digest, {"key": key}, self._tries)
+        row = self._row(_DIGEST, {"key": key}, self._tries)
         return bytes(row[0]) if row else None
 
     def close(self) -> None:
@@ -137,6 +133,7 @@ class UsageCounter:
 
     def _row(self, statement: str, values: dict[str, int | bytes], tries: int) -> tuple[Any, ...] | None:
         """Return the row of a statement that was committed."""
+        statement = _spell_for_psycopg(statement) if self._postgres else statement
         if not self._free.acquire(timeout=WITHIN_S):
             raise AccountsUnavailable("too many calls wait for the accounts database")
         try:
@@ -192,5 +189,6 @@ def _open_postgres(url: URL) -> Any:
     return connection
 
 
+@cache
 def _spell_for_psycopg(statement: str) -> str:
     return re.sub(r":(\w+)", r"%(\1)s", statement)

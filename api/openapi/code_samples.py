@@ -21,7 +21,25 @@ LANGUAGES: Mapping[str, str] = {
     "sql": "SQL (DuckDB)",
 }
 _WEBHOOK = "wh_0123456789abcdef01234567"
-_READERS = {"application/vnd.apache.parquet": "read_parquet", "text/csv": "read_csv"}
+_READERS = {
+    "application/vnd.apache.parquet": "read_parquet",
+    "text/csv": "read_csv",
+    "json": "read_json",
+    "text": "read_text",
+    "bytes": "read_blob",
+}
+_PANDAS = 'import pandas\n\nrows = pandas.read_csv("URL", parse_dates=["time"])\nprint(rows)'
+_PRINTED: Mapping[str, Mapping[str, str]] = {
+    "python": {"json": "json()", "text": "text", "bytes": "content", "": "status_code"},
+    "typescript": {
+        "json": "await answer.json()",
+        "text": "await answer.text()",
+        "bytes": "(await answer.arrayBuffer()).byteLength",
+        "": "answer.status",
+    },
+    "r": {"json": "resp_body_json(check_type = FALSE)", "text": "resp_body_string()", "bytes": "resp_body_raw()"},
+}
+"""What is shown of an answer, by its kind."""
 
 
 def example_path(endpoint: Endpoint) -> str:
@@ -58,7 +76,7 @@ def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
     is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters
     samples = {
         "curl": _curl(endpoint, plain, body),
-        "python": _pandas(table) if is_table else _python(endpoint, plain, body),
+        "python": _PANDAS.replace("URL", table) if is_table else _python(endpoint, plain, body),
         "typescript": _typescript(endpoint, plain, body),
         "r": f'rows <- read.csv("{table}")\nhead(rows)' if is_table else _r(endpoint, plain, body),
     }
@@ -68,29 +86,24 @@ def in_each_language(endpoint: Endpoint, address: str) -> dict[str, str]:
 
 
 def _query(endpoint: Endpoint) -> dict[str, str]:
-    """What is asked for: one value for what must be given, a sample of what is paid."""
-    query = {"zones": _zones(endpoint)} if endpoint.answer.endswith("OfZones") else {}
+    """What is asked for: zones that publish the metric, a token, a sample of what is paid."""
+    query = {}
+    if endpoint.answer.endswith("OfZones"):
+        zones = endpoint.parameters["zones"]
+        both = {"GB", "FR"} <= set(zones.schema["items"]["enum"])
+        query["zones"] = "GB,FR" if both else ",".join(zones.example)
     query |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     return query | ({"sample": "true"} if endpoint.paid else {})
-
-
-def _zones(endpoint: Endpoint) -> str:
-    """Zones that publish the metric of the path."""
-    parameter = endpoint.parameters["zones"]
-    both = {"GB", "FR"} <= set(parameter.schema["items"]["enum"])
-    return "GB,FR" if both else ",".join(parameter.example)
 
 
 def _with(url: str, query: list[str]) -> str:
     return f"{url}?{'&'.join(query)}" if query else url
 
 
-def _is_json(endpoint: Endpoint) -> bool:
-    return bool(endpoint.answer) and endpoint.media[0].endswith("json")
-
-
-def _is_text(endpoint: Endpoint) -> bool:
-    return endpoint.media[0].startswith("text/")
+def _kind(endpoint: Endpoint, media: str) -> str:
+    """`json`, `text` or `bytes`; empty where there is no body."""
+    kind = "json" if media.endswith("json") else "text" if media.startswith("text/") else "bytes"
+    return kind if endpoint.answer else ""
 
 
 def _needs_key(endpoint: Endpoint) -> bool:
@@ -101,12 +114,8 @@ def _curl(endpoint: Endpoint, url: str, body: str) -> str:
     parts = [f"curl '{url}'" if endpoint.method == "GET" else f"curl -X {endpoint.method} '{url}'"]
     parts += ['-H "Authorization: Bearer $EMDS_KEY"'] if _needs_key(endpoint) else []
     parts += ["-H 'Content-Type: application/json'", f"-d '{body}'"] if body else []
-    parts += [] if _is_json(endpoint) or _is_text(endpoint) else ["-OJ"]
+    parts += ["-OJ"] if _kind(endpoint, endpoint.media[0]) in ("bytes", "") else []
     return " \\\n  ".join(parts)
-
-
-def _pandas(url: str) -> str:
-    return f'import pandas\n\nrows = pandas.read_csv("{url}", parse_dates=["time"])\nprint(rows)'
 
 
 def _python(endpoint: Endpoint, url: str, body: str) -> str:
@@ -114,11 +123,12 @@ def _python(endpoint: Endpoint, url: str, body: str) -> str:
     arguments += ['headers={"Authorization": f"Bearer {os.environ[\'EMDS_KEY\']}"}'] if _needs_key(endpoint) else []
     arguments += [f"json={body}"] if body else []
     call = ",\n    ".join([*arguments, "timeout=30"])
-    printed = "answer.json()" if _is_json(endpoint) else "answer.text" if _is_text(endpoint) else "len(answer.content)"
+    kind = _kind(endpoint, endpoint.media[0])
+    printed = f"answer.{_PRINTED['python'][kind]}"
     head = "import os\n\nimport requests" if _needs_key(endpoint) else "import requests"
     return (
         f"{head}\n\nanswer = requests.{endpoint.method.lower()}(\n    {call},\n)\n"
-        f"answer.raise_for_status()\nprint({printed if endpoint.answer else 'answer.status_code'})"
+        f"answer.raise_for_status()\nprint({f'len({printed})' if kind == 'bytes' else printed})"
     )
 
 
@@ -129,11 +139,7 @@ def _typescript(endpoint: Endpoint, url: str, body: str) -> str:
     options += [f"headers: {{ {', '.join(headers)} }}"] if headers else []
     options += [f"body: JSON.stringify({body})"] if body else []
     rest = ", {\n  " + ",\n  ".join(options) + ",\n}" if options else ""
-    printed = "await answer.json()" if _is_json(endpoint) else "await answer.text()"
-    if not _is_json(endpoint) and not _is_text(endpoint):
-        printed = "(await answer.arrayBuffer()).byteLength"
-    if not endpoint.answer:
-        printed = "answer.status"
+    printed = _PRINTED["typescript"][_kind(endpoint, endpoint.media[0])]
     return (
         f'const answer = await fetch("{url}"{rest});\n'
         f"if (!answer.ok) throw new Error(await answer.text());\nconsole.log({printed});"
@@ -146,14 +152,11 @@ def _r(endpoint: Endpoint, url: str, body: str) -> str:
     steps += ['req_auth_bearer_token(Sys.getenv("EMDS_KEY"))'] if _needs_key(endpoint) else []
     steps += [f"req_body_raw('{body}', \"application/json\")"] if body else []
     steps += ["req_perform()"]
-    if endpoint.answer:
-        text = "resp_body_string()" if _is_text(endpoint) else "resp_body_raw()"
-        steps += ["resp_body_json(check_type = FALSE)" if _is_json(endpoint) else text]
+    steps += [_PRINTED["r"][_kind(endpoint, endpoint.media[0])]] if endpoint.answer else []
     return "library(httr2)\n\nanswer <- " + " |>\n  ".join(steps)
 
 
 def _sql(endpoint: Endpoint, url: str, media: str) -> str:
-    other = "read_json" if media.endswith("json") else "read_text" if media.startswith("text/") else "read_blob"
-    read = _READERS.get(media, other)
+    read = _READERS.get(media) or _READERS[_kind(endpoint, media)]
     secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...'); -- your key\n" if _needs_key(endpoint) else ""
     return f"{secret}SELECT * FROM {read}('{url}');"  # noqa: S608 a text to show

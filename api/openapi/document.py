@@ -46,6 +46,7 @@ works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 **Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
 """
 
+_LICENCE = "Apache-2.0 (the service; each answer states the figures' own licence)"
 _SHARED = {"limit": LIMIT}
 """Parameters where clients look for them: QGIS asks for as many features a page as this `limit` allows."""
 BODIES: Mapping[str, Json] = {
@@ -78,10 +79,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
             "version": VERSION,
             "description": _DESCRIPTION,
             "contact": _contact(settings),
-            "license": {
-                "name": "Apache-2.0 (the service; each answer states the figures' own licence)",
-                "identifier": "Apache-2.0",
-            },
+            "license": {"name": _LICENCE, "identifier": "Apache-2.0"},
         },
         "servers": [{"url": settings.base_url}],
         "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
@@ -158,23 +156,19 @@ def _security(endpoint: Endpoint) -> list[Json]:
     return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
+# fmt: off
 _PATH_PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
     "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}, "price"),
-    "month": (
-        "A UTC month, `YYYY-MM`, of those in `/v1/bulk`.",
-        {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"},
-        "2026-11",
-    ),
+    "month": ("A UTC month, `YYYY-MM`, of those in `/v1/bulk`.",
+              {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}, "2026-11"),
     "feature": ("The id of a feature.", {"type": "string"}, "GB"),
-    "webhook": (
-        "The id of a webhook of the key.",
-        {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"},
-        "wh_0123456789abcdef01234567",
-    ),
+    "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"},
+                "wh_0123456789abcdef01234567"),
     "page": ("A page of the documentation.", {"type": "string", "enum": list(DOC_PAGES)}, "brief"),
     "file": ("A file of a guide.", {"type": "string", "enum": list(EXAMPLES)}, "evcc.yaml"),
     "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}, "not-found"),
 }
+# fmt: on
 
 
 def _path_parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
@@ -196,14 +190,6 @@ def _parameter(parameter: Parameter, own_examples: Json) -> Json:
 
 
 def _described(parameter: Parameter) -> Json:
-    described: Json = {
-        "name": parameter.name,
-        "in": "query",
-        "description": parameter.description,
-        "schema": dict(parameter.schema),
-    }
-    if parameter.comma:
-        described |= {"style": "form", "explode": False}
-    if parameter.required:
-        described["required"] = True
-    return described | {"example": parameter.example}
+    described: Json = {"name": parameter.name, "in": "query", "description": parameter.description}
+    described |= {"schema": dict(parameter.schema)} | ({"style": "form", "explode": False} if parameter.comma else {})
+    return described | ({"required": True} if parameter.required else {}) | {"example": parameter.example}

@@ -51,11 +51,9 @@ def collect(service: Service) -> dict[str, Any]:
     return {
         **_where_readable(lambda: _parameters(service, json_examples)),
         **{f"{name} {_JSON}": example for name, example in json_examples.items()},
-        **{
-            f"{name} {MEDIA['geojson']}": example for name, example in _where_readable(lambda: _layers(service)).items()
-        },
+        **_where_readable(lambda: _layers(service)),
         **_where_readable(lambda: _series(service)),
-        "402": _offer(service),
+        "402": orjson.loads(service.gate.x402.offer(Call("/v1/latest/GB", "latest", "")).body or b"null"),
     }
 
 
@@ -130,22 +128,13 @@ def _keys(service: Service) -> dict[str, Any]:
     """A sign-up and the usage of its key; the key itself is invalid."""
     now = clock.now() // DAY * DAY  # so that the description is the same on every worker
     quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
+    person = {"email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"}
     return {
-        "sign-up": {
-            "api_key": spell(bytes(32)),
-            "email": "someone@example.org",
-            "quota": quota,
-            "docs": f"{service.settings.base_url}/docs",
-        },
-        "confirm": {"confirmed": True, "email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"},
+        "sign-up": {"api_key": spell(bytes(32)), "email": person["email"], "quota": quota, "docs": person["docs"]},
+        "confirm": {"confirmed": True, **person},
         "rotate": {"api_key": spell(bytes(32)), "previous_valid_until": now + DAY},
         "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
     }
-
-
-def _offer(service: Service) -> Any:
-    offer = service.gate.x402.offer(Call("/v1/latest/GB", "latest", ""))
-    return orjson.loads(offer.body or b"null")
 
 
 def _layers(service: Service) -> dict[str, Any]:
@@ -158,10 +147,8 @@ def _layers(service: Service) -> dict[str, Any]:
             text = document.body.decode()
             head, opening, _ = text.partition(_FEATURES)
             first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
-            examples[f"geo-{layer}"] = examples[f"geo-{layer}-file"] = {
-                **orjson.loads(head + opening + "]}"),
-                "features": [first],
-            }
+            example = {**orjson.loads(head + opening + "]}"), "features": [first]}
+            examples |= {f"geo-{layer}{file} {MEDIA['geojson']}": example for file in ("", "-file")}
     return examples
 
 

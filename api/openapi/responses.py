@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
+
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo.parameters import FORMATS
-from api.http.problems import KINDS, MEDIA
+from api.http.problems import KINDS, MEDIA, body_of
 from api.openapi.members import ref
 from api.series import formats
 
@@ -170,13 +172,7 @@ def _problem(status: int, base_url: str) -> Json:
     examples = {
         kind.name: {
             "summary": kind.title,
-            "value": {
-                "type": f"{base_url}/problems/{kind.name}",
-                "title": kind.title,
-                "status": status,
-                "detail": kind.meaning,
-                "instance": "0123456789abcdef0123456789abcdef",
-            },
+            "value": orjson.loads(body_of(base_url, kind, kind.meaning, "0123456789abcdef0123456789abcdef", {})),
         }
         for kind in kinds
     }

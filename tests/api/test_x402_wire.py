@@ -17,7 +17,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from api.access.x402.cdp_token import token
+from api.access.x402.facilitators import cdp_token
 from api.access.x402.json_post import JsonReply, NotReached, post
 from api.settings import Facilitator as Listed
 from tests.stand_ins.chain import KEYS
@@ -34,7 +34,7 @@ def test_facilitators_are_shown_their_tokens(trade: Trade) -> None:
 def test_coinbases_token_is_a_signed_jwt_for_one_address() -> None:
     key = Ed25519PrivateKey.generate()
     secret = base64.b64encode(key.private_bytes_raw() + key.public_key().public_bytes_raw()).decode()
-    jwt = token(
+    jwt = cdp_token(
         f"organizations/a/apiKeys/b:{secret}", "POST", "https://api.cdp.coinbase.com/platform/v2/x402/verify", 1000
     )
     header, claims, signature = (base64.urlsafe_b64decode(part + "==") for part in jwt.split("."))

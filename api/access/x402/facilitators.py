@@ -6,14 +6,18 @@ Reasons are classified, never matched exhaustively: hosted facilitators know two
 
 from __future__ import annotations
 
+import base64
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from api.access.x402.cdp_token import token
+import orjson
+
 from api.access.x402.chain import Settled
 from api.access.x402.json_post import JsonReply, NoReply, NotReached, post
 from api.access.x402.ledger import NONCE_USED
@@ -36,6 +40,7 @@ TROUBLE = frozenset(
 SPENT = frozenset({NONCE_USED, "duplicate_settlement"})
 """Reasons that speak of an authorization that is used up."""
 _PENDING = "settlement_pending"
+_TOKEN_LIFE_S = 120
 _CODE = re.compile(r"[a-z0-9_]{1,80}")
 _TX = re.compile(r"0x[0-9a-fA-F]{64}")
 _FIRST_OPEN_S, _LONGEST_OPEN_S = 2.0, 60.0
@@ -133,7 +138,8 @@ class Facilitators:
                 break
             outcome = self._settle_at(facilitator, payment, requirement, min(self.timeouts.settle, left))
             if isinstance(outcome, Settled):
-                self._close_circuits(facilitator.url)
+                with self._lock:
+                    self._circuits = {key: c for key, c in self._circuits.items() if key[0] != facilitator.url}
                 return outcome
             if isinstance(outcome, Refused):
                 return unknown or outcome
@@ -204,10 +210,6 @@ class Facilitators:
                 span = self._circuits.get((url, whose), (0.0, _FIRST_OPEN_S))[1]
                 self._circuits[url, whose] = now + span, min(2 * span, _LONGEST_OPEN_S)
 
-    def _close_circuits(self, url: str) -> None:
-        with self._lock:
-            self._circuits = {key: circuit for key, circuit in self._circuits.items() if key[0] != url}
-
 
 def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
     """Return what the body of a settlement means, whatever status it came with."""
@@ -238,5 +240,28 @@ def _authorization(facilitator: Facilitator, url: str) -> dict[str, str]:
     if facilitator.auth == "bearer":
         return {"Authorization": f"Bearer {facilitator.secret}"}
     if facilitator.auth == "cdp":
-        return {"Authorization": f"Bearer {token(facilitator.secret, 'POST', url, int(time.time()))}"}
+        return {"Authorization": f"Bearer {cdp_token(facilitator.secret, 'POST', url, int(time.time()))}"}
     return {}
+
+
+def cdp_token(credentials: str, method: str, url: str, now: int) -> str:
+    """Return the bearer token of Coinbase's facilitator: a JWT for one address, signed with the owner's Ed25519 key.
+
+    `credentials` are KEY_ID:SECRET, the secret 64 bytes in base64: seed and public key
+    (docs.cdp.coinbase.com/get-started/authentication).
+    """
+    # 20 MB that only this facilitator needs
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    name, _, secret = credentials.partition(":")
+    key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+    parts = urlsplit(url)
+    header = {"alg": "EdDSA", "typ": "JWT", "kid": name, "nonce": secrets.token_hex(16)}
+    uris = [f"{method} {parts.netloc}{parts.path}"]
+    claims = {"sub": name, "iss": "cdp", "nbf": now, "exp": now + _TOKEN_LIFE_S, "uris": uris}
+    signed = f"{_base64url(orjson.dumps(header))}.{_base64url(orjson.dumps(claims))}"
+    return f"{signed}.{_base64url(key.sign(signed.encode()))}"
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

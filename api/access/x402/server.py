@@ -147,8 +147,14 @@ class X402ResourceServer:
         """Return a grant that holds its place until the answer is settled or given up."""
 
         def settle(answer: Answer) -> Receipt | Refusal:
+            if answer.status != 200 or not answer.rows:
+                release()
+                return Receipt(_PRIVATE)
             try:
-                return self._charge(entry, payment, call, answer)
+                return self._settle(entry, payment, call, answer)
+            except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
+                _LOG.error("the ledger does not answer during a settlement: %s", fault)
+                return offers.UNKNOWN
             finally:
                 self._places.release()
 
@@ -159,16 +165,6 @@ class X402ResourceServer:
                 self._places.release()
 
         return Grant("payment", settle, release)
-
-    def _charge(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Receipt | Refusal:
-        if answer.status != 200 or not answer.rows:
-            self._ledger.released(entry, self._now)
-            return Receipt(_PRIVATE)
-        try:
-            return self._settle(entry, payment, call, answer)
-        except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
-            _LOG.error("the ledger does not answer during a settlement: %s", fault)
-            return offers.UNKNOWN
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Receipt | Refusal:
         requirement = self._requirement(payment.version, call)
@@ -314,16 +310,6 @@ class X402ResourceServer:
         return offers.requirement(version, settings.base_url, settings.pay_to, call.price, call.path)
 
     def _terms(self, payment: Payment, call: Call) -> PaymentTerms:
-        return PaymentTerms(
-            offers.NETWORK,
-            payment.payer,
-            payment.nonce,
-            payment.version,
-            offers.USDC,
-            self._settings.pay_to.lower(),
-            payment.value,
-            payment.valid_before,
-            call.path,
-            call.fingerprint,
-            payment.hash,
-        )
+        asset, pay_to, amount = offers.USDC, self._settings.pay_to.lower(), payment.value
+        signed = (offers.NETWORK, payment.payer, payment.nonce, payment.version, asset, pay_to, amount)
+        return PaymentTerms(*signed, payment.valid_before, call.path, call.fingerprint, payment.hash)
