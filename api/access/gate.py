@@ -27,15 +27,7 @@ import zstandard
 
 from api.access import keys
 from api.access.database import AccountsUnavailable, Database
-from api.access.limits import (
-    SITE,
-    RateLimits,
-    client_address,
-    client_unit,
-    is_trusted,
-    limits_path,
-    too_many_calls,
-)
+from api.access.limits import SITE, RateLimits, client_address, client_unit, is_trusted, limits_path, too_many_calls
 from api.access.usage import UsageCounter
 from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusal, refuse_for
 from api.access.x402.ledger import Ledger

@@ -29,11 +29,7 @@ OVERLAP_S = DAY
 _SIGN_UP_LOCK = 0x7369676E
 
 
-class SignUpRefused(CallerError):
-    """No key for this sign-up."""
-
-
-class TooManySignUps(SignUpRefused):
+class TooManySignUps(CallerError):
     """The client address signed up too often; the next is taken in `wait` seconds."""
 
     def __init__(self, wait: int) -> None:
@@ -41,7 +37,7 @@ class TooManySignUps(SignUpRefused):
         self.wait = wait
 
 
-class TooManyKeys(SignUpRefused):
+class TooManyKeys(CallerError):
     """The e-mail address holds its three keys, and all are in use."""
 
 
@@ -65,7 +61,7 @@ class NewKey:
 def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool = True) -> NewKey:
     """Return a new key, or the same one again within a day for the same address, client and Idempotency-Key.
 
-    One that is not `confirmed` opens nothing before its confirmation came back. Raises SignUpRefused's leaves.
+    One that is not `confirmed` opens nothing before its confirmation came back. Raises TooManySignUps and TooManyKeys.
     """
     with database.begin() as connection:
         _one_at_a_time(connection)
@@ -87,9 +83,7 @@ def confirm(database: Database, token: str, now: int) -> str | None:
     with database.begin() as connection:
         _one_at_a_time(connection)
         mine = (KEYS.c.confirmation == _sha256(token), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
-        row = connection.execute(
-            select(KEYS.c.id, KEYS.c.email, KEYS.c.identity, KEYS.c.confirmed).where(*mine)
-        ).first()
+        row = connection.execute(select(KEYS).where(*mine)).first()
         if row is None:
             return None
         if row.confirmed is None:
@@ -97,8 +91,7 @@ def confirm(database: Database, token: str, now: int) -> str | None:
             if full is not None:
                 raise full
             connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
-        email: str = row.email
-        return email
+        return str(row.email)
 
 
 def withdraw(database: Database, key: str) -> None:
@@ -158,8 +151,7 @@ def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None
         return None
     mine = (REPEATS.c.client == request.client, REPEATS.c.token == _sha256(request.token))
     query = select(REPEATS.c.salt).where(*mine, REPEATS.c.email == identity(request.email))
-    salt: bytes | None = connection.execute(query).scalar()
-    return salt
+    return connection.execute(query).scalar()
 
 
 def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:

@@ -74,19 +74,11 @@ def _list_of(read_word: Callable[[str], str]) -> Callable[[str], tuple[str, ...]
     return lambda text: tuple(dict.fromkeys(read_word(word) for word in text.split(",")))
 
 
-def _stored_name(text: str) -> str:
-    return BY_PATH[metric_name(text)].value
-
-
 def _scalar_name(text: str) -> str:
-    name = _stored_name(text)
+    name = BY_PATH[metric_name(text)].value
     if name not in SCALAR:
         raise ValueError(f"{name} is in no snapshot; metrics are {', '.join(SCALAR)}")
     return name
-
-
-def _words_of(metrics: Iterable[Metric]) -> list[str]:
-    return [metric.value for metric in metrics]
 
 
 def _where(metric: Metric) -> str:
@@ -107,15 +99,16 @@ ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zones. Default: al
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
-    metric_name, {"type": "string", "enum": _words_of(PUBLIC)}, required=True)
+    metric_name, {"type": "string", "enum": [*map(str, PUBLIC)]}, required=True)
 MEASURED = replace(
     METRIC, description="As in get_history; not capacity.",
-    schema={"type": "string", "enum": _words_of(m for m in PUBLIC if m not in YEARLY)})
+    schema={"type": "string", "enum": [m.value for m in PUBLIC if m not in YEARLY]})
 CHANGED_METRIC = Parameter(
-    "metric", "Only this metric. Default: all.", _stored_name, {"type": "string", "enum": _words_of(PUBLIC)})
+    "metric", "Only this metric. Default: all.", lambda text: BY_PATH[metric_name(text)].value,
+    {"type": "string", "enum": [*map(str, PUBLIC)]})
 METRICS = Parameter(
     "metric", "Only these metrics. Default: all.", _list_of(_scalar_name),
-    {"type": "array", "items": {"type": "string", "enum": _words_of(SCALAR)}})
+    {"type": "array", "items": {"type": "string", "enum": [*map(str, SCALAR)]}})
 START = replace(
     query.START, description="A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
     "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", schema=_MOMENT)

@@ -224,10 +224,7 @@ def _stamps(ts: Sequence[int]) -> list[str]:
 
 
 def table(
-    rows: Mapping[str, list[Any]],
-    printed: Mapping[str, list[Any]],
-    constant: Mapping[str, Any],
-    clock: ZoneInfo | None,
+    rows: Mapping[str, list[Any]], printed: Mapping[str, list[Any]], constant: Mapping[str, Any], clock: ZoneInfo | None
 ) -> list[str]:
     """Return rows and their columns as lines of text, oldest first, below a line that says how to read them.
 

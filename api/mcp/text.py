@@ -171,25 +171,21 @@ def window(body: Mapping[str, Any], zone: str) -> str:
     length = "hours" if body["hours"] is None else f"{number(body['hours'])} h"
     what = f"{body['zone']} {body['metric']}, {kind} {length}"
     horizon = body.get("horizon", {})
-    if not body["available"]:
-        lines = [f"{what}: not available. {body['detail']}"]
-    else:
-        lines = _best(body, zone, f"{what} {_basis(body)}")
+    lines = _best(body, zone, what) if body["available"] else [f"{what}: not available. {body['detail']}"]
     if horizon.get("next_auction_by") is not None:
         lines.append(f"Further prices are due by {iso(horizon['next_auction_by'])}.")
     return "\n".join([*lines, terms([body])])
 
 
-def _basis(body: Mapping[str, Any]) -> str:
-    if "published_at" not in body:
-        return "among day-ahead prices"
-    by = f"by the operator's forecast of {iso(body['published_at'])}, {number(round(body['lead_s'] / 3600, 2))} h ahead"
-    error = body["error"]
-    return by if error is None else f"{by} (mean absolute error so far ahead {number(error)} {body['unit']})"
-
-
 def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:
-    unit, horizon = body["unit"], body["horizon"]
+    unit, horizon, values = body["unit"], body["horizon"], "Prices"
+    if "published_at" not in body:
+        what += " among day-ahead prices"
+    else:
+        values, ahead = "Forecasts", number(round(body["lead_s"] / 3600, 2))
+        what += f" by the operator's forecast of {iso(body['published_at'])}, {ahead} h ahead"
+        if body["error"] is not None:
+            what += f" (mean absolute error so far ahead {number(body['error'])} {unit})"
     if "slots" in body:
         slots = (f"{_span(slot, zone)} {number(slot['value'])} {unit}" for slot in body["slots"])
         lines, unit_of_rank = [f"{what}: {'; '.join(slots)}. Of all: {_figures(body, unit)}."], "slot"
@@ -209,7 +205,6 @@ def _best(body: Mapping[str, Any], zone: str, what: str) -> list[str]:
             f"Now is {place} the best {unit_of_rank}"
             + (f"; a {unit_of_rank} that starts now ranks {rank}." if rank else ".")
         )
-    values = "Forecasts" if "published_at" in body else "Prices"
     lines.append(
         f"{values} are known from {iso(horizon['from'])} to {iso(horizon['until'])}, mean "
         f"{number(horizon['mean'])} {unit}. This answer holds until {iso(body['valid_until'])}."

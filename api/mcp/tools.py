@@ -18,7 +18,8 @@ from warehouse.market.metrics import METRICS, SCALAR, Metric
 from warehouse.market.zones import ZONES, zones_with
 
 _REFERENCE = "#/components/schemas/"
-_DEPTH = 2
+_ALL = 100
+"""Levels of members, more than any answer has."""
 _BOUNDS = {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"}
 _STRICT = _BOUNDS | {"description", "required"}
 
@@ -36,37 +37,27 @@ class Tool:
     prepare: Prepare
 
 
-def loose(schema: Any) -> Any:
+def loose(schema: Any, levels: int = _ALL) -> Any:
     """Strip references, bounds and descriptions: a schema stands in every prompt, and clients keep it and refuse
-    answers that outgrow it."""
+    answers that outgrow it. What lies below some `levels` loses its members: their names say what they are.
+    """
     if isinstance(schema, list):
         return [loose(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return loose(SCHEMAS[schema["$ref"].removeprefix(_REFERENCE)])
+        return loose(SCHEMAS[schema["$ref"].removeprefix(_REFERENCE)], levels)
     if "anyOf" not in schema and "type" not in schema and ("const" in schema or "enum" in schema):
-        return {"type": _type_of(schema.get("const", schema.get("enum", [""])[0]))}
+        example = schema.get("const", schema.get("enum", [""])[0])
+        return {"type": {bool: "boolean", int: "integer"}.get(type(example), "string")}
     parts = {name: part for name, part in schema.items() if name not in _STRICT and part is not False}
-    # Members keep their names, also those that are words of JSON Schema.
-    return {
-        name: {member: loose(of) for member, of in part.items()} if name == "properties" else loose(part)
-        for name, part in parts.items()
-    }
-
-
-def _type_of(value: Any) -> str:
-    return {bool: "boolean", int: "integer"}.get(type(value), "string")
-
-
-def _shallow(schema: Schema, depth: int = 0) -> Schema:
-    """Strip the members of what lies two levels down: their names say what they are."""
-    parts = {name: part for name, part in schema.items() if depth < _DEPTH or name in ("type", "anyOf")}
-    if "properties" in parts:
-        parts["properties"] = {name: _shallow(part, depth + 1) for name, part in parts["properties"].items()}
-    for name in ("items", "additionalProperties"):
-        if isinstance(parts.get(name), dict):
-            parts[name] = _shallow(parts[name], depth + 1)
+    if levels <= 0:
+        parts = {name: part for name, part in parts.items() if name in ("type", "anyOf")}
+    for name, part in parts.items():
+        if name == "properties":  # members keep their names, also those that are words of JSON Schema
+            parts[name] = {member: loose(of, levels - 1) for member, of in part.items()}
+        else:
+            parts[name] = loose(part, levels - 1 if name in ("items", "additionalProperties") else _ALL)
     return parts
 
 
@@ -78,23 +69,18 @@ _NOTES = _described("array", "Whether this is a sample, stale or simulated.", it
 _TIME = _described("string", "As ISO 8601; so is every other member that ends in _time.")
 
 
-def _whole(name: str, **added: Schema) -> Schema:
+def _whole(name: str, levels: int = _ALL, **added: Schema) -> Schema:
     """The answer's schema with the members that tools add."""
-    schema: Schema = loose(SCHEMAS[name])
-    properties = {**schema["properties"], "notes": _NOTES, **added}
+    schema: Schema = loose(SCHEMAS[name], levels)
+    notes = _NOTES if levels > 1 else {"type": "array"}
+    properties = {**schema["properties"], "notes": notes, **added}
     return {**schema, "properties": properties, "required": SCHEMAS[name]["required"]}
-
-
-def _answer(name: str, depth: int = 0, **added: Schema) -> Schema:
-    """The answer's schema as `_shallow` leaves it; with a greater depth of less."""
-    schema = _shallow(_whole(name), depth)
-    return {**schema, "properties": {**schema["properties"], **added}}
 
 
 _OBJECT: Schema = {"type": "object"}
 # fmt: off
 _SNAPSHOT = {
-    **_answer("Snapshot", values=_described(
+    **_whole("Snapshot", 2, values=_described(
         "array", "Instead of zones where metric is given: metric, unit, and columns of zones, the highest value first.",
         items=_OBJECT)),
     "required": ["generated"],
@@ -143,7 +129,7 @@ _CHANGES: Schema = {
 
 def _history() -> Schema:
     """The series' schema with columns instead of rows; of several zones there is no one zone, and terms are by zone."""
-    schema = _whole("Series", **_HISTORY_MEMBERS)
+    schema = _whole("Series", _ALL, **_HISTORY_MEMBERS)
     for name in ("data", "gaps_truncated", "attribution", "license", "known_since"):
         del schema["properties"][name]
     required = [name for name in schema["required"] if name not in ("data", "zone", "attribution", "license", "gaps")]
@@ -180,13 +166,13 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         f"({_MIX_WORDS}), each with unit, time of its interval's start and length. Interchange: + is net import. "
         "get_zone_brief tells how unusual the values are, get_history gives the past, get_map_snapshot all zones at "
         "once.",
-        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _answer("Latest"), answers.get_latest),
+        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _whole("Latest", 2), answers.get_latest),
     Tool(
         "get_zone_brief", "Get a zone's brief",
         "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over "
         "the trailing 30 days, the change against 24 hours ago (rising, falling, flat), the generation mix where "
         "published, and a summary. Metrics without enough data are left out, the reason in context_omitted.",
-        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _answer("Brief"), answers.get_zone_brief),
+        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _whole("Brief", 2), answers.get_zone_brief),
     Tool(
         "get_history", "Get a zone's history",
         "Returns the rows of one metric of one zone or several in a window [start, end), by default the last 24 hours; "
@@ -209,7 +195,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
-        _answer("Windows", 1, start_time=_TIME), answers.find_window),
+        _whole("Windows", 1, start_time=_TIME), answers.find_window),
     Tool(
         "get_statistics", "Get statistics of a window",
         "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
@@ -217,7 +203,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
         (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.END, takes.ABOVE, takes.BELOW, takes.MEASURED_MARKET,
          takes.AS_OF, takes.SAMPLE, takes.API_KEY),
-        _answer("SeriesStatistics", start_time=_TIME), answers.get_statistics),
+        _whole("SeriesStatistics", 2, start_time=_TIME), answers.get_statistics),
     Tool(
         "get_changes", "See what was corrected",
         "Tells which series were corrected since a time: how many rows changed or were withdrawn, within which span, "

@@ -55,19 +55,8 @@ By the names of the schemas in `/openapi.json`. A member of a member is written 
 
 def page() -> str:
     """The whole page."""
-    return "".join(
-        [
-            _HEAD,
-            *_metrics(),
-            _FUELS,
-            ", ".join(f"`{fuel}`" for fuel in Fuel),
-            ".\n",
-            _ZONES,
-            *_zones(),
-            _MEMBERS,
-            *_schemas(),
-        ]
-    )
+    fuels = ", ".join(f"`{fuel}`" for fuel in Fuel)
+    return "".join([_HEAD, *_metrics(), _FUELS, f"{fuels}.\n", _ZONES, *_zones(), _MEMBERS, *_schemas()])
 
 
 def _metrics() -> Iterator[str]:

@@ -79,7 +79,12 @@ def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 def shared(base_url: str, offer: Any) -> Json:
     """The refusals that operations refer to, by status; `offer`: an example of 402."""
     statuses = {*_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
-    return {"402": _offer(offer), **{str(status): _problem(status, base_url) for status in sorted(statuses)}}
+    payment = {
+        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
+        "content": {"application/json": {"schema": ref("PaymentRequired"), "example": offer}},
+    }
+    return {"402": payment, **{str(status): _problem(status, base_url) for status in sorted(statuses)}}
 
 
 def _headers(*names: str) -> Json:
@@ -155,15 +160,6 @@ def _others(endpoint: Endpoint) -> Json:
             "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
         }
     return others
-
-
-def _offer(example: Any) -> Json:
-    content: Json = {"schema": ref("PaymentRequired")}
-    return {
-        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
-        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
-        "content": {"application/json": content if example is None else {**content, "example": example}},
-    }
 
 
 def _problem(status: int, base_url: str) -> Json:

@@ -120,7 +120,7 @@ class Ledger:
 
     def claim(self, terms: PaymentTerms, now: int, lease: int) -> LedgerEntry | None:
         """Claim a row that is new, released or left by a dead worker; None for any other."""
-        values = {**_columns(terms), **_BLANK, "state": "claimed", "updated": now}
+        values = {name: getattr(terms, name) for name in _TERMS} | _BLANK | {"state": "claimed", "updated": now}
         free = or_(_C.state == "released", and_(_C.state == "claimed", _C.updated <= now - lease))
         upsert = self._insert(PAYMENTS).values(values | {"attempt": 1, "created": now})
         upsert = upsert.on_conflict_do_update(
@@ -156,7 +156,7 @@ class Ledger:
     def unproven(self, network: str) -> int:
         """Return how many settled rows name no transfer on the chain."""
         settled = (_C.network == network, _C.state == "settled", _C.log_index.is_(None))
-        return int(self._scalar(select(func.count()).select_from(PAYMENTS).where(*settled)))
+        return self._scalar(select(func.count()).select_from(PAYMENTS).where(*settled)) or 0
 
     def delivered(self, entry: LedgerEntry, now: int, answer: Answer) -> LedgerEntry | None:
         """Record that an owed answer was made again and goes out now; None where another call was faster."""
@@ -223,8 +223,7 @@ class Ledger:
 
     def scanned(self, network: str, pay_to: str) -> int | None:
         """Return the last block whose transfers were compared with the ledger; None before the first time."""
-        block: int | None = self._scalar(select(SCANNED.c.block).where(*_scan_of(network, pay_to)))
-        return block
+        return self._scalar(select(SCANNED.c.block).where(*_scan_of(network, pay_to)))
 
     def mark_scanned(self, network: str, pay_to: str, block: int) -> None:
         """Record that the transfers of every block up to this one were compared."""
@@ -234,8 +233,7 @@ class Ledger:
 
     def first_payment(self) -> int | None:
         """Return when the first payment came; None for an empty ledger."""
-        created: int | None = self._scalar(select(func.min(_C.created)))
-        return created
+        return self._scalar(select(func.min(_C.created)))
 
     def record_credit(self, network: str, transfer: Transfer, now: int) -> None:
         """Record, once, that a transfer bought no answer."""
@@ -256,7 +254,7 @@ class Ledger:
             count, units = connection.execute(select(func.count(), func.sum(CREDITS.c.amount))).one()
         return count, units or 0
 
-    def _scalar(self, query: Select[Any]) -> Any:
+    def _scalar(self, query: Select[tuple[int]]) -> int | None:
         with self._database.connect() as connection:
             return connection.execute(query).scalar()
 
@@ -291,10 +289,6 @@ _BLANK = {"facilitator": "", "tx": "", "log_index": None, "error": "", "answered
 
 def _scan_of(network: str, pay_to: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return SCANNED.c.network == network, SCANNED.c.pay_to == pay_to
-
-
-def _columns(terms: PaymentTerms) -> dict[str, Any]:
-    return {name: getattr(terms, name) for name in _TERMS}
 
 
 def _stored(answer: Answer) -> dict[str, Any]:

@@ -98,14 +98,13 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
 
     What the payload says of the offer proves nothing.
     """
+    payee, offer = pay_to.lower(), payment.document["accepted"] if payment.version == 2 else {}
+    accepted = (*(str(offer.get(name)).lower() for name in ("asset", "payTo")), offer.get("amount"))
     tests = (
         (payment.scheme == "exact", "unsupported_scheme"),
         (payment.network == (NETWORK if payment.version == 2 else NETWORK_V1), "invalid_network"),
-        (
-            payment.version == 1 or _accepts(payment.document["accepted"], pay_to, units),
-            "no_matching_payment_requirements",
-        ),
-        (payment.to == pay_to.lower(), "invalid_exact_evm_payload_recipient_mismatch"),
+        (payment.version == 1 or accepted == (USDC.lower(), payee, str(units)), "no_matching_payment_requirements"),
+        (payment.to == payee, "invalid_exact_evm_payload_recipient_mismatch"),
         (payment.value == units, "invalid_exact_evm_payload_authorization_value_mismatch"),
         (payment.valid_after <= now, "invalid_exact_evm_payload_authorization_valid_after"),
         (
@@ -146,15 +145,8 @@ def is_signed_by_payer(payment: Payment) -> bool:
 def digest(payment: Payment) -> bytes:
     """Return the 32 bytes that are signed: a TransferWithAuthorization in the domain of USDC on Base."""
     numbers = (payment.value, payment.valid_after, payment.valid_before)
-    fields = b"".join(
-        (
-            keccak256(_TRANSFER_TYPE.encode()),
-            _word(payment.payer),
-            _word(payment.to),
-            *(number.to_bytes(32) for number in numbers),
-            bytes.fromhex(payment.nonce[2:]),
-        )
-    )
+    parties = _word(payment.payer) + _word(payment.to) + b"".join(number.to_bytes(32) for number in numbers)
+    fields = keccak256(_TRANSFER_TYPE.encode()) + parties + bytes.fromhex(payment.nonce[2:])
     return keccak256(b"\x19\x01" + domain_separator() + keccak256(fields))
 
 
@@ -163,11 +155,6 @@ def domain_separator() -> bytes:
     """Return what DOMAIN_SEPARATOR() of USDC on Base answers."""
     names = (keccak256(DOMAIN[name].encode()) for name in ("name", "version"))
     return keccak256(b"".join((keccak256(_DOMAIN_TYPE.encode()), *names, CHAIN_ID.to_bytes(32), _word(USDC))))
-
-
-def _accepts(accepted: dict[str, Any], pay_to: str, units: int) -> bool:
-    asset, payee = str(accepted.get("asset")).lower(), str(accepted.get("payTo")).lower()
-    return asset == USDC.lower() and payee == pay_to.lower() and accepted.get("amount") == str(units)
 
 
 def _document(header: str) -> dict[str, Any]:

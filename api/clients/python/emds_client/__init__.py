@@ -1,15 +1,7 @@
 """Client of the Electricity Market Data Service: typed, sync and async."""
 
 from .clients import AsyncClient, Client
-from .errors import (
-    BadRequest,
-    EmdsError,
-    InvalidKey,
-    NotFound,
-    PaymentRequired,
-    TooManyCalls,
-    Unavailable,
-)
+from .errors import BadRequest, EmdsError, InvalidKey, NotFound, PaymentRequired, TooManyCalls, Unavailable
 from .rows import Series
 from .steps import Update
 
