@@ -14,11 +14,11 @@ from api.access import keys
 from api.access import sign_up as sign_ups
 from api.access.confirmation_mail import MailUnavailable, send
 from api.access.email_address import is_address
-from api.access.gate import Gate
-from api.access.limits import client_address, client_unit
+from api.access.gate import Gate, call_of
+from api.access.limits import client_unit
 from api.access.sign_up import OVERLAP_S, SignUp, TooManyKeys, TooManySignUps
 from api.access.usage import CALLS_PER_DAY, Usage
-from api.access.values import NO_STORE, Call
+from api.access.values import NO_STORE
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
@@ -31,15 +31,10 @@ _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
     mail, per_hour = gate.settings.mail, gate.settings.signups_per_hour
-    email, token, forwarded = (
-        _email(request),
-        request.header("HTTP_IDEMPOTENCY_KEY"),
-        request.header("HTTP_X_FORWARDED_FOR"),
-    )
+    email, token = _email(request), request.header("HTTP_IDEMPOTENCY_KEY")
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
-    forwarded = request.header("HTTP_X_FORWARDED_FOR")
-    client = client_address(request.header("REMOTE_ADDR"), forwarded, gate.settings.trusted_proxies)
+    client = call_of(request, "", gate.settings.trusted_proxies).client
     sign_up = SignUp(email, client_unit(client), token)
     try:
         new = sign_ups.sign_up(gate.database, sign_up, per_hour, now, confirmed=mail is None)
@@ -120,11 +115,7 @@ def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Respo
 
 def require_key(gate: Gate, request: Request, now: int) -> tuple[bytes, Usage]:
     """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
-    header = request.header
-    credentials = Call(
-        request.path, "", "", authorization=header("HTTP_AUTHORIZATION"), api_key=header("HTTP_X_API_KEY").strip()
-    )
-    key = keys.key_of(credentials) or ""
+    key = keys.key_of(call_of(request, "", gate.settings.trusted_proxies)) or ""
     digest = keys.digest_of(key)
     usage = gate.usage.usage(digest, now) if keys.is_well_formed(key) else None
     if usage is None or not usage.confirmed:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_options_header
 
-from api.access.limits import client_address
+from api.access.gate import call_of
 from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problem_responses import request_id
@@ -120,10 +120,9 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
         body = read_body(request.environ, MOST_BYTES)
     except Problem as problem:
         return _refused(problem.kind.status, problem.detail, *problem.headers)
-    environ, forwarded = request.environ, request.header("HTTP_X_FORWARDED_FOR")
-    client = client_address(request.header("REMOTE_ADDR"), forwarded, settings.trusted_proxies)
-    key = request.header("HTTP_X_API_KEY").strip()
-    caller = Call(PATH, "", client, authorization=f"Bearer {key}" if key else request.header("HTTP_AUTHORIZATION"))
+    environ, sent = request.environ, call_of(request, "", settings.trusted_proxies)
+    authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
+    caller = Call(PATH, "", sent.client, authorization=authorization)
     counts: list[Headers] = []
 
     def perform(rpc: CheckedRequest) -> bytes:
@@ -134,8 +133,8 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
             counts.append(count)
         return result
 
-    sent = (environ.get(f"HTTP_{name}") for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
-    reply = exchange(body, ProtocolHeaders(*(None if header is None else header.strip() for header in sent)), perform)
+    headers = (environ.get(f"HTTP_{name}") for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
+    reply = exchange(body, ProtocolHeaders(*(each if each is None else each.strip() for each in headers)), perform)
     return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
 
 
