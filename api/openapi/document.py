@@ -143,7 +143,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 def _price(endpoint: Endpoint) -> Json:
     """Of several zones: from the price of one to the price of all."""
     if endpoint.answer.endswith("OfZones"):
-        most = price_of(for_zones(endpoint.id, len(ZONES))).usd
+        most = price_of(for_zones(endpoint.id, len(ZONES))).price
         return {"mode": "dynamic", "currency": "USD", "min": endpoint.price, "max": most}
     return {"mode": "fixed", "currency": "USD", "amount": endpoint.price}
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 
-from api.access.prices import PRICES
 from api.access.x402 import offers
 from api.documents import published
 from api.documents.cache import Document
@@ -235,7 +234,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _listed(base: str, endpoint: Endpoint) -> str:
-    price = f" {PRICES[endpoint.id].usd} USD a call." if endpoint.paid else ""
+    price = f" {endpoint.price} USD a call." if endpoint.paid else ""
     method = "" if endpoint.method == "GET" else f"{endpoint.method} "
     link = f"[{endpoint.summary}]({base}{example_path(endpoint)})"
     words = "Several zones in one call." if endpoint.id.endswith("-zones") else _first_sentence(endpoint.description)
@@ -244,7 +243,7 @@ def _listed(base: str, endpoint: Endpoint) -> str:
 
 def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    prices = "\n".join(f"Price: {PRICES[e.id].usd} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
+    prices = "\n".join(f"Price: {e.price} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
     return _AGENTS.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
 
 
@@ -281,12 +280,12 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     return {
         "resource": {
             "url": settings.base_url + example_call(endpoint),
-            "description": PRICES[endpoint.id].title,
+            "description": endpoint.offer,
             "mimeType": _JSON,
         },
         "type": "http",
         "accepts": accepts,
-        "price": {"currency": "USD", "amount": PRICES[endpoint.id].usd},
+        "price": {"currency": "USD", "amount": endpoint.price},
         "input": {
             "method": endpoint.method,
             "routeTemplate": endpoint.path,

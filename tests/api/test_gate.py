@@ -13,7 +13,7 @@ import pytest
 from api.access.database import AccountsUnavailable
 from api.access.gate import replayed_response
 from api.access.limits import client_address, client_unit, limits_path
-from api.access.prices import PRICES
+from api.access.prices import PRICES, units_of
 from api.access.usage import CALLS_PER_DAY
 from api.access.values import Answer, Call, Grant
 from api.http.messages import Request
@@ -183,11 +183,11 @@ def test_prices_are_the_specifications() -> None:
     specified = dict.fromkeys(("demand", "generation", "price", "carbon-intensity", "interchange", "capacity"), "0.01")
     specified |= {"snapshot": "0.002", "brief": "0.02", "latest": "0.001", "windows": "0.005"}
     specified |= {"records": "0.002", "bulk-file": "0.02"}
-    charged = {key: price.usd for key, price in PRICES.items()}
+    charged = {key: price.price for key, price in PRICES.items()}
     assert specified.items() <= charged.items()
     assert charged.keys() - specified.keys() == {*BY_PATH, *(f"{name}-zones" for name in BY_PATH)} - specified.keys()
     assert all(charged[name] == charged[f"{name}-zones"] for name in BY_PATH)
-    assert {PRICES[key].units for key in specified} == {1000, 2000, 5000, 10_000, 20_000}
+    assert {units_of(key) for key in specified} == {1000, 2000, 5000, 10_000, 20_000}
 
 
 def test_a_body_packed_for_another_client_is_unpacked() -> None:

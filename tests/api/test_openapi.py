@@ -69,7 +69,7 @@ def test_the_version_and_the_prices_are_the_specifications(described: Any) -> No
         if "x-payment-info" in op
     }
     paid = {path: offer["price"].get("amount", offer["price"].get("min")) for path, offer in offers.items()}
-    assert paid == {price.path: price.usd for price in PRICES.values()}
+    assert paid == {price.path: price.price for price in PRICES.values()}
     assert paid["/v1/map/snapshot"] == "0.002"
     assert all("402" in described["paths"][path]["get"]["responses"] for path in paid)
 
@@ -236,7 +236,7 @@ def test_discovery_documents_agree_with_the_table(client: Any) -> None:
     assert "/v1/webhooks" in llms
     for price in PRICES.values():
         assert f"{price.path}." in llms
-        assert f"Price: {price.usd} USD {price.path}" in agents
+        assert f"Price: {price.price} USD {price.path}" in agents
     payable = client.get("/.well-known/x402.json").get_json()
     assert payable == client.get("/.well-known/x402").get_json()
     assert [item["input"]["routeTemplate"] for item in payable["items"]] == [

@@ -31,7 +31,7 @@ def test_every_path_is_listed_with_its_price() -> None:
     }
     assert listed.keys() == shown.keys()
     for path, endpoint in shown.items():
-        price = PRICES[endpoint.id].usd if endpoint.paid else "free"
+        price = PRICES[endpoint.id].price if endpoint.paid else "free"
         assert price in listed[path][2], path
 
 

@@ -12,7 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from api.access.prices import PRICES
+from api.access.prices import units_of
 from api.settings import Facilitator as Listed
 from tests.stand_ins import buyer
 from tests.stand_ins.book import Book
@@ -94,7 +94,7 @@ def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(sho
         assert answer.status_code == 200, path
         assert ("PAYMENT-RESPONSE" in answer.headers, "X-EMDS-Stale" in answer.headers) == (paid, not paid), path
         assert (answer.json["valid_until"] >= everywhere.now) is paid
-    assert shop.paid == 2 * PRICES["snapshot"].units
+    assert shop.paid == 2 * units_of("snapshot")
 
 
 def test_samples_do_not_rebuild_what_is_sold(shop: Shop) -> None:

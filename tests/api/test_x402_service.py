@@ -19,7 +19,7 @@ from x402.mcp import x402MCPClient
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from api.access.prices import PRICES
+from api.access.prices import PRICES, units_of
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
@@ -109,9 +109,9 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(
         assert "PAYMENT-RESPONSE" in answer.headers, (path, dict(answer.headers), answer.text[:300])
         receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
         assert receipt["transaction"] == chain.transfers(payee)[-1]
-        assert chain.balance(payee) - before == PRICES[name].units
+        assert chain.balance(payee) - before == units_of(name)
     assert session.get(f"{served.url}/v1/price/GB?stats=true", timeout=30).status_code == 200
-    total = sum(price.units for price in PRICES.values()) + PRICES["price"].units
+    total = sum(map(units_of, PRICES)) + units_of("price")
     for path, status in COSTS_NOTHING.items():
         assert session.get(served.url + path, timeout=30).status_code == status, path
     assert chain.balance(payee) == total
@@ -148,7 +148,7 @@ def test_every_official_client_buys_every_path(sold: tuple[Served, str], chain: 
     reports = client([served.url + path for path in PAID.values()])
     assert [report["status"] for report in reports] == [200] * len(PAID)
     assert transfers + [report["receipt"]["transaction"] for report in reports] == chain.transfers(payee)
-    assert chain.balance(payee) - units == sum(price.units for price in PRICES.values())
+    assert chain.balance(payee) - units == sum(map(units_of, PRICES))
 
 
 class OverHttp:
@@ -177,4 +177,4 @@ def test_the_official_mcp_client_buys_a_tools_answer_on_the_chain(sold: tuple[Se
     bought = asyncio.run(client.call_tool("get_latest", {"zone": "GB", "sample": False}))
     assert (bought.payment_made, bought.is_error) == (True, False)
     assert bought.payment_response.transaction == chain.transfers(payee)[-1]
-    assert chain.balance(payee) - units == PRICES["latest"].units
+    assert chain.balance(payee) - units == units_of("latest")

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from api.access.prices import price_key, price_of
+from api.access.prices import price_of, units_of
 from api.access.values import NO_STORE, Headers, Refusal, refuse_for
 from warehouse.market.metrics import BY_FUEL, BY_PATH, METRICS
 from warehouse.market.zones import ZONES, zones_with
@@ -83,7 +83,7 @@ _OUTPUT_SCHEMA = {
 
 def requirement(version: int, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
     """Return one element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
-    units = str(price_of(price).units)
+    units = str(units_of(price))
     common = {"scheme": "exact", "payTo": pay_to, "maxTimeoutSeconds": MAX_TIMEOUT_S, "asset": USDC, "extra": DOMAIN}
     if version == 2:
         return {**common, "network": NETWORK, "amount": units}
@@ -92,7 +92,7 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
         "network": NETWORK_V1,
         "maxAmountRequired": units,
         "resource": base_url + path,
-        "description": price_of(price).title,
+        "description": price_of(price).offer,
         "mimeType": "application/json",
         "outputSchema": {"input": _request(price, path), "output": _output(price)},
     }
@@ -104,7 +104,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if pay_to else [] for version in (1, 2))
     resource = {
         "url": base_url + path,
-        "description": price_of(price).title,
+        "description": price_of(price).offer,
         "mimeType": "application/json",
         "serviceName": _SERVICE_NAME,
         "tags": _TAGS,
@@ -177,7 +177,7 @@ def _request(price: str, path: str) -> dict[str, Any]:
 
 def _output(price: str) -> dict[str, Any]:
     """Return the shape of the answer, cut to a row: members and types are its own, figures and attribution vary."""
-    name = price_key(price)
+    name = price_of(price).id
     if name == "bulk-file":
         return {"type": "parquet"}
     return {"type": "json", "example": _DOCUMENTS.get(name) or _series(name.removesuffix("-zones"), "-zones" in name)}
@@ -217,7 +217,7 @@ def _example_zone(name: str) -> str:
 
 def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Return example values of the query, and the properties of their schema."""
-    name = price_key(price)
+    name = price_of(price).id
     if name == "windows":
         return {"hours": "3", "kind": "lowest"}, _WINDOWS_SCHEMA
     rows = {"limit": "48", "order": "desc"}

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from api.access.database import AccountsUnavailable
-from api.access.prices import price_of
+from api.access.prices import units_of
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from api.access.x402 import offers
 from api.access.x402.chain import Chain, ChainUnavailable, Settled
@@ -123,7 +123,7 @@ class X402ResourceServer:
 
     def _refusal(self, payment: Payment, terms: PaymentTerms, call: Call) -> Refusal | None:
         """Return why a payment that the ledger does not know cannot be taken; None where it can."""
-        if code := mismatch(payment, terms.pay_to, price_of(call.price).units, self._now):
+        if code := mismatch(payment, terms.pay_to, units_of(call.price), self._now):
             return self.offer(call, code)
         if not is_signed_by_payer(payment) and not self._may_be_by_wallet(payment):
             return self.offer(call, offers.BAD_SIGNATURE)
