@@ -85,75 +85,68 @@ def _where(metric: Metric) -> str:
     return f"{metric.value}{' (yearly)' if metric in YEARLY else ''}: {', '.join(zones_with(metric))}"
 
 
-_STRINGS = {"type": "array", "items": {"type": "string"}}
-_MOMENT = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+def _own(parameter: Parameter, words: str, schema: Mapping[str, Any] | None = None) -> Parameter:
+    """Return a parameter of REST in the words of a tool, and with the JSON that it takes."""
+    return replace(parameter, description=words, schema=schema or parameter.schema)
+
+
+_STRING, _MOMENT = {"type": "string"}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+_METRIC = {"type": "string", "enum": [*map(str, PUBLIC)]}
 
 # fmt: off
-ZONE = Parameter("zone", "Zone id, such as FR.", read_zone, {"type": "string"}, required=True)
+ZONE = Parameter("zone", "Zone id, such as FR.", read_zone, _STRING, required=True)
 ONE_ZONE = replace(ZONE, required=False)
-ALL_ZONES = replace(ONE_ZONE, description="Only this zone. Default: all.")
+ALL_ZONES = _own(ONE_ZONE, "Only this zone. Default: all.")
 HISTORY_ZONES = Parameter(
     "zones", "Instead of zone: several, a column each; not for generation, capacity or by. A call's price each.",
-    _list_of(read_zone), _STRINGS)
-ZONES_WANTED = replace(HISTORY_ZONES, description="Only these zones. Default: all.")
+    _list_of(read_zone), {"type": "array", "items": _STRING})
+ZONES_WANTED = _own(HISTORY_ZONES, "Only these zones. Default: all.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
-    metric_name, {"type": "string", "enum": [*map(str, PUBLIC)]}, required=True)
-MEASURED = replace(
-    METRIC, description="As in get_history; not capacity.",
-    schema={"type": "string", "enum": [m.value for m in PUBLIC if m not in YEARLY]})
+    metric_name, _METRIC, required=True)
+MEASURED = _own(
+    METRIC, "As in get_history; not capacity.", {**_METRIC, "enum": [m.value for m in PUBLIC if m not in YEARLY]})
 CHANGED_METRIC = Parameter(
-    "metric", "Only this metric. Default: all.", lambda text: BY_PATH[metric_name(text)].value,
-    {"type": "string", "enum": [*map(str, PUBLIC)]})
+    "metric", "Only this metric. Default: all.", lambda text: BY_PATH[metric_name(text)].value, _METRIC)
 METRICS = Parameter(
     "metric", "Only these metrics. Default: all.", _list_of(_scalar_name),
     {"type": "array", "items": {"type": "string", "enum": [*map(str, SCALAR)]}})
-START = replace(
-    query.START, description="A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
-    "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", schema=_MOMENT)
-MEASURED_START, MEASURED_MARKET = (
-    replace(argument, description="As in get_history.") for argument in (START, query.MARKET))
-END = replace(query.END, description="Exclusive; as start. Default: now.", schema=_MOMENT)
-AS_OF = replace(
-    query.AS_OF, description="The rows as known at that time; as start.", schema=_MOMENT)
-SINCE = replace(
-    query.SINCE, description="A time, as start of get_history; or next of an answer before. Default: 30 days ago.",
-    schema=_MOMENT)
+START = _own(
+    query.START, "A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
+    "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", _MOMENT)
+MEASURED_START, MEASURED_MARKET = (_own(argument, "As in get_history.") for argument in (START, query.MARKET))
+END = _own(query.END, "Exclusive; as start. Default: now.", _MOMENT)
+AS_OF = _own(query.AS_OF, "The rows as known at that time; as start.", _MOMENT)
+SINCE = _own(
+    query.SINCE, "A time, as start of get_history; or next of an answer before. Default: 30 days ago.", _MOMENT)
 LIMIT = whole("limit", "Most rows in the answer; a sample holds 50 at most.", 1, MOST_ROWS, DEFAULT_ROWS)
 ORDER = replace(
     query.ORDER, description="The rows that come first, and stay where limit cuts: asc the oldest, desc the newest. "
     "Default: the newest stay.", schema={"type": "string", "enum": ["asc", "desc"]}, default=None)
-INTERVAL = replace(
-    query.INTERVAL, description="Time-weighted means of UTC hours, civil days, weeks, months, years; not for capacity.")
-MARKET = replace(
-    query.MARKET, description="Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.")
-BY = replace(query.BY, description="Interchange only: each border or tie, not the net.")
-FORECAST = replace(
-    query.FORECAST, description="forecast: what the publisher expects, by default of the next 24 hours.")
-LEAD = replace(
-    query.LEAD, description="Of forecasts, the newest published so long ahead: 24h.",
-    schema={"type": "string"})
+INTERVAL = _own(
+    query.INTERVAL, "Time-weighted means of UTC hours, civil days, weeks, months, years; not for capacity.")
+MARKET = _own(
+    query.MARKET, "Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.")
+BY = _own(query.BY, "Interchange only: each border or tie, not the net.")
+FORECAST = _own(query.FORECAST, "forecast: what the publisher expects, by default of the next 24 hours.")
+LEAD = _own(query.LEAD, "Of forecasts, the newest published so long ahead: 24h.", _STRING)
 SAMPLE = replace(
     query.SAMPLE, description="false: no free sample but the offer to pay (x402).",
     schema={"type": "boolean", "default": True}, default=True)
-API_KEY = Parameter(
-    "api_key", "Better as header Authorization: Bearer.", str,
-    {"type": "string"}, "")
-HOURS = replace(
-    query.HOURS, description="Length of the block, in quarters of an hour.",
-    schema={"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
-SLOTS = replace(query.SLOTS, description="In place of hours.", schema={"type": "integer"})
-KWH = replace(query.KWH, description="In place of hours, with kw.", schema={"type": "number"})
-KW = replace(query.KW, description="Power.", schema={"type": "number"})
-FROM = replace(query.FROM, description="As start of get_history.", schema={"type": "string"})
-TO = replace(query.TO, description="Exclusive; not with within.", schema={"type": "string"})
-WITHIN = replace(
-    query.WITHIN, description="Hours to look ahead.",
-    schema={"type": "number", "minimum": 0.25, "maximum": 96})
-BETWEEN = replace(query.BETWEEN, description="Civil times: 22:00-07:00.", schema={"type": "string"})
-KIND = replace(query.KIND, description="Cheapest or dearest.")
-WINDOW_METRIC = replace(query.WINDOW_METRIC, description="What is compared.")
-ABOVE = replace(query.ABOVE, description="Also the time above this value, in the series' unit.")
-BELOW = replace(query.BELOW, description="Also the time below this value.")
+API_KEY = Parameter("api_key", "Better as header Authorization: Bearer.", str, _STRING, "")
+HOURS = _own(
+    query.HOURS, "Length of the block, in quarters of an hour.",
+    {"type": "number", "minimum": 0.25, "maximum": 24, "default": 3})
+SLOTS = _own(query.SLOTS, "In place of hours.", {"type": "integer"})
+KWH = _own(query.KWH, "In place of hours, with kw.", {"type": "number"})
+KW = _own(query.KW, "Power.", {"type": "number"})
+FROM = _own(query.FROM, "As start of get_history.", _STRING)
+TO = _own(query.TO, "Exclusive; not with within.", _STRING)
+WITHIN = _own(query.WITHIN, "Hours to look ahead.", {"type": "number", "minimum": 0.25, "maximum": 96})
+BETWEEN = _own(query.BETWEEN, "Civil times: 22:00-07:00.", _STRING)
+KIND = _own(query.KIND, "Cheapest or dearest.")
+WINDOW_METRIC = _own(query.WINDOW_METRIC, "What is compared.")
+ABOVE = _own(query.ABOVE, "Also the time above this value, in the series' unit.")
+BELOW = _own(query.BELOW, "Also the time below this value.")
 # fmt: on

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.x402.json_post import NoReply, NotReached, post
+from api.access.x402.json_post import JsonReply, post
 from api.access.x402.ledger import PaymentTerms, Transfer
 from api.access.x402.offers import USDC
 
@@ -144,10 +144,9 @@ class Chain:
 
     def _call(self, method: str, params: list[Any]) -> Any:
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        try:
-            reply = post(self.url, question, {}, self.timeout_s, self.timeout_s)
-        except (NotReached, NoReply) as fault:
-            raise ChainUnavailable(type(fault).__name__) from None
+        reply = post(self.url, question, {}, self.timeout_s, self.timeout_s)
+        if not isinstance(reply, JsonReply):
+            raise ChainUnavailable(type(reply).__name__)
         if reply.document is None or reply.document.get("result") is None:
             raise ChainUnavailable(f"{method}: status {reply.status}")
         return reply.document["result"]

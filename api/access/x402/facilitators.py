@@ -179,10 +179,7 @@ class Facilitators:
         url = f"{facilitator.url}/{verb}"
         question = {"x402Version": payment.version, "paymentPayload": payment.document}
         question["paymentRequirements"] = requirement
-        try:
-            return post(url, question, _authorization(facilitator, url), self.timeouts.connect, read_s)
-        except (NotReached, NoReply) as fault:
-            return fault
+        return post(url, question, _authorization(facilitator, url), self.timeouts.connect, read_s)
 
     def _available(self, payer: str, first: str = "") -> list[Facilitator]:
         """Return those whose circuit is closed for a payer, the one at `first` before the others."""

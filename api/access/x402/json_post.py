@@ -20,11 +20,11 @@ _MOST_BYTES = 1 << 20
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-class NotReached(Exception):
+class NotReached:
     """No connection came about: nothing was asked."""
 
 
-class NoReply(Exception):
+class NoReply:
     """The question left, and no whole answer came in time."""
 
 
@@ -38,16 +38,16 @@ class JsonReply:
 
 def post(
     url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float
-) -> JsonReply:
-    """Ask once, following no redirect. Raise NotReached or NoReply, never anything else."""
+) -> JsonReply | NotReached | NoReply:
+    """Ask once, following no redirect."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=connect_s)
     try:
         connection.connect()
-    except OSError as fault:
+    except OSError:
         connection.close()
-        raise NotReached(type(fault).__name__) from None
+        return NotReached()
     connection.sock.settimeout(read_s)
     deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a peer that drips its answer is never silent
     deadline.daemon = True
@@ -57,8 +57,8 @@ def post(
         connection.request("POST", target, orjson.dumps(document), {**_JSON, **headers})
         response = connection.getresponse()
         return JsonReply(response.status, _object(response.read(_MOST_BYTES)))
-    except (OSError, HTTPException) as fault:
-        raise NoReply(type(fault).__name__) from None
+    except (OSError, HTTPException):
+        return NoReply()
     finally:
         deadline.cancel()
         connection.close()
