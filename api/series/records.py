@@ -28,7 +28,7 @@ def _records(service: Service, request: Request, query: dict[str, Any], zone: st
             raise Problem("not-yet-available", _LOST, headers=(("Retry-After", "600"),))
         records = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
         codes = sources_of(feed for record in records for feed in record.feeds.split(", "))
-        terms = catalogue.terms(zone, stored, codes & catalogue.sources.keys())
+        terms = catalogue.terms(zone, stored, frozenset(codes & catalogue.sources.keys()))
         periods = {period: _period([*group]) for period, group in groupby(records, lambda record: record.period)}
         body = {
             "zone": zone,
