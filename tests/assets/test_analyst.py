@@ -10,6 +10,7 @@ from assets import analyst
 from assets.sql.database import resource
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
+from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 HOUR = 3600
@@ -52,3 +53,18 @@ def test_an_empty_warehouse_has_views_without_rows_and_a_new_one_takes_its_place
     assert analyst.build(tmp_path, resource(tmp_path)) == VIEWS
     assert ask(tmp_path, "SELECT count(*) FROM demand") == [(1,)]
     assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))
+
+
+def test_a_damaged_month_costs_itself_and_no_other_its_comparison(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    fold(storage, "a.best", [1.0, 2.0], 1)
+    rows = Rows()
+    rows.extend(SeriesKey("FR", "demand", "MW", "1h"), [0, HOUR, 2 * HOUR], [1.0, 2.0, 3.0])
+    series.fold(storage, "a.best", rows, {}, RANKS, 1, "live")
+    assert analyst.compare(resource(tmp_path), storage, ["1970-01"])[1:] == (5, [])
+    month = tmp_path / layout.series("demand", "FR", "1970-01")
+    month.write_bytes(month.read_bytes()[:-40])
+    verdicts, compared, left_out = analyst.compare(resource(tmp_path), storage, ["1970-01"])
+    assert compared == 2
+    assert len(verdicts) == len(analyst.RULES)
+    assert [line.partition(" ")[0] for line in left_out] == [layout.series("demand", "FR", "1970-01")]
