@@ -18,7 +18,7 @@ from assets.analyst import KEY as MART
 from assets.analyst import analyst_asset
 from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
-from assets.geo import geo_assets
+from assets.geo import GEO, LAYERS, geo_assets
 from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
 from assets.published import document_assets
@@ -38,6 +38,8 @@ from warehouse.store import modes
 
 AFTER_FILL = "after_fill"
 """The job of everything that no feed's run makes: after a first fill none of it is "never materialized"."""
+_LAYERS = tuple(dg.AssetKey([GEO, layer]) for layer in LAYERS)
+FOLLOWING = (*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *_LAYERS)
 
 
 def build() -> dg.Definitions:
@@ -77,11 +79,9 @@ def build() -> dg.Definitions:
 
 
 def _after_fill() -> Any:
-    layers = [dg.AssetKey(["geo", layer]) for layer in ("zones", "interconnectors", "plants")]
-    keys = [*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *layers]
     return dg.define_asset_job(
         AFTER_FILL,
-        selection=dg.AssetSelection.assets(*keys),
+        selection=dg.AssetSelection.assets(*FOLLOWING),
         tags={"source": AFTER_FILL},
         description="Everything that follows the feeds, once after a first fill.",
     )

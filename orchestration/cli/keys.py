@@ -35,7 +35,7 @@ def keys() -> None:
 @keys.command("list")
 @click.option("--days", type=click.IntRange(1, 36_600), default=30, show_default=True, help="Over how many days.")
 @click.option("--top", type=click.IntRange(1, 36_600), default=10, show_default=True, help="How many of each.")
-def list_keys(days: int, top: int) -> int:
+def list_keys(days: int, top: int) -> None:
     """List the busiest live keys, and those used least."""
     uses = _uses(days)
     live = [use for use in uses if use.revoked is None]
@@ -43,7 +43,6 @@ def list_keys(days: int, top: int) -> int:
     print(f"{len(live)} live keys of {len(uses)}, {answers} answers in {days} days")
     _print_table("busiest", live[:top])
     _print_table("used least", sorted(live[top:], key=lambda use: (use.answers, use.last_day or 0))[:top])
-    return 0
 
 
 @keys.command()

@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
 PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
 LOOPBACK = "127.0.0.1"
-Verb = TypeVar("Verb", bound=Callable[..., int])
+Verb = Callable[..., int | None]
 
 
 def day(text: str) -> date:
@@ -37,27 +38,39 @@ def day(text: str) -> date:
 
 
 def _which(verb: Verb) -> Verb:
-    """Add the options that choose feeds."""
+    """Add the options that choose feeds; the verb gets them as `feeds`."""
+
+    @wraps(verb)
+    def run(source: str | None, feed: str | None, **named: Any) -> int | None:
+        from orchestration.work import backfill
+
+        try:
+            feeds = backfill.chosen(source, feed)
+        except KeyError as error:
+            raise click.UsageError(f"no source or feed {error.args[0]}") from None
+        return verb(feeds=feeds, **named)
+
     by_feed = click.option("--feed", help="Only this feed, such as aemo.dispatch.")
-    return click.option("--source", help="Only this source.")(by_feed(verb))
+    return click.option("--source", help="Only this source.")(by_feed(run))
 
 
 def _between(verb: Verb) -> Verb:
     """Add the options that choose a span of market days."""
+
+    @wraps(verb)
+    def run(start: date | None, end: date | None, **named: Any) -> int | None:
+        if start and end and end < start:
+            raise click.UsageError("--end lies before --start")
+        return verb(start=start, end=end, **named)
+
     by_end = click.option("--end", type=day, metavar="D", help="Last market day.")
-    return click.option("--start", type=day, metavar="D", help="First market day.")(by_end(verb))
+    return click.option("--start", type=day, metavar="D", help="First market day.")(by_end(run))
 
 
 def _trial(verb: Verb) -> Verb:
     """Add the options of `probe` and `record`."""
-    by_requests = click.option(
-        "--requests",
-        type=click.IntRange(0, 20_000),
-        metavar="N",
-        default=12,
-        show_default=True,
-        help="Send at most N requests a feed and day; 0: all of them.",
-    )
+    number, text = click.IntRange(0, 20_000), "Send at most N requests a feed and day; 0: all of them."
+    by_requests = click.option("--requests", type=number, metavar="N", default=12, show_default=True, help=text)
     by_day = click.option("--day", type=day, metavar="D", help="The past market day (default: the newest whole one).")
     return _which(by_day(by_requests(verb)))
 
@@ -97,14 +110,14 @@ def up(
 
 @emds.command()
 @_which
-def ingest(source: str | None, feed: str | None) -> int:
+def ingest(feeds: list[Feed]) -> int:
     """Ask feeds for every day that they may still revise.
 
     Today's is among them, and tomorrow's of feeds that publish ahead.
     """
     from orchestration.work import backfill, commands
 
-    return commands.run(backfill.plan(_feeds(source, feed), None, None))
+    return commands.run(backfill.plan(feeds, None, None))
 
 
 @emds.command()
@@ -114,22 +127,14 @@ def ingest(source: str | None, feed: str | None) -> int:
 @click.option("--missing", is_flag=True, help="Leave out days of which all is held, as after a backfill was stopped.")
 @click.option("--dry-run", is_flag=True, help="Only print requests and expected time.")
 def backfill(
-    source: str | None,
-    feed: str | None,
-    days: int | None,
-    start: date | None,
-    end: date | None,
-    missing: bool,
-    dry_run: bool,
-) -> int:
+    feeds: list[Feed], days: int | None, start: date | None, end: date | None, missing: bool, dry_run: bool
+) -> int | None:
     """Ask for past market days. Asked again, they change nothing that is held already."""
     if bool(days) == bool(start) or (days and end):
         raise click.UsageError("give --days N, or --start D (and --end D)")
-    _require_order(start, end)
     from orchestration.work import backfill, commands, gaps
     from orchestration.work.resources import open_context, open_unclaimed
 
-    feeds = _feeds(source, feed)
     for line in backfill.too_early(feeds, start, end) if start else ():
         print(line)
     tasks = backfill.plan(feeds, start, end, days)
@@ -143,7 +148,7 @@ def backfill(
         return commands.run(tasks, history=True)
     for name, e in backfill.estimate(tasks).items():
         print(f"{name:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
-    return 0
+    return None
 
 
 @emds.command()
@@ -161,16 +166,15 @@ def replay(folder: Path) -> int:
 @emds.command()
 @_which
 @_between
-def rebuild(source: str | None, feed: str | None, start: date | None, end: date | None) -> int:
+def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
     """Parse the kept bytes again, without the network.
 
     Ranks and rights of every month are resolved again too.
     """
-    _require_order(start, end)
     from orchestration.work import commands, rebuild
     from orchestration.work.resources import open_context
 
-    pipeline, feeds = open_context(), _feeds(source, feed)
+    pipeline = open_context()
     tasks = rebuild.plan(pipeline, feeds, start, end)
     absent = rebuild.rebuild_absent(pipeline, tasks)
     changed, unreadable = rebuild.resolve(pipeline, feeds, start, end)
@@ -199,17 +203,17 @@ def publish(to: str | None) -> int:
 
 @emds.command()
 @_trial
-def probe(source: str | None, feed: str | None, day: date | None, requests: int) -> int:
+def probe(feeds: list[Feed], day: date | None, requests: int) -> int:
     """Ask each feed for a past day and today; write nothing."""
     from orchestration.work import probe
 
-    return probe.probe(_feeds(source, feed), day, requests)
+    return probe.probe(feeds, day, requests)
 
 
 @emds.command()
 @_trial
 @click.argument("folder", type=click.Path(path_type=Path))
-def record(source: str | None, feed: str | None, day: date | None, requests: int, folder: Path) -> int:
+def record(feeds: list[Feed], day: date | None, requests: int, folder: Path) -> int:
     """Probe, and keep the answers in a folder that `replay` takes."""
     from orchestration.work import record
     from warehouse.store import layout
@@ -218,28 +222,21 @@ def record(source: str | None, feed: str | None, day: date | None, requests: int
         raise click.UsageError(f"{folder} already holds recordings: name a new folder")
     if any((folder / name).exists() for name in (layout.MODE, layout.SCHEMA)):
         raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
-    return record.record(folder, _feeds(source, feed), day, requests)
+    return record.record(folder, feeds, day, requests)
 
 
 @emds.command()
 @_which
 @click.option("--days", type=COUNT, default=35, show_default=True, help="How far back.")
-@click.option("--fill", is_flag=True, help="Ask for the days that have gaps.")
-def gaps(source: str | None, feed: str | None, days: int, fill: bool) -> int:
-    """List the intervals that are due and missing."""
-    from orchestration.work import commands, gaps
-    from orchestration.work.resources import open_context, open_unclaimed
+def gaps(feeds: list[Feed], days: int) -> int:
+    """List the intervals that are due and missing; `backfill --missing` asks for them."""
+    from orchestration.work import gaps
+    from orchestration.work.resources import open_unclaimed
 
-    feeds = _feeds(source, feed)
-    pipeline = open_context() if fill else open_unclaimed()
-    holes, unreadable = gaps.find(pipeline, feeds, days)
+    holes, unreadable = gaps.find(open_unclaimed(), feeds, days)
     for line in gaps.describe(holes):
         print(line)
-    code = 0
-    if fill:
-        code = commands.run(gaps.tasks(holes)) if holes else 0
-        holes, unreadable = gaps.find(pipeline, feeds, days)
-    return _list_unreadable(unreadable) or code or (1 if holes else 0)
+    return _list_unreadable(unreadable) or (1 if holes else 0)
 
 
 @emds.command()
@@ -271,12 +268,11 @@ def dagster(program: str, options: Sequence[str]) -> int:
 
 @emds.command()
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history.")
-def fill(days: int) -> int:
+def fill(days: int) -> None:
     """Fill an empty warehouse as `up` does, and end."""
     from orchestration.work import fill
 
-    fill.run(days, None)
-    return 0  # what a publisher refused keeps no server from starting, which in compose waits for this
+    fill.run(days, None)  # what a publisher refused keeps no server from starting, which in compose waits for this
 
 
 @emds.command()
@@ -334,21 +330,6 @@ emds.add_command(keys)
 emds.add_command(webhooks)
 
 
-def _feeds(source: str | None, feed: str | None) -> list[Feed]:
-    """Return the feeds that the options name. Raises click.UsageError where there are none."""
-    from orchestration.work import backfill
-
-    try:
-        return backfill.chosen(source, feed)
-    except KeyError as error:
-        raise click.UsageError(f"no source or feed {error.args[0]}") from None
-
-
-def _require_order(start: date | None, end: date | None) -> None:
-    if start and end and end < start:
-        raise click.UsageError("--end lies before --start")
-
-
 def _list_unreadable(failures: Sequence[str]) -> int:
     """Print the files that could not be read; return 1 where there are any."""
     for line in failures:
@@ -359,7 +340,7 @@ def _list_unreadable(failures: Sequence[str]) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code. Results go to stdout, progress and failures to stderr."""
     try:
-        return int(emds.main(argv, prog_name="emds", standalone_mode=False))
+        return int(emds.main(argv, prog_name="emds", standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
         return error.exit_code

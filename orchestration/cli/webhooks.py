@@ -23,7 +23,7 @@ def webhooks() -> None:
 
 
 @webhooks.command("list")
-def list_all() -> int:
+def list_all() -> None:
     """List every subscription: whose, where, and how delivery goes."""
     from urllib.parse import urlsplit
 
@@ -37,7 +37,6 @@ def list_all() -> int:
             f"{each.id}  key {each.key:>4}  {_state(each):9} delivered {each.delivered:>6}  waiting {each.waiting:>4}  "
             f"{urlsplit(each.subscription.url).hostname}  {','.join(each.subscription.events)}"
         )
-    return 0
 
 
 @webhooks.command()
@@ -52,7 +51,7 @@ def deliver() -> int:
 
 @webhooks.command()
 @_ID
-def show(webhook: str) -> int:
+def show(webhook: str) -> None:
     """Show one subscription, without its secret."""
     from warehouse.market.clock import iso
 
@@ -65,40 +64,36 @@ def show(webhook: str) -> int:
         print(f"  last       {iso(found.last_delivery) if found.last_delivery else 'never'}")
         if found.last_error or found.disabled:
             print(f"  trouble    {found.disabled or found.last_error}, {found.attempts} tries")
-    return 0
 
 
 @webhooks.command()
 @_ID
-def disable(webhook: str) -> int:
+def disable(webhook: str) -> None:
     """Stop deliveries to a subscription."""
     from api.access import webhooks
 
     with _found(webhook) as (found, database):
         webhooks.disable(database, found.id, "by the owner")
-    return 0
 
 
 @webhooks.command()
 @_ID
-def enable(webhook: str) -> int:
+def enable(webhook: str) -> None:
     """Resume deliveries to a subscription."""
     from api.access import webhooks
 
     with _found(webhook) as (found, database):
         webhooks.enable(database, found.id)
-    return 0
 
 
 @webhooks.command()
 @_ID
-def remove(webhook: str) -> int:
+def remove(webhook: str) -> None:
     """Remove a subscription."""
     from api.access import webhooks
 
     with _found(webhook) as (found, database):
         webhooks.remove(database, found.id)
-    return 0
 
 
 @contextmanager

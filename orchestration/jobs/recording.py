@@ -23,6 +23,7 @@ from assets.marts import RECORDS, first_month
 from assets.partitions import key_of
 from assets.sources import sources
 from orchestration.servers.dagster_home import dagster_home
+from orchestration.work.settings import PipelineSettings
 from warehouse.bookkeeping import described, logged
 from warehouse.market import clock
 from warehouse.market.market import Feed
@@ -112,26 +113,35 @@ def _run_of(recorded: Sequence[Any]) -> Any:
     return command_line
 
 
+def materialise_marts(instance: dg.DagsterInstance | None) -> None:
+    """Make the marts' months that are out of date, and the records; without the daemon nobody else does."""
+    from orchestration.definitions import AFTER_FILL, first_partitions  # here: it loads every definition
+    from orchestration.jobs.schedules import MARTS, mart_months
+
+    with logged("marts"):
+        first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
+        months = mart_months(first)
+        if instance is not None and months is not None:
+            _execute(instance, MARTS, tags=months)
+            _execute(instance, AFTER_FILL, asset_selection=[RECORDS])
+
+
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
+    from orchestration.definitions import AFTER_FILL, FOLLOWING
+
+    materialise_marts(instance)
     if instance is None:
         return
-    from orchestration.definitions import AFTER_FILL, build, first_partitions  # here: it loads every definition
-    from orchestration.jobs.schedules import MARTS, mart_months
-    from orchestration.work.settings import PipelineSettings
-
     with logged("documents in Dagster"):
-        definitions = build()  # of this environment: partitions begin where this home's days do
-        first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
-        months = None if _was_materialised(instance, RECORDS) else mart_months(first)
-        if months is not None:
-            marts = definitions.resolve_job_def(MARTS)
-            marts.execute_in_process(instance=instance, run_config=QUIET, tags=months, raise_on_error=False)
-        job = definitions.resolve_job_def(AFTER_FILL)
-        never = [key for key in job.asset_layer.executable_asset_keys if not _was_materialised(instance, key)]
+        never = [key for key in FOLLOWING if instance.get_latest_materialization_event(key) is None]
         if never:
-            job.execute_in_process(instance=instance, run_config=QUIET, asset_selection=never, raise_on_error=False)
+            _execute(instance, AFTER_FILL, asset_selection=never)
 
 
-def _was_materialised(instance: dg.DagsterInstance, key: dg.AssetKey) -> bool:
-    return instance.get_latest_materialization_event(key) is not None
+def _execute(instance: dg.DagsterInstance, job: str, **named: Any) -> None:
+    """Run a job of this environment's definitions here: partitions begin where this home's days do."""
+    from orchestration.definitions import build
+
+    found = build().resolve_job_def(job)
+    found.execute_in_process(instance=instance, run_config=QUIET, raise_on_error=False, **named)

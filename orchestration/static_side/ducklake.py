@@ -53,11 +53,11 @@ _DATA_FILES = """INSERT INTO ducklake_data_file
 SELECT n, 1, 0, NULL, n, object, true, 'parquet', rows, bytes, NULL, NULL, NULL, NULL, 1, NULL FROM listed"""
 _TABLES = """
 CREATE TABLE ducklake_metadata ("key" VARCHAR NOT NULL, "value" VARCHAR NOT NULL, "scope" VARCHAR, scope_id BIGINT);
-CREATE TABLE ducklake_snapshot (snapshot_id BIGINT PRIMARY KEY, snapshot_time TIMESTAMPTZ, schema_version BIGINT,
+CREATE TABLE ducklake_snapshot (snapshot_id BIGINT, snapshot_time TIMESTAMPTZ, schema_version BIGINT,
     next_catalog_id BIGINT, next_file_id BIGINT);
-CREATE TABLE ducklake_snapshot_changes (snapshot_id BIGINT PRIMARY KEY, changes_made VARCHAR, author VARCHAR,
+CREATE TABLE ducklake_snapshot_changes (snapshot_id BIGINT, changes_made VARCHAR, author VARCHAR,
     commit_message VARCHAR, commit_extra_info VARCHAR);
-CREATE TABLE ducklake_schema (schema_id BIGINT PRIMARY KEY, schema_uuid UUID, begin_snapshot BIGINT, end_snapshot
+CREATE TABLE ducklake_schema (schema_id BIGINT, schema_uuid UUID, begin_snapshot BIGINT, end_snapshot
     BIGINT, schema_name VARCHAR, path VARCHAR, path_is_relative BOOLEAN);
 CREATE TABLE ducklake_schema_versions (begin_snapshot BIGINT, schema_version BIGINT, table_id BIGINT);
 CREATE TABLE ducklake_table (table_id BIGINT, table_uuid UUID, begin_snapshot BIGINT, end_snapshot BIGINT, schema_id
@@ -70,7 +70,7 @@ CREATE TABLE ducklake_column (column_id BIGINT, begin_snapshot BIGINT, end_snaps
 CREATE TABLE ducklake_column_mapping (mapping_id BIGINT, table_id BIGINT, "type" VARCHAR);
 CREATE TABLE ducklake_name_mapping (mapping_id BIGINT, column_id BIGINT, source_name VARCHAR, target_field_id
     BIGINT, parent_column BIGINT, is_partition BOOLEAN);
-CREATE TABLE ducklake_data_file (data_file_id BIGINT PRIMARY KEY, table_id BIGINT, begin_snapshot BIGINT,
+CREATE TABLE ducklake_data_file (data_file_id BIGINT, table_id BIGINT, begin_snapshot BIGINT,
     end_snapshot BIGINT, file_order BIGINT, path VARCHAR, path_is_relative BOOLEAN, file_format VARCHAR,
     record_count BIGINT, file_size_bytes BIGINT, footer_size BIGINT, row_id_start BIGINT, partition_id BIGINT,
     encryption_key VARCHAR, mapping_id BIGINT, partial_max BIGINT);
@@ -84,7 +84,7 @@ CREATE TABLE ducklake_file_partition_value (data_file_id BIGINT, table_id BIGINT
     partition_value VARCHAR);
 CREATE TABLE ducklake_files_scheduled_for_deletion (data_file_id BIGINT, path VARCHAR, path_is_relative BOOLEAN,
     schedule_start TIMESTAMPTZ);
-CREATE TABLE ducklake_delete_file (delete_file_id BIGINT PRIMARY KEY, table_id BIGINT, begin_snapshot BIGINT,
+CREATE TABLE ducklake_delete_file (delete_file_id BIGINT, table_id BIGINT, begin_snapshot BIGINT,
     end_snapshot BIGINT, data_file_id BIGINT, path VARCHAR, path_is_relative BOOLEAN, format VARCHAR, delete_count
     BIGINT, file_size_bytes BIGINT, footer_size BIGINT, encryption_key VARCHAR, partial_max BIGINT);
 CREATE TABLE ducklake_table_stats (table_id BIGINT, record_count BIGINT, next_row_id BIGINT, file_size_bytes
@@ -109,4 +109,4 @@ CREATE TABLE ducklake_macro_impl (macro_id BIGINT, impl_id BIGINT, dialect VARCH
 CREATE TABLE ducklake_macro_parameters (macro_id BIGINT, impl_id BIGINT, column_id BIGINT, parameter_name VARCHAR,
     parameter_type VARCHAR, default_value VARCHAR, default_value_type VARCHAR);
 """
-"""All of DuckLake 1.0; readers ask for the empty ones too."""
+"""DuckLake 1.0; readers ask for the empty tables too. Without primary keys, whose indexes every reader would fetch."""

@@ -2,14 +2,13 @@
 
 A file that the list names stays. One that it does not name any more stays 60 days, so that a pinned list still answers:
 by its age where it was replaced within a day of being put, as files of the running month are; any other is named in the
-manifest until then. What the terms of a feed withhold from now on leaves with the next publication: of the series that
-the feed carries, every file that the list does not name.
+manifest until then.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from api.documents import month_files
@@ -75,39 +74,12 @@ def is_new_day(before: Mapping[str, Any], now: int) -> bool:
     return int(before.get("version", 0)) // (DAY * 10**9) < now // DAY
 
 
-def replaced(
-    before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], shut: tuple[str, ...], now: int
-) -> Entries:
-    """Return {object, until} of the files that the manifest must name, since their age alone would remove them sooner.
-
-    `shut`: the prefixes of the series that have come to be withheld.
-    """
+def replaced(before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], now: int) -> Entries:
+    """Return {object, until} of files that the manifest must name, since by their age alone they would go sooner."""
     listed = {month["object"] for month in months}
     old = [m["object"] for m in before.get("months", ()) if now - m["put_at"] > DAY]
     left = [*before.get("replaced", ()), *({"object": key, "until": now + MONTH_KEPT_S} for key in old)]
-    return tuple(
-        each
-        for each in left
-        if each["object"] not in listed and each["until"] > now and not each["object"].startswith(shut)
-    )
-
-
-def sweep(target: Target, keep: Collection[str], shut: tuple[str, ...]) -> int:
-    """Remove the files that no list of the last 60 days names, and of the series below `shut` all but those to keep."""
-    return target.sweep(
-        (SERIES,), lambda key, age: key not in keep and (age > MONTH_KEPT_S + DAY or key.startswith(shut))
-    )
-
-
-def carried(catalogue: Catalogue) -> dict[str, tuple[str, ...]]:
-    """Return the prefixes of the series that each withheld feed carries."""
-    prefixes: dict[str, list[str]] = {feed: [] for feed in sorted(catalogue.withheld)}
-    for zone, member in catalogue.zones.items():
-        for metric, entry in member["metrics"].items():
-            for feed in entry["feeds"]:
-                if feed["id"] in prefixes:
-                    prefixes[feed["id"]].append(layout.series_prefix(metric, zone))
-    return {feed: tuple(found) for feed, found in prefixes.items()}
+    return tuple(each for each in left if each["object"] not in listed and each["until"] > now)
 
 
 def record_months(storage: Storage, months: Entries) -> None:

@@ -96,8 +96,8 @@ class Publication:
     """Month files that lists named before: {object, until}; `until`: when they may go, Unix seconds."""
     rights: Mapping[str, Any] = field(default_factory=dict)
     """Licence and attribution of every source whose rows may be in it."""
-    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Feeds whose rows are in none of it, each with the prefixes of the series that it carries."""
+    withheld: tuple[str, ...] = ()
+    """Feeds whose rows are in none of it."""
 
     @property
     def manifest(self) -> StaticObject:
@@ -107,7 +107,7 @@ class Publication:
             "as_of": self.as_of,
             "mode": self.mode,
             "rights": self.rights,
-            "withheld": list(self.withheld),
+            "withheld": self.withheld,
             "files": [file.members() for file in self.files],
             "months": list(self.months),
             "replaced": list(self.replaced),
@@ -120,7 +120,7 @@ class Publication:
         """Return the one object that changes."""
         manifest = self.manifest
         document = {"version": self.version, "as_of": self.as_of, "manifest": manifest.key}
-        body = orjson.dumps({**document, "sha256": digest(manifest.body), "withheld": list(self.withheld)})
+        body = orjson.dumps({**document, "sha256": digest(manifest.body), "withheld": self.withheld})
         return StaticObject(POINTER, body, "application/json", cache_control="public, max-age=15")
 
     def objects(self) -> Iterable[StaticObject]:

@@ -6,9 +6,8 @@ see the publication before, and the next one completes the work.
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,11 +22,9 @@ from orchestration.static_side.target import Target, open_target
 from orchestration.work.resources import opened
 from warehouse import settings as warehouse_settings
 from warehouse.bookkeeping import logged
+from warehouse.market.clock import DAY
 from warehouse.store import artefact, modes
 from warehouse.store.storage import Storage
-
-_LOG = logging.getLogger("emds.publish")
-_PARQUET = "application/vnd.apache.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +71,8 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
                 for item in duckdb_files.build(entries, settings.public_url):
                     target.replace(item)
     months.record_months(storage, entries)
-    withheld = months.carried(catalogue)
-    replaced = months.replaced(before, entries, _shut(withheld, _narrowed(withheld, [before])), now)
+    withheld = tuple(sorted(catalogue.withheld))
+    replaced = () if _is_narrower(withheld, before) else months.replaced(before, entries, now)
     with documents.client(settings) as asked:
         files = documents.rendered(asked, target.get)
     mode, rights = modes.get(storage) or "", _rights(catalogue)
@@ -94,27 +91,22 @@ def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
     young = [key for key, age in target.manifests().items() if age < KEPT_S and key != own]
     former = {key: read_json(target.get(key)) for key in young}
     keep = {own} | objects_of(orjson.loads(publication.manifest.body))
-    # What must not be passed on any more goes at once, and everything else that is old with it: also where the
-    # publication that narrowed it was killed before it had removed anything.
-    narrowed = _narrowed(publication.withheld, [before, *former.values()])
+    # What must not be passed on any more goes at once, and all else that is old with it: also where the publication
+    # that narrowed it was killed before it had removed anything.
+    if any(_is_narrower(publication.withheld, manifest) for manifest in [before, *former.values()]):
+        return put, target.sweep((OBJECTS, MANIFESTS, months.SERIES), lambda key, age: key not in keep), True
     removed = 0
-    if narrowed or months.is_new_day(before, publication.version // 10**9):
-        removed += months.sweep(target, keep, _shut(publication.withheld, narrowed))
-    if not narrowed:
-        keep = keep.union(former, *map(objects_of, former.values()))
-    limit = 0.0 if narrowed else float(KEPT_S)
-    removed += target.sweep((OBJECTS, MANIFESTS), lambda key, age: key not in keep and age >= limit)
+    if months.is_new_day(before, publication.version // 10**9):
+        most = months.MONTH_KEPT_S + DAY
+        removed += target.sweep((months.SERIES,), lambda key, age: key not in keep and age > most)
+    keep = keep.union(former, *map(objects_of, former.values()))
+    removed += target.sweep((OBJECTS, MANIFESTS), lambda key, age: key not in keep and age >= KEPT_S)
     return put, removed, True
 
 
-def _narrowed(withheld: Iterable[str], former: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the feeds that a former manifest did not withhold yet."""
-    return {feed for manifest in former if manifest for feed in set(withheld) - set(manifest.get("withheld", ()))}
-
-
-def _shut(withheld: Mapping[str, tuple[str, ...]], narrowed: Iterable[str]) -> tuple[str, ...]:
-    """Return the prefixes of the series that some withheld feeds carry."""
-    return tuple(prefix for feed in narrowed for prefix in withheld[feed])
+def _is_narrower(withheld: Collection[str], former: Mapping[str, Any]) -> bool:
+    """Return whether a feed is withheld that a former manifest did not withhold yet."""
+    return bool(former) and not {*withheld} <= {*former.get("withheld", ())}
 
 
 def _rights(catalogue: Catalogue) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -137,9 +136,10 @@ def _expected_rows(task: Task) -> int:
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
-    """Run the tasks, source by source in `workers` processes; yield each report as it comes.
+    """Run the tasks, `workers` sources at once in processes of their own; yield each report as it comes.
 
-    `again`: parse the kept bytes, without the network.
+    `again`: parse the kept bytes, without the network. A source stays in one process at a time: in two each would only
+    wait for the other's turns. Where a process dies, the days of the tasks that are left fail; run the command again.
     """
     queues: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -150,34 +150,27 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
             yield task, _run(pipeline, task, again)
         return
     waiting = sorted(queues.values(), key=lambda queue: -sum(map(_expected_rows, queue)))
-    with ExitStack() as pools:
-        # A source stays in one process: in two each would only wait for the other's turns.
-        free = [pools.enter_context(_worker()) for _ in range(workers)]
-        running: dict[Future[RunReport], tuple[Task, list[Task], ProcessPoolExecutor]] = {}
-
-        def start(queue: list[Task], pool: ProcessPoolExecutor) -> None:
-            task = queue.pop(0)
-            running[pool.submit(_in_worker, task, again)] = task, queue, pool
-
-        while waiting or running:
-            while waiting and free:
-                start(waiting.pop(0), free.pop())
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                task, queue, pool = running.pop(future)
-                report = _failed(task, "its worker process ended")
-                with logged(task.name):
+    running: dict[Future[RunReport], list[Task]] = {}
+    with worker_pool(workers) as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    future = pool.submit(_run_in_worker, waiting[0][0], again)
+                    running[future] = waiting.pop(0)
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
                     report = future.result()
-                if isinstance(future.exception(), BrokenExecutor):
-                    pool = pools.enter_context(_worker())
-                yield task, report
-                if queue:
-                    start(queue, pool)
-                else:
-                    free.append(pool)
+                    queue = running.pop(future)
+                    yield queue.pop(0), report
+                    if queue:
+                        waiting.insert(0, queue)
+        except BrokenExecutor:
+            for task in (task for queue in [*running.values(), *waiting] for task in queue):
+                yield task, _failed(task, "a worker process ended")
 
 
-def _worker() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("forkserver"), initializer=_end_with_parent)
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Return a pool whose processes end with this one, however that ends."""
+    return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"), initializer=_end_with_parent)
 
 
 def _end_with_parent() -> None:
@@ -198,7 +191,7 @@ def _worker_context() -> PipelineContext:
     return open_context()
 
 
-def _in_worker(task: Task, again: bool) -> RunReport:
+def _run_in_worker(task: Task, again: bool) -> RunReport:
     return _run(_worker_context(), task, again)
 
 

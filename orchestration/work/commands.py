@@ -93,12 +93,15 @@ def _line(feed: str, reports: Sequence[RunReport]) -> str:
 
 
 def published(to: str | None = None) -> int:
-    """Publish every document again, then as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
+    """Publish every document again and make the marts that are out of date.
+
+    Then put the documents as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
 
     Return 1 where one could not be published, which is listed.
     """
     pipeline = open_context()
     code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
+    recording.materialise_marts(recording.instance(pipeline.storage.local))
     address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
     if address:
         from orchestration.static_side.publish import publish_now

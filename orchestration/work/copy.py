@@ -7,8 +7,7 @@ Accounts, Dagster's storage and logs are no part of it.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -20,11 +19,8 @@ from warehouse.store.storage import Storage
 _AT_ONCE = 8
 _FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS)
 
-Say = Callable[[int, int], None]
-"""Called with how many files are done, and of how many."""
 
-
-def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> tuple[int, int]:
+def copy(source: Storage, target: Storage) -> tuple[int, int]:
     """Copy what the target lacks; return how many files it then has and how many were copied now.
 
     Raises StorageError where there is no warehouse of this release at the source, where the target holds one already,
@@ -35,13 +31,10 @@ def copy(source: Storage, target: Storage, say: Say = lambda done, of: None) -> 
     release.check(source)
     if target.stat(layout.MODE) is not None:
         raise StorageError(f"{target} holds a warehouse already: name an empty place")
-    keys = list(_keys(source))
     files = copied = 0
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for done, (there, moved) in enumerate(pool.map(partial(_copy, source, target), keys), 1):
+        for there, moved in pool.map(partial(_copy, source, target), list(_keys(source))):
             files, copied = files + there, copied + moved
-            say(done, len(keys))
-    _remove_others(source, target, keys)
     copied += _copy_key(source, target, layout.MODE)
     return files + 1, copied
 
@@ -90,14 +83,6 @@ def _copy_key(source: Storage, target: Storage, key: str) -> bool:
             return True
 
 
-def _remove_others(source: Storage, target: Storage, keys: Iterable[str]) -> None:
-    """Remove what a killed copy brought and the source no longer has, except histories, which are swept later."""
-    wanted = {*keys}
-    for key in _keys(target):
-        if key not in wanted and source.stat(key) is None:
-            target.delete(key)
-
-
 def main(first: str, second: str, local: str) -> int:
     """Copy, print what was done, and return the exit code."""
     places = [home.at(text, local) for text in (first, second)]
@@ -108,11 +93,6 @@ def main(first: str, second: str, local: str) -> int:
     source, target = (place.open() for place in places)
     if modes.get(source) is not None:
         places[1].open_to_write()
-    files, copied = copy(source, target, _print_progress)
+    files, copied = copy(source, target)
     print(f"{target} holds {files} files of {source}; {copied} were copied now. Accounts were not: docs/operating.md")
     return 0
-
-
-def _print_progress(done: int, of: int) -> None:
-    if done == of or (sys.stderr.isatty() and done % 50 == 0):
-        sys.stderr.write(f"\r{done}/{of}" + ("\n" if done == of else ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,7 +22,7 @@ from warehouse.rows.forecasts import instants
 from warehouse.rows.schema import Rows, SeriesKey
 
 BACK_DAYS = 10
-"""Older holes wait for `emds gaps --fill`: a publisher that has not filled them by then is not asked every day."""
+"""Older holes wait for `emds backfill --missing`: a publisher that left them so long is not asked every day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +97,20 @@ def _rows_of_series(pipeline: PipelineContext, feed: Feed, zone: str, metric: st
 
 
 def to_fill(pipeline: PipelineContext) -> list[Task]:
-    """The days with holes that no schedule asks for any more, up to BACK_DAYS back, feed by feed.
+    """Return the days with holes that no schedule asks for any more, up to BACK_DAYS back, feed by feed.
 
     A feed that never gave a row has no outage, and days before its first partition are no holes: their history comes
     by `emds backfill`.
     """
-    now, firsts = clock.now(), first_days.load(pipeline.storage)
-    wanted: list[Hole] = []
-    for source in pipeline.sources.values():
+    now, firsts, tasks = clock.now(), first_days.load(pipeline.storage), list[Task]()
+    for source in (source for code, source in pipeline.sources.items() if code in pipeline.configured):
         gave = {known.feed for known in health.known(pipeline.storage, source.code) if known.data_until}
-        for feed in (feed for feed in source.feeds if feed.id in gave):
-            recent = clock.local_date(now, feed.tz) - timedelta(days=feed.revised_days)
-            first_day = firsts.get(feed.id, date.min)
-            wanted += [hole for hole in find(pipeline, [feed], BACK_DAYS).holes if first_day <= hole.day < recent]
-    return tasks(wanted)
+        for feed in (feed for feed in source.feeds if feed.id in gave and not feed.yearly):
+            today = clock.local_date(now, feed.tz)
+            days = (today - timedelta(days=back) for back in range(BACK_DAYS, feed.revised_days, -1))
+            first = firsts.get(feed.id, date.min)
+            tasks += monthly_tasks(feed, (d for d in days if d >= first and feed.out_of_reach(d, today) is None))
+    return without_whole_days(pipeline, tasks)
 
 
 def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
@@ -145,12 +144,3 @@ def describe(holes: Sequence[Hole]) -> Iterator[str]:
         span = f"from {iso(h.start)} to {iso(h.end)}"
         yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals {span}"
     yield f"{sum(h.intervals for h in holes)} intervals missing in {len(holes)} holes"
-
-
-def tasks(holes: Sequence[Hole]) -> list[Task]:
-    """The tasks that ask for the days with holes."""
-    days: dict[str, set[date]] = defaultdict(set)
-    feeds = {hole.feed.id: hole.feed for hole in holes}
-    for hole in holes:
-        days[hole.feed.id].add(hole.day)
-    return [task for name in sorted(days) for task in monthly_tasks(feeds[name], days[name])]

@@ -1,11 +1,10 @@
-"""`emds repair`: sets every damaged file aside and makes again what the kept bytes and the series still say."""
+"""`emds repair`: set every damaged file aside and make again what the kept bytes and the series still say."""
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import suppress
 
 from assets.documents import geo_layers
 from assets.ingest import repair
@@ -25,7 +24,7 @@ from warehouse.store.storage import Storage
 
 
 def main() -> int:
-    """Repairs the warehouse of the environment and says what was done; returns the exit code."""
+    """Repair the warehouse of the environment, print what was done, and return the exit code."""
     storage = opened(os.environ)
     restored = restore_mode(storage)
     if restored:
@@ -33,13 +32,11 @@ def main() -> int:
     pipeline = open_context()
     found = list(verify.faults(storage))
     faults = [fault for fault in found if fault.movable]
-    with _not_logged({fault.key for fault in faults}):
-        set_aside(pipeline, faults)
+    set_aside(pipeline, faults)
     for fault in faults:
         print(f"{fault.key}: {fault.reason}: {_what_follows(fault.key)}")
     waiting = damaged.waiting(storage)
-    with _not_logged(waiting):
-        repair.rebuild_marked(pipeline)
+    repair.rebuild_marked(pipeline)
     if any(fault.key.startswith(layout.published("geo/")) for fault in faults):
         geo_layers.publish(storage)
     unpublished = refresh_all(pipeline)
@@ -56,7 +53,7 @@ def main() -> int:
 
 
 def _left(storage: Storage, found: Iterable[Fault], months: Iterable[str]) -> list[Fault]:
-    """What is still wrong: only files that were at fault or made again are read anew."""
+    """Return what is still wrong: only files that were at fault or made again are read anew."""
     keys = {fault.key for fault in found} | {layout.series(*layout.of_series(key)[:3]) for key in months}
     unread = [fault for fault in found if fault.key == "folder"]
     return [
@@ -67,35 +64,15 @@ def _left(storage: Storage, found: Iterable[Fault], months: Iterable[str]) -> li
 
 
 def _what_follows(key: str) -> str:
-    """What becomes of a file that was set aside."""
+    """Return what becomes of a file that was set aside."""
     if layout.is_kept_body(key):
         feed, day = layout.parse_raw_key(key)
         return f"moved to {layout.DAMAGED}; `emds backfill --feed {feed} --start {day} --end {day}` asks for it again"
     return f"moved to {layout.DAMAGED}"
 
 
-@contextmanager
-def _not_logged(keys: Collection[str]) -> Iterator[None]:
-    """Keeps lines that begin with these files out of the log: what became of them is printed, as the results are."""
-
-    def is_of_another(record: logging.LogRecord) -> bool:
-        return not (isinstance(record.args, tuple) and record.args and record.args[0] in keys)
-
-    loggers = [logging.getLogger(name) for name in ("emds.warehouse", "emds.ingest")]
-    for logger in loggers:
-        logger.addFilter(is_of_another)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_another)
-
-
 def mend_partitions(pipeline: PipelineContext) -> bool:
-    """Brings Dagster's partitions in line with what is held, where Dagster ran here before, and says how many were not.
-
-    False, and said, where its storage cannot be opened or does not take it.
-    """
+    """Record in Dagster what is held and unknown to it, where it ran here before; return whether its storage opens."""
     if not (pipeline.storage.local / "dagster").is_dir():
         return True
     from orchestration.jobs import partition_status, recording  # here: Dagster takes seconds to import
@@ -111,43 +88,31 @@ def mend_partitions(pipeline: PipelineContext) -> bool:
 
 
 def restore_mode(storage: Storage) -> str:
-    """Writes a missing or cut mode anew where the month files agree on one; returns it, empty where nothing was to do.
+    """Write a missing or cut mode anew where the month files agree on one; return it, empty where nothing was to do.
 
-    Raises WrongMode where they do not agree.
+    Raises WrongMode where they do not agree, and where months are missing that were counted, as in a copy that was
+    stopped.
     """
     try:
         modes.get(storage)
     except WrongMode as error:
-        if storage.stat(layout.MODE) is None and not _lies_whole(storage):
+        is_counted = storage.stat(layout.published(layout.MANIFEST)) is not None
+        if storage.stat(layout.MODE) is None and (not is_counted or manifest.missing(storage)):
             raise WrongMode(f"{error}; months that the catalogue counts are not here") from None
-        found = _modes_of_files(storage)
-        if len(found) != 1:
-            words = ", ".join(sorted(found)) or "nothing"
-            raise WrongMode(f"{error}; the month files say {words}") from None
-        [mode] = found
+        found = set()
+        for key in filter(layout.is_month_file, storage.keys(layout.series_prefix())):
+            with suppress(StorageError):
+                found.add(str(monthfile.mode_of(storage, key)))
+        if len(found & {*MODES}) != 1:
+            raise WrongMode(f"{error}; the month files say {', '.join(sorted(found)) or 'nothing'}") from None
+        [mode] = found & {*MODES}
         storage.put(layout.MODE, mode.encode())
         return mode
     return ""
 
 
-def _lies_whole(storage: Storage) -> bool:
-    """Whether all months lie here that were counted: a copy that was stopped lacks some, or the count itself."""
-    return storage.stat(layout.published(layout.MANIFEST)) is not None and not manifest.missing(storage)
-
-
-def _modes_of_files(storage: Storage) -> set[str]:
-    found = set()
-    for key in [*storage.keys(layout.series_prefix()), *storage.keys(layout.history_prefix())]:
-        if layout.is_month_file(key):
-            try:
-                found.add(str(monthfile.mode_of(storage, key)))
-            except StorageError:
-                continue
-    return found & set(MODES)
-
-
 def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:
-    """Moves what is damaged below `damaged/`."""
+    """Move what is damaged below `damaged/`."""
     storage = pipeline.storage
     for fault in faults:
         served = layout.is_month_file(fault.key) and not layout.of_series(fault.key)[-1]

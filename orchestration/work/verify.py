@@ -1,10 +1,11 @@
-"""`emds verify`: reads every file of a warehouse and tells what is broken. Changes nothing, and stops at nothing."""
+"""`emds verify`: read every file of a warehouse and list what is broken. Change nothing, and stop at nothing."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -44,14 +45,17 @@ Check = Callable[[Storage, str], object]
 
 
 def broken(storage: Storage) -> list[str]:
-    """One line a fault."""
+    """Return one line a fault."""
     return [str(fault) for fault in faults(storage)]
 
 
 def faults(storage: Storage) -> Iterator[Fault]:
-    """Every fault of a warehouse: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
-    known = _mode_known(storage)
-    if not known:
+    """Yield every fault: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
+    known = True
+    try:
+        modes.get(storage)
+    except StorageError:
+        known = False
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
     for key in SINGLE:
         yield from of_file(storage, key)
@@ -64,17 +68,9 @@ def faults(storage: Storage) -> Iterator[Fault]:
 
 
 def waiting(storage: Storage) -> Iterator[Fault]:
-    """The months that have to be made again."""
+    """Yield the months that have to be made again."""
     for key in damaged.waiting(storage):
         yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
-
-
-def _mode_known(storage: Storage) -> bool:
-    try:
-        modes.get(storage)
-    except StorageError:
-        return False
-    return True
 
 
 def _of_files(storage: Storage, prefix: str) -> Iterator[Fault]:
@@ -88,7 +84,7 @@ def _of_files(storage: Storage, prefix: str) -> Iterator[Fault]:
 
 
 def of_file(storage: Storage, key: str) -> Iterator[Fault]:
-    """What is wrong with one file; nothing with one that is gone, or that no check is known for."""
+    """Yield what is wrong with one file; nothing with one that is gone, or that no check is known for."""
     check = SINGLE.get(key)
     if check is None and not damaged.is_gone(storage, key):
         check = next((check for prefix, check in CHECKS.items() if key.startswith(prefix)), None)
@@ -105,12 +101,8 @@ def of_file(storage: Storage, key: str) -> Iterator[Fault]:
         yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 
-def _small(storage: Storage, key: str) -> None:
-    if key == layout.SCHEMA:
-        release.check(storage)
-    elif key == layout.MODE:
-        modes.get(storage)
-    elif not (storage.get(key) or b"0").strip().isdigit():
+def _pruned(storage: Storage, key: str) -> None:
+    if not (storage.get(key) or b"0").strip().isdigit():
         raise DamagedFile(key, "holds no instant")
 
 
@@ -164,10 +156,6 @@ def _quarantined(storage: Storage, key: str) -> None:
         raise DamagedFile(key, "its bytes are not those that were written")
 
 
-def _first_days(storage: Storage, _key: str) -> None:
-    first_days.read(storage)
-
-
 def _attempts(storage: Storage, key: str) -> None:
     source, name = key.removeprefix(layout.ATTEMPTS).split("/")
     attempts.load(storage, source, name.removesuffix(".json"))
@@ -181,11 +169,8 @@ def _accounts(storage: Storage, key: str) -> None:
     if not path.stat().st_size:
         raise StorageError("is empty: restore it from a backup")
     try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-        try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         lines = [str(error)]
     if lines != ["ok"]:
@@ -193,10 +178,10 @@ def _accounts(storage: Storage, key: str) -> None:
 
 
 SINGLE: Mapping[str, Check] = {
-    layout.SCHEMA: _small,
-    layout.MODE: _small,
-    layout.PRUNED: _small,
-    layout.FIRST_DAYS: _first_days,
+    layout.SCHEMA: lambda storage, _: release.check(storage),
+    layout.MODE: lambda storage, _: modes.get(storage),
+    layout.PRUNED: _pruned,
+    layout.FIRST_DAYS: lambda storage, _: first_days.read(storage),
     layout.ACCOUNTS: _accounts,
 }
 CHECKS: Mapping[str, Check] = {

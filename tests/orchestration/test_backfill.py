@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.ingest.reports import RunReport
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import backfill, gaps
@@ -82,6 +84,30 @@ def test_days_that_are_not_yet_published_are_not_asked() -> None:
     assert backfill.plan([ahead, CAPACITY], date(2030, 1, 1), date(2031, 1, 1)) == []
 
 
+@pytest.mark.slow
+def test_a_worker_that_is_killed_fails_what_is_left_and_nothing_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    wanted = [FEED, feeds()["elexon.price"]]
+    tasks = backfill.plan(wanted, date(2026, 10, 30), date(2026, 11, 2))
+    pools, make = [], backfill.worker_pool
+
+    def keep(workers: int) -> ProcessPoolExecutor:
+        pools.append(make(workers))
+        return pools[0]
+
+    monkeypatch.setattr(backfill, "worker_pool", keep)
+    outcome: dict[Task, RunReport] = {}
+    for task, report in backfill.run(tasks):
+        outcome[task] = report
+        if len(outcome) == 1:
+            for pid in pools[0]._processes:
+                os.kill(pid, signal.SIGKILL)
+    assert set(outcome) == set(tasks)
+    assert any(day.reason == "a worker process ended" for report in outcome.values() for day in report.failed)
+
+
 def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,9 +148,9 @@ def test_years_that_are_held_are_left_out(tmp_path: Path, monkeypatch: pytest.Mo
 
 _HOLDER = """
 import os, time
-from orchestration.work.backfill import _worker
+from orchestration.work.backfill import worker_pool
 if __name__ == "__main__":
-    with _worker() as pool:
+    with worker_pool(1) as pool:
         print(pool.submit(os.getpid).result(), flush=True)
         time.sleep(600)
 """

@@ -48,7 +48,8 @@ def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
     assert list(gaps.describe([hole]))[-1] == "1 intervals missing in 1 holes"
-    assert gaps.tasks([hole]) == [Task("neso.generation", (date(2026, 10, 25),))]
+    asked = [Task("neso.generation", (date(2026, 10, 25),))]
+    assert gaps.without_whole_days(pipeline, asked) == asked
 
 
 def test_a_series_of_which_there_is_nothing_misses_its_days(pipeline: PipelineContext) -> None:

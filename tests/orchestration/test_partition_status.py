@@ -14,6 +14,8 @@ from orchestration.jobs import partition_status, recording
 from orchestration.work import backfill, commands
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
+from warehouse.store import layout
+from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 CHOSEN = ("neso.generation", "elexon.demand", "nyiso.load", "entsoe.capacity", "aemo.price_and_demand")
@@ -88,6 +90,15 @@ def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home:
         latest = instance.get_materialized_partitions(dg.AssetKey(["published", "latest"]))
     assert {"GB", "US-NYISO"} <= latest
     assert (home / "warehouse.duckdb").exists()
+
+
+def test_a_publication_makes_the_marts_that_are_out_of_date(home: Path) -> None:
+    assert Folder(home).stat(layout.RECORDS) is None
+    assert main(["publish"]) == 0
+    assert Folder(home).stat(layout.RECORDS) is not None
+    with recording.instance(home) as instance:
+        assert instance.get_materialized_partitions(dg.AssetKey(["marts", "daily"])) >= {"2026-11"}
+        assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "records"])) is not None
 
 
 def test_rows_that_dagster_does_not_know_are_found_and_repair_marks_them(

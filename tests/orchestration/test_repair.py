@@ -108,7 +108,7 @@ def test_rows_lost_with_their_kept_bytes_are_gaps_until_they_were_asked_for_agai
     gaps = ["gaps", "--feed", "neso.generation", "--days", "2"]
     assert main(gaps) == 1
     assert "neso.generation            GB        generation       2026-11-18   48 intervals" in capsys.readouterr().out
-    assert main([*gaps, "--fill"]) == 0
+    assert main(["backfill", *gaps[1:], "--missing"]) == 0
     assert mix(storage) == before
 
 

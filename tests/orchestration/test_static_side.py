@@ -63,7 +63,7 @@ def publication(version: int, text: str, *withheld: str) -> Publication:
         plain = StaticObject(object_key(body, media), body, media)
         packed = StaticObject(packed_key(plain.key, "gzip"), gzip.compress(body, mtime=0), media, "gzip")
         files.append(StaticFile(path, media, "public, max-age=30", plain, (packed,)))
-    return Publication(version, version, "live", tuple(files), withheld=dict.fromkeys(withheld, ()))
+    return Publication(version, version, "live", tuple(files), withheld=withheld)
 
 
 def files_by_name(target: Target) -> dict[str, bytes]:
