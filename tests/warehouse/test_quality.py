@@ -103,12 +103,13 @@ def test_equal_readings_become_one_and_are_counted() -> None:
     assert [(f.check, f.count) for f in verdict.findings] == [("duplicate", 24)]
 
 
-def test_a_reading_off_the_grid_is_set_aside() -> None:
-    rows = series(DAY, step=300, value=40_000.0)
-    rows.add("FR", "demand", DAY.start + 454, 40_000.5, "MW", "5m")
-    verdict = judge(rows, feed_of(resolution="5m"), [DAY.window], LATER)
-    assert [r.ts for r in verdict.quarantined] == [DAY.start + 454]
-    assert len(verdict.accepted) == 288
+@pytest.mark.parametrize(("resolution", "step", "off"), [("5m", 300, 454), ("1h", HOUR, 1800)])
+def test_a_reading_off_the_grid_is_set_aside(resolution: str, step: int, off: int) -> None:
+    rows = series(DAY, step=step, value=40_000.0)
+    rows.add("FR", "demand", DAY.start + off, 40_000.5, "MW", resolution)
+    verdict = judge(rows, feed_of(resolution=resolution), [DAY.window], LATER)
+    assert [r.ts for r in verdict.quarantined] == [DAY.start + off]
+    assert len(verdict.accepted) == (DAY.end - DAY.start) // step
 
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 6, 1), 24)])
