@@ -76,13 +76,13 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
 @pytest.mark.parametrize(
     ("failing", "sentence"),
     [
-        (answers(401), "The publisher refuses: data.elexon.co.uk answers 401"),
-        (answers(503, b"<html>Down for maintenance</html>"), "server fails: data.elexon.co.uk answers 503"),
-        (stand_ins.truncates, "No whole answer: data.elexon.co.uk: the answer broke off"),
+        (answers(401), "FeedUnavailable: data.elexon.co.uk answers 401: access refused"),
+        (answers(503, b"<html>Down for maintenance</html>"), "FeedUnavailable: data.elexon.co.uk answers 503"),
+        (stand_ins.truncates, "data.elexon.co.uk: the answer broke off"),
     ],
     ids=["refuses", "fails", "breaks off"],
 )
-def test_a_failure_is_told_in_a_plain_sentence(
+def test_a_failure_is_told_with_host_and_status(
     publishers: Publishers, run: Run, failing: Failing, sentence: str
 ) -> None:
     publishers.break_host("data.elexon.co.uk", failing)
