@@ -182,6 +182,7 @@ def test_coded_bodies_that_are_kept_take_no_more_memory_than_their_bytes(coding:
         ("zstd;q=0, *;q=0.5", "br"),
         ("GZIP", "gzip"),
         ("identity;q=1, gzip;q=0.5", "identity"),
+        ("identity, gzip", "gzip"),
         ("gzip;q=nonsense", "identity"),
         ("br;q=0", "identity"),
     ],

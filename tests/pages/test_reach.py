@@ -155,14 +155,6 @@ def test_a_refusal_says_what_is_so(visit: Callable[..., Any], answer: dict[str, 
     visit.faults.clear()  # the browser itself logs what it was refused
 
 
-def test_a_service_that_fails_later_is_not_called_empty(visit: Callable[..., Any]) -> None:
-    page = visit()
-    _failing("**/v1/geo/live", status=503, json={"type": "http://a/problems/not-yet-available"})(page)
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_selector("#trouble >> text=what you see is the last one.")
-    visit.faults.clear()  # the browser itself logs the 503
-
-
 def test_a_zone_that_a_release_adds_appears_in_an_open_page(visit: Callable[..., Any]) -> None:
     """As does the next refresh after an answer that the page cannot make sense of."""
     answers = {"now": "old"}
@@ -201,17 +193,6 @@ def test_a_price_that_is_withheld_since_is_none_of_an_hour_before(visit: Callabl
     )
     page.wait_for_selector("#zones-note >> text=Means of the hour")
     assert zone(page, "FR").get_attribute("aria-label") == "France: Price not published"
-
-
-def test_a_metric_that_nobody_has_is_said_to_be_so(visit: Callable[..., Any]) -> None:
-    def without(route: Any) -> None:
-        body = route.fetch().json()
-        for own in (feature["properties"] for feature in body["features"]):
-            own |= {name: None for name in own if name.startswith("demand")}
-        route.fulfill(json=body)
-
-    page = visit("/#metric=demand", before=lambda page: page.route("**/v1/geo/live", without))
-    assert "Demand is published here for no zone." in page.inner_text("#zones-note")
 
 
 def test_simulated_figures_are_marked(visit: Callable[..., Any]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.pages.browser import in_chromium, touch, zone
+from tests.pages.browser import in_chromium, touch
 
 pytestmark = in_chromium
 STAYED = "window.stayed === true"
@@ -134,11 +133,3 @@ def test_a_slow_net_is_told_that_figures_are_loading(visit: Callable[..., Any]) 
         route.continue_()
     page.wait_for_selector("body[data-ready=true]")
     assert page.evaluate("getComputedStyle(document.querySelector('.pane'), '::after').content") == "none"
-
-
-def test_arrows_of_land_borders_are_long_enough_to_read(visit: Callable[..., Any]) -> None:
-    page = visit(flows=True)
-    length = page.locator('path.flow[data-line="de-pl-ac"]').evaluate("path => path.getTotalLength()")
-    assert length > 20
-    assert zone(page, "DK-1").is_visible()
-    assert re.search("thicker is more", page.inner_text(".flows-key"))
