@@ -74,7 +74,11 @@ class MapPage:
 
     def page(self, request: Request) -> Response:
         """The answer of `/`."""
-        page = self.pages[_is_simulated(self.service), "embed" in request.args]
+        try:
+            is_simulated = self.service.catalogue.simulated
+        except StorageError:
+            is_simulated = False
+        page = self.pages[is_simulated, "embed" in request.args]
         return responses.document(request, page, _MEDIA[".html"], self.headers)
 
     def file(self, request: Request, version: str, name: str) -> Response:
@@ -86,13 +90,6 @@ class MapPage:
         caching = "public, max-age=31536000, immutable" if version == self.digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
         return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
-
-
-def _is_simulated(service: Service) -> bool:
-    try:
-        return service.catalogue.simulated
-    except StorageError:
-        return False
 
 
 def _rows() -> str:
