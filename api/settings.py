@@ -66,7 +66,7 @@ class Settings:
     home: str = "data/simulated"
     """EMDS_HOME: where the warehouse lies, a folder or an object store's address."""
     local: str = ""
-    """EMDS_LOCAL: beside an object store, this machine's folder for copies of objects."""
+    """EMDS_LOCAL: beside an object store, this machine's folder for SQLite and logs."""
     bucket_fresh_s: int = 2
     """EMDS_BUCKET_FRESH_SECONDS."""
     base_url: str = "http://127.0.0.1:8000"

@@ -56,15 +56,10 @@ def sealed(body: bytes) -> bytes:
 
 def unsealed(stored: bytes, key: str) -> bytes:
     """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
-    if not is_sealed(stored):
+    if not (stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)):
         raise _no_seal(stored, key)
     seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
     return stored[:-_SEAL_BYTES] + b"}"
-
-
-def is_sealed(stored: bytes) -> bool:
-    """Whether bytes end with this release's seal, right or not."""
-    return stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)
 
 
 def _no_seal(stored: bytes, key: str) -> StorageError:
