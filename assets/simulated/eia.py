@@ -171,4 +171,6 @@ def _row(end: int, names: dict[str, str], value: float | None) -> dict[str, str 
 def _page(rows: Rows, query: Mapping[str, str]) -> dict[str, Any]:
     """The requested page of `rows` in EIA's envelope."""
     offset, length = int(query.get("offset", "0")), min(int(query.get("length", PAGE)), PAGE)
-    return {"response": {"total": str(len(rows)), "data": rows[offset : offset + length]}, "apiVersion": "2.1.6"}
+    response = {"total": str(len(rows)), "data": rows[offset : offset + length]}
+    # EIA repeats the question, the key too: what is kept of an answer is without it.
+    return {"response": response, "request": {"params": dict(query)}, "apiVersion": "2.1.6"}
