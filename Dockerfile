@@ -9,7 +9,7 @@ RUN python -m venv /opt/emds
 WORKDIR /srv/emds
 COPY requirements-image.lock ./
 RUN /opt/emds/bin/pip install --no-cache-dir --require-hashes -r requirements-image.lock
-COPY pyproject.toml README.md LICENSE dagster.yaml workspace.yaml ./
+COPY pyproject.toml README.md LICENSE ./
 COPY warehouse warehouse
 COPY assets assets
 COPY orchestration orchestration
@@ -36,5 +36,5 @@ STOPSIGNAL SIGTERM
 # The API of `emds up` and `emds serve`; a container of another role sets its own.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10m --retries=3 \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-# The container's own address: publish the port to a proxy alone (docs/operating.md).
+# The container's own address: publish the port to a proxy alone (docs/fleet.md).
 CMD ["emds", "up", "--host", "0.0.0.0"]

@@ -25,6 +25,7 @@ BASICS = {
     "warehouse.market.clock",
     "warehouse.rows.schema",
     "warehouse.errors",
+    "warehouse.version",
 }
 """What every parser may know of the warehouse."""
 OF_EVERY_ROOM = {"warehouse.errors", "warehouse.bookkeeping", "warehouse.caches", "warehouse.settings"}

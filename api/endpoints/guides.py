@@ -29,8 +29,9 @@ GUIDES: Mapping[str, Mapping[str, str]] = {
         "feeds": "Feeds: where each figure comes from",
     },
     "Run it": {
-        "operating": "Operating the service",
-        "scaling": "Beyond one machine",
+        "operating": "Operating one machine",
+        "fleet": "A public service, a bucket, a fleet",
+        "payments": "Payments",
         "architecture": "Architecture",
         "adding-a-source": "Adding a source, a zone, a metric",
         "benchmarks": "Benchmarks",

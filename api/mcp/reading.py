@@ -20,7 +20,7 @@ from warehouse.market.clock import HOUR
 from warehouse.market.metrics import BY_PATH, SCALAR
 from warehouse.market.zones import ZONES
 
-_DOCS = Path(__file__).parents[2] / "docs"
+_DOCS = Path(__file__).parents[1] / "guides"
 _JSON, _MARKDOWN = "application/json", "text/markdown"
 _ZONES, _CATALOGUE, _PAGE = "emds://zones", "emds://catalogue", "emds://docs/"
 

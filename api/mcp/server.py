@@ -31,11 +31,11 @@ from api.mcp.protocol import (
 )
 from api.mcp.reading import PROMPTS, UnknownResource
 from api.mcp.tools import TOOLS
-from api.openapi import document
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
+from warehouse.version import __version__
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
@@ -200,7 +200,7 @@ def _text(params: Mapping[str, Any], name: str) -> str:
 
 def _info(settings: Settings, version: str) -> dict[str, Any]:
     """Who we are, in the members that a version knows."""
-    info: dict[str, Any] = {"name": "emds", "version": document.VERSION}
+    info: dict[str, Any] = {"name": "emds", "version": __version__}
     if version != OLDEST:
         info["title"] = "Electricity Market Data Service"
     if version not in _BEFORE_2025_11:

@@ -1,4 +1,4 @@
-"""docs/data.md: what each metric, zone and member of an answer is, from `warehouse` and `api.openapi.schemas`.
+"""docs/data.md: what each metric, zone and member of market data is, from `warehouse` and `api.openapi.market_data`.
 
 Run `python -m api.openapi.data_page > docs/data.md` after a change of these; a test compares them.
 """
@@ -6,18 +6,19 @@ Run `python -m api.openapi.data_page > docs/data.md` after a change of these; a 
 from __future__ import annotations
 
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import Schema
-from api.openapi.schemas import SCHEMAS
 from warehouse.market.market import Fuel
 from warehouse.market.metrics import METRICS, Metric
 from warehouse.market.zones import ZONES
 
 _HEAD = """# The data
 
-Written by `python -m api.openapi.data_page` from the code; do not edit. Which feed carries a metric of a zone, by
-rank, with its licence: [feeds.md](feeds.md). How the brief ranks them: [brief.md](brief.md).
+Which feed carries a metric of a zone, by rank, with its licence: [feeds.md](feeds.md). How the brief ranks them:
+[brief.md](brief.md).
 
 A row is one interval: `ts` is its start in Unix seconds UTC, `resolution` its length (`5m 15m 30m 1h 1d 1w 1mo 1y`).
 Windows are half open. A missing interval has no row: it is never 0 and never interpolated. Where feeds of several ranks
@@ -48,8 +49,16 @@ seconds. The market's own day, by which feeds are fetched and published, follows
 _MEMBERS = """
 ## Members of the answers
 
-By the names of the schemas in `/openapi.json`. A member of a member is written `outer.inner`, of a list's entries
-`outer[].inner`, of a map's values `outer.*.inner`. Those in italics stand only where they apply.
+Of the answers that hold market data, by the names of their schemas. `/docs` of a running service defines the members of
+all others too. A member of a member is written `outer.inner`, of a list's entries `outer[].inner`, of a map's values
+`outer.*.inner`. Those in italics may be absent.
+
+### In several answers
+
+A member of this name means this wherever its answer's own table does not list it.
+
+| Member | Meaning |
+|---|---|
 """
 
 
@@ -75,15 +84,30 @@ def _zones() -> Iterator[str]:
 
 
 def _schemas() -> Iterator[str]:
-    for name, schema in SCHEMAS.items():
-        rows = list(_members(schema, ""))
-        if rows:
+    """Members that several schemas have with one meaning, then what each schema has of its own."""
+    schemas = {name: [*_members(schema, "")] for name, schema in MARKET_DATA.items()}
+    meanings: dict[str, Counter[str]] = defaultdict(Counter)
+    for members in schemas.values():
+        for member, meaning in dict.fromkeys((_last(path), meaning) for path, _, meaning in members):
+            meanings[member][meaning] += 1
+    common = {member: found.most_common(1)[0] for member, found in meanings.items()}
+    shared = {member: meaning for member, (meaning, count) in common.items() if count > 1}
+    yield from (f"| `{member}` | {shared[member]} |\n" for member in sorted(shared))
+    for name, members in schemas.items():
+        own = [row for row in members if shared.get(_last(row[0])) != row[2]]
+        if own:
             yield f"\n### {name}\n\n| Member | Meaning |\n|---|---|\n"
-            yield from rows
+            for path, required, meaning in own:
+                mark = "" if required else "*"
+                yield f"| {mark}`{path}`{mark} | {meaning} |\n"
 
 
-def _members(schema: Schema, place: str) -> Iterator[str]:
-    """A row for each member at any depth; what another schema defines stands there."""
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _members(schema: Schema, place: str) -> Iterator[tuple[str, bool, str]]:
+    """Path, whether it is required, and meaning of each member at any depth; not of what another schema defines."""
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
         yield from _members(choice, place)
     if isinstance(schema.get("items"), dict):
@@ -92,9 +116,7 @@ def _members(schema: Schema, place: str) -> Iterator[str]:
         yield from _members(schema["additionalProperties"], f"{place}.*")
     for name, part in schema.get("properties", {}).items():
         path = f"{place}.{name}".removeprefix(".")
-        mark = "" if name in schema.get("required", ()) else "*"
-        meaning = part["description"].replace("|", "\\|")
-        yield f"| {mark}`{path}`{mark} | {meaning} |\n"
+        yield path, name in schema.get("required", ()), part["description"].replace("|", "\\|")
         yield from _members(part, path)
 
 

@@ -21,8 +21,8 @@ from api.openapi.members import ref
 from api.openapi.schemas import SCHEMAS
 from api.settings import Settings
 from warehouse.market.zones import ZONES
+from warehouse.version import __version__
 
-VERSION = "1.0.0"
 Json = dict[str, Any]
 
 _DESCRIPTION = f"""\
@@ -76,7 +76,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "openapi": "3.1.1",
         "info": {
             "title": "Electricity Market Data Service",
-            "version": VERSION,
+            "version": __version__,
             "description": _DESCRIPTION,
             "contact": _contact(settings),
             "license": {"name": _LICENCE, "identifier": "Apache-2.0"},

@@ -33,7 +33,8 @@ ABOUT = (
     "and a brief that ranks the present against each zone's last 30 days."
 )
 _FOLDER = Path(__file__).parent
-DOCS = _FOLDER.parents[1] / "docs"
+DOCS = _FOLDER.parent / "guides"
+"""The folder docs of the project: a link in a clone, a copy in a wheel."""
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
 _STAYS = ("https:", "http:", "#", "/", "examples/")
 _ICON = (_FOLDER / "map" / "icon.svg").read_bytes()

@@ -17,12 +17,11 @@ EXAMPLE_NOW = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp())
 
 HEAD = f"""# Feeds
 
-Written by `python -m assets.sources table` from the code; do not edit. How to add one:
-[adding-a-source.md](adding-a-source.md).
+How to add one: [adding-a-source.md](adding-a-source.md).
 
 A feed of rank 1 is served where it has a row, then rank 2, and so on, interval by interval. Addresses are those of the
 market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when
-`/v1/status` says so. *Reach* is how far back the publisher still answers.
+`/v1/status` says so. *Reach* is how far back the publisher still answers, and the first day of the feed.
 """
 COLUMNS = (
     "Feed",
@@ -31,11 +30,8 @@ COLUMNS = (
     "Rank",
     "Resolution",
     "Market day",
-    "Published",
-    "Late",
-    "Reach",
-    "Since",
-    "Needs",
+    "Published, late",
+    "Reach, since",
     "Address",
 )
 
@@ -59,25 +55,24 @@ def _section(source: Source) -> str:
         f"- Asked at most: {pace}, at {', '.join(source.hosts)}",
         *(f"- {note}" for note in source.notes),
     ]
-    rows = [_row(COLUMNS), _row(["---"] * len(COLUMNS)), *(_row(_cells(feed)) for feed in source.feeds)]
+    rows = [_row(COLUMNS), "|---" * len(COLUMNS) + "|", *(_row(_cells(source, feed)) for feed in source.feeds)]
     return "\n".join([f"## {source.name} (`{source.code}`)", "", *facts, "", *rows, ""])
 
 
-def _cells(feed: Feed) -> list[str]:
+def _cells(source: Source, feed: Feed) -> list[str]:
+    needed = names_of(feed.secrets)
     return [
         f"`{feed.id}`: {feed.title}"
         + (f" (origin: {feed.origin})" if feed.origin else "")
-        + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else ""),
+        + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else "")
+        + ("" if {*needed} == {*source.required_env} else f"; needs {_names(needed)}"),
         ", ".join(feed.zones),
         _metrics(feed),
         str(feed.rank),
         f"{feed.resolution}, stamps: {feed.stamps}",
         feed.tz,
-        _published(feed.publication),
-        f"{_span(feed.publication.grace_minutes)} later",
-        _reach(feed),
-        str(feed.since),
-        _names(names_of(feed.secrets)),
+        f"{_published(feed.publication)}, {_span(feed.publication.grace_minutes)} later",
+        f"{_reach(feed)}, {feed.since}",
         "<br>".join(dict.fromkeys(_address(r) for r in _requests(feed))),
     ]
 

@@ -12,7 +12,6 @@ import ssl
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 import requests
@@ -24,6 +23,7 @@ from assets.fetch.session import Reply, with_query
 from assets.sources import source
 from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.market.market import Feed, Request, Source
+from warehouse.version import __version__
 
 CHUNK = 65536
 REDIRECTS = 4
@@ -49,7 +49,7 @@ class Live:
         self, contact: str = "", limits: TransferLimits | None = None, stand_ins: Mapping[str, str] | None = None
     ) -> None:
         contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
-        self._agent = f"emds/{version('emds')}" + (f" (+{contact})" if contact else "")
+        self._agent = f"emds/{__version__}" + (f" (+{contact})" if contact else "")
         self._limits, self._stand_ins = limits or TransferLimits(), dict(stand_ins or {})
         self._requests = requests.Session()
         for scheme in ("https://", "http://"):

@@ -19,6 +19,7 @@ import click
 from orchestration.cli.keys import keys
 from orchestration.cli.webhooks import webhooks
 from warehouse.errors import MarketError, StorageError
+from warehouse.version import __version__
 
 if TYPE_CHECKING:
     from warehouse.market.market import Feed
@@ -84,6 +85,7 @@ def _listens(verb: Verb) -> Verb:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="emds", message="%(prog)s %(version)s")
 @click.pass_context
 def emds(context: click.Context) -> None:
     """Electricity Market Data Service."""

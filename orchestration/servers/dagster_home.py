@@ -10,6 +10,7 @@ from orchestration.work.settings import PipelineSettings
 from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "orchestration" / "deploy"
 POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 _MARK = "# Written by emds, which replaces it while it stays as it is: "
 
@@ -34,7 +35,7 @@ def dagster_home(home: Path) -> Path:
             scratch.write_text(wanted)
             scratch.replace(file)
     elif address and POSTGRES not in present:
-        raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/operating.md)")
+        raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/fleet.md)")
     if address:
         os.environ[POSTGRES] = address
     os.environ["DAGSTER_HOME"] = str(folder)
@@ -47,11 +48,11 @@ def _configuration(postgres: bool, containers: bool) -> str:
 
     On PostgreSQL its address stays in the environment, and so does the image of runs in `containers`.
     """
-    body = (ROOT / "dagster.yaml").read_text()
+    body = (DEPLOY / "dagster.yaml").read_text()
     if postgres:
         body += _STORAGE
     if containers:
-        body += (ROOT / "orchestration" / "deploy" / "run_containers.yaml").read_text()
+        body += (DEPLOY / "run_containers.yaml").read_text()
     return f"{_MARK}{_digest(body)}\n{body}"
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestration.servers import serve
-from orchestration.servers.dagster_home import dagster_home
+from orchestration.servers.dagster_home import DEPLOY, dagster_home
 from orchestration.servers.processes import Servers, end_with_parent
 from orchestration.work.settings import PipelineSettings
 from warehouse.errors import StorageError, as_storage_error
@@ -150,7 +150,7 @@ def _start_dagster(servers: Servers, ui_port: int) -> None:
 def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
     """Return the command lines of Dagster's servers, the code server first. workspace.yaml names its port."""
     os.environ["DAGSTER_CODE_HOST"] = LOOPBACK
-    workspace = ["--workspace", str(ROOT / "workspace.yaml")]
+    workspace = ["--workspace", str(DEPLOY / "workspace.yaml")]
     quiet = ["--log-level", "warning", "--log-format", "json"]  # as the API's log: one object a line, no colours
     programs = Path(sys.executable).parent
     code = ["--module-name", "orchestration.definitions", "--host", LOOPBACK, "--port", str(code_port)]

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from api.access.public_addresses import Address, is_public
 from warehouse.errors import MarketError
+from warehouse.version import __version__
 
 TOTAL_S = 10.0
 """Name, connection, TLS, request and the head of the answer together."""
@@ -63,7 +64,7 @@ def signed(secret: str, message: str, body: bytes, at: int) -> dict[str, str]:
     digest = hmac.new(key, f"{message}.{at}.".encode() + body, hashlib.sha256).digest()
     return {
         "Content-Type": "application/json",
-        "User-Agent": "emds-webhooks",
+        "User-Agent": f"emds-webhooks/{__version__}",
         "webhook-id": message,
         "webhook-timestamp": str(at),
         "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",

@@ -94,5 +94,5 @@ def main(first: str, second: str, local: str) -> int:
     if modes.get(source) is not None:
         places[1].open_to_write()
     files, copied = copy(source, target)
-    print(f"{target} holds {files} files of {source}; {copied} were copied now. Accounts were not: docs/operating.md")
+    print(f"{target} holds {files} files of {source}; {copied} were copied now. Accounts were not: docs/fleet.md")
     return 0

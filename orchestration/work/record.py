@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +28,7 @@ from warehouse.market.market import Feed, Request
 from warehouse.rows.schema import Rows
 from warehouse.series import raw
 from warehouse.store.storage import Folder
+from warehouse.version import __version__
 
 
 def record(folder: Path, feeds: Sequence[Feed], day: date | None = None, most: int = probe.REQUESTS) -> int:
@@ -78,7 +78,7 @@ def _entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
         "day": _day(request.days),
         "request_url": address if request.method == "GET" else f"{request.method} {address}",
         "http_status": 200,
-        "source_repo": f"emds record {version('emds')}, {mode}",
+        "source_repo": f"emds record {__version__}, {mode}",
         "source_licence": source(request.feed.split(".")[0]).licence if mode == "live" else "none: simulated data",
         "simulated": mode == "simulated",
         "fidelity": "SCRUBBED: echoes of secrets are replaced by REDACTED" if REDACTED in answer.body else "EXACT",

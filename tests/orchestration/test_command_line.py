@@ -161,7 +161,7 @@ def test_a_new_release_replaces_its_own_dagster_settings_and_no_changed_ones(
     newer = tmp_path / "release"
     newer.mkdir()
     (newer / "dagster.yaml").write_text("nux: {enabled: false}\n")
-    monkeypatch.setattr(dagster_home, "ROOT", newer)
+    monkeypatch.setattr(dagster_home, "DEPLOY", newer)
     dagster_home.dagster_home(tmp_path)
     assert file.read_text().endswith("\nnux: {enabled: false}\n")
     file.write_text(written.replace("limit: 1", "limit: 2"))

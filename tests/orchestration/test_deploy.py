@@ -57,7 +57,7 @@ def test_the_helm_values_name_the_module_and_dagster_yamls_limits() -> None:
     (deployment,) = VALUES["dagster-user-deployments"]["deployments"]
     module = deployment["dagsterApiGrpcArgs"][1]
     assert (ROOT / f"{module.replace('.', '/')}.py").exists()
-    own = yaml.safe_load((ROOT / "dagster.yaml").read_text())
+    own = yaml.safe_load((DEPLOY / "dagster.yaml").read_text())
     daemon = VALUES["dagsterDaemon"]
     queue = daemon["runCoordinator"]["config"]["queuedRunCoordinator"]
     assert snake(queue) == own["concurrency"]["runs"]

@@ -48,6 +48,7 @@ from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, month_of
 from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
 from warehouse.rows.schema import Rows
+from warehouse.version import __version__
 
 _DAY_FIRST = re.compile(r"(\d\d?)/(\d\d?)/(\d{4}) (.+)", re.ASCII)
 
@@ -189,7 +190,7 @@ SOURCE = Source(
     licence_url="https://www.aemo.com.au/privacy-and-legal-notices/copyright-permissions",
     attribution="Source: AEMO (aemo.com.au / nemweb.com.au); figures changed in form (interval starts, signs)",
     redistributable="yes",
-    user_agent="Mozilla/5.0 (compatible; emds/0.1)",
+    user_agent=f"Mozilla/5.0 (compatible; emds/{__version__})",
     zones=ZONES,
     tz=MARKET_TZ,
     since=MONTHLY_TABLES_SINCE,

@@ -4,6 +4,7 @@ from .clients import AsyncClient, Client
 from .errors import BadRequest, EmdsError, InvalidKey, NotFound, PaymentRequired, TooManyCalls, Unavailable
 from .rows import Series
 from .steps import Update
+from .version import __version__
 
 __all__ = [
     "AsyncClient",
@@ -17,4 +18,5 @@ __all__ = [
     "TooManyCalls",
     "Unavailable",
     "Update",
+    "__version__",
 ]

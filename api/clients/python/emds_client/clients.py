@@ -14,6 +14,7 @@ from . import calls, steps
 from .calls import Call, Kept, Moment
 from .rows import Series
 from .steps import Followed, Steps, T, Update
+from .version import __version__
 
 Json = TypeVar("Json")
 Zones = TypeVar("Zones")
@@ -265,7 +266,7 @@ def _settings(base_url: str | None, key: str | None, timeout: float) -> dict[str
     base_url, key = base_url or os.environ.get("EMDS_URL", ""), key or os.environ.get("EMDS_KEY")
     if not base_url:
         raise ValueError("give the service's address, or set EMDS_URL")
-    headers = {"Accept": "application/json", "User-Agent": "emds-client/0.1"}
+    headers = {"Accept": "application/json", "User-Agent": f"emds-client/{__version__}"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     return {"base_url": base_url.rstrip("/"), "headers": headers, "timeout": timeout, "follow_redirects": True}
