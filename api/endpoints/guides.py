@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 GUIDES: Mapping[str, Mapping[str, str]] = {
     "Use it": {
+        "api": "Calling the API",
         "home-assistant": "Home Assistant",
         "evcc": "evcc",
         "grafana": "Grafana",
@@ -33,6 +34,7 @@ GUIDES: Mapping[str, Mapping[str, str]] = {
         "fleet": "A public service, a bucket, a fleet",
         "payments": "Payments",
         "architecture": "Architecture",
+        "decisions": "Decisions",
         "adding-a-source": "Adding a source, a zone, a metric",
         "benchmarks": "Benchmarks",
     },

@@ -1,4 +1,4 @@
-"""The calls that the reference page and README show: there for every operation, well-formed, and run over HTTP.
+"""The calls that the reference page and docs/api.md show: there for every operation, well-formed, and run over HTTP.
 
 R, and DuckDB with its own `httpfs`, are started once and run every sample; what must be refused says by which status.
 """
@@ -85,8 +85,8 @@ def key(address: str, name: str) -> str:
     return own
 
 
-def readme(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)\n```", (ROOT / "README.md").read_text(), re.DOTALL)
+def page_line(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)\n```", (ROOT / "docs" / "api.md").read_text(), re.DOTALL)
     assert found
     return found[1]
 
@@ -97,8 +97,8 @@ def shown(name: str, server: str = "https://emds.example") -> dict[str, str]:
 
 
 def samples(address: str, language: str) -> Iterator[dict[str, str]]:
-    """Every call that the page shows in a language, and README's."""
-    yield {"name": "README", "text": readme(language).replace("http://127.0.0.1:8000", address), "key": ""}
+    """Every call that the page shows in a language, and those of docs/api.md."""
+    yield {"name": "docs/api.md", "text": page_line(language).replace("http://127.0.0.1:8000", address), "key": ""}
     for name, endpoint in ENDPOINTS.items():
         if text := shown(name, address).get(language):
             own = key(address, name) if endpoint.keyed else "emds_none"
@@ -115,7 +115,7 @@ def judge(told: dict[str, str], language: str) -> None:
     }
     assert not wrong, wrong
     assert len(told) == 1 + sum(language == "r" or endpoint.method == "GET" for endpoint in ENDPOINTS.values())
-    for name in ("README", "price"):
+    for name in ("docs/api.md", "price"):
         assert re.match(r"\d+ rows: ts time value unit", told[name]), told[name]
 
 

@@ -1,13 +1,9 @@
-"""emds-client against the service: frames, pages, several zones, errors, retries, kept answers; its wheel builds."""
+"""emds-client against the service: frames, pages, several zones, errors, retries, kept answers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import subprocess
-import sys
-import zipfile
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -288,17 +284,3 @@ def test_a_key_goes_to_its_own_host_alone(package: Any) -> None:
         assert len(client.series("price", "GB").rows) == 2
     assert [request.url.host for request in script.asked] == ["emds.example"] * 2
     assert script.asked[1].url.params["cursor"] == "x"
-
-
-@pytest.mark.slow
-def test_the_wheel_builds_and_is_typed(tmp_path: Path) -> None:
-    shutil.copytree(FOLDER, tmp_path / "source")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-q"]
-    run = subprocess.run([*command, "-w", str(tmp_path), "."], cwd=tmp_path / "source", capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    [wheel] = tmp_path.glob("emds_client-*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {"emds_client/py.typed", "emds_client/clients.py"} <= set(names)
-    code = "import emds_client; print(emds_client.Client.__doc__)"
-    found = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(wheel)}, capture_output=True, text=True)
-    assert found.stdout.startswith("Calls one service"), found.stderr

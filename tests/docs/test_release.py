@@ -73,6 +73,9 @@ def programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_wheels_hold_every_file_that_runs(wheels: Path) -> None:
+    assert any(
+        name == "emds_client/py.typed" for wheel in wheels.iterdir() for name in zipfile.ZipFile(wheel).namelist()
+    )
     held = {name for wheel in wheels.iterdir() for name in zipfile.ZipFile(wheel).namelist()}
     rooms = ("api/", "assets/", "geo_data/", "orchestration/", "warehouse/")
     wanted = {name for name in tracked() if name.startswith(rooms) and not name.startswith(CLIENT)} - {"api/guides"}
