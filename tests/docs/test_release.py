@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.bench.servers import running
 from tests.stand_ins.ports import free_port
@@ -80,7 +80,7 @@ def test_the_wheels_hold_every_file_that_runs(wheels: Path) -> None:
     rooms = ("api/", "assets/", "geo_data/", "orchestration/", "warehouse/")
     wanted = {name for name in tracked() if name.startswith(rooms) and not name.startswith(CLIENT)} - {"api/guides"}
     wanted |= {
-        f"api/guides/{name[5:]}" for name in tracked() if re.fullmatch(r"docs/(examples/)?[\w.-]+\.(?!png)\w+", name)
+        f"api/guides/{name[5:]}" for name in tracked() if re.fullmatch(r"docs/(examples/)?[\w.-]+\.(?!webp)\w+", name)
     }
     aside = {name for name in wanted if name.startswith("orchestration/deploy/") and name.count("/") > 2}
     missing = (
@@ -115,8 +115,9 @@ def test_the_service_starts_outside_the_clone(programs: Path, tmp_path: Path) ->
     url = f"http://127.0.0.1:{port}"
 
     def get(path: str) -> str:
-        with urllib.request.urlopen(f"{url}{path}", timeout=60) as answer:
-            return str(answer.read().decode())
+        answer = requests.get(f"{url}{path}", headers={"Connection": "close"}, timeout=60)
+        assert answer.status_code == 200, path
+        return answer.text
 
     with running([f"{programs}/emds", "serve", "--port", str(port)], environ, f"{url}/healthz", tmp_path):
         assert json.loads(get("/openapi.json"))["info"]["version"] == __version__
