@@ -9,7 +9,6 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
 from warehouse.market.metrics import is_forecast
 from warehouse.store import layout
+from warehouse.version import __version__
 
 _LOG = logging.getLogger("emds.api")
 _LAST = ("status",)
@@ -176,7 +176,7 @@ class _Feeds(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Metric]:
-        yield InfoMetricFamily("emds_build", "What runs.", {"version": version("emds"), "build": _build()})
+        yield InfoMetricFamily("emds_build", "What runs.", {"version": __version__, "build": _build()})
         gauges = [GaugeMetricFamily(f"emds_feed_{n}_timestamp_seconds", w, labels=["feed", "zone"]) for n, w in _GAUGES]
         try:
             freshness = [*feed_freshness(self._service.documents, self._service.catalogue)]

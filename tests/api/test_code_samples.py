@@ -149,7 +149,7 @@ def test_what_is_copied_runs(address: str, tmp_path: Path) -> None:
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
             assert done.returncode == 0, f"{name} {language}: {calls[language]}\n{done.stderr}"
             assert done.stdout.strip(), f"{name} {language}"
-    frame = eval(readme("python").replace("http://127.0.0.1:8000", address), {"pandas": pd})
+    frame = eval(page_line("python").replace("http://127.0.0.1:8000", address), {"pandas": pd})
     assert len(frame) == 48
     assert str(frame["time"].dtype).startswith("datetime64")
 

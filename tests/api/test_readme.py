@@ -74,3 +74,4 @@ def test_the_lines_of_the_pages_run(market: Any, serve: Any, monkeypatch: pytest
     assert len(names["frame"]) == 46, "clocks go forward"
     exec(second + "    break\n", names)
     assert len(names["update"].frame) > 46
+    names["client"].close()
