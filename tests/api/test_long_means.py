@@ -171,6 +171,7 @@ def test_every_format_tells_the_civil_day(ask: Any) -> None:
         assert (table.column("date").type, table.column("date").cast(pa.string()).to_pylist()) == (pa.date32(), days)
 
 
+@pytest.mark.slow
 def test_means_and_records_of_a_mart_are_those_of_the_rows(rig: Rig) -> None:
     """Before a mart is made, from it, and where it is out of date: the same answers; records once they are made."""
     fill(rig)

@@ -47,6 +47,7 @@ def place(client: str) -> int:
     return int.from_bytes(digest, "little") % rate_limits._SLOTS
 
 
+@pytest.mark.slow
 def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: RateLimits) -> None:
     """By eight other addresses that busier counters make room for, a client would start anew in every minute."""
     mine, taken = "192.0.2.1", 0

@@ -95,6 +95,7 @@ def stored(trade: Trade) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_a_payer_s_doubts_store_so_many_answers_and_are_answered_all_the_same(trade: Trade) -> None:
     payments = []
     for _ in range(UNKNOWN_ANSWERS + 3):
@@ -136,6 +137,7 @@ class Watched:
         return Undecided()
 
 
+@pytest.mark.slow
 def test_the_reconciler_goes_round(trade: Trade) -> None:
     """Refused payments of one payer, more than a round holds, and behind them one in doubt."""
     ledger, now = trade.ledger, int(trade.clock())
