@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -57,13 +57,10 @@ class RunReport:
     requests: int = 0
     bytes: int = 0
     new_bodies: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
     quarantined: int = 0
     findings: tuple[quality.Finding, ...] = ()
     folded: tuple[Folded, ...] = ()
     failures: tuple[MarketError, ...] = ()
-    sample: Rows = field(default_factory=Rows)
-    """Some of the judged rows, for tables and plots."""
 
     @property
     def failed(self) -> list[DayReport]:
@@ -171,21 +168,16 @@ def retry_after(failures: Iterable[MarketError]) -> float | None:
 
 def together(runs: Sequence[RunReport]) -> RunReport:
     """The reports of several runs of one feed as one. There is at least one."""
-    dropped: Counter[str] = Counter()
-    for run in runs:
-        dropped.update(run.dropped)
     return RunReport(
         runs[0].feed,
         tuple(day for run in runs for day in run.days),
         sum(run.requests for run in runs),
         sum(run.bytes for run in runs),
         sum(run.new_bodies for run in runs),
-        dropped,
         sum(run.quarantined for run in runs),
         tuple(f for run in runs for f in run.findings),
         tuple(f for run in runs for f in run.folded),
         tuple(f for run in runs for f in run.failures),
-        runs[-1].sample,
     )
 
 

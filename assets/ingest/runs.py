@@ -19,7 +19,6 @@ from assets.ingest.boundary import feed_code
 from assets.ingest.context import PipelineContext
 from assets.ingest.feed_health import Outcome
 from assets.ingest.gather import Gathered, gather
-from assets.ingest.plots import excerpt
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse.bookkeeping import logged
 from warehouse.documents import attempts, health
@@ -112,24 +111,16 @@ def _judge_and_store(
     if not again:
         with logged(f"attempts of {feed.id}"):
             _count_attempts(pipeline, gathered, within, now)
-    sample = Rows()
-    with logged(f"sample of {feed.id}"):
-        sample = excerpt(rows)
     return RunReport(
         feed.id,
         day_reports,
         gathered.requests,
         gathered.bytes,
         len(gathered.new_bodies),
-        dict(rows.dropped),
         aside,
-        (
-            *gathered.rejections(),
-            *judgement.findings,
-        ),
+        (*gathered.rejections(), *judgement.findings),
         tuple(folded),
         tuple(error for _, error in gathered.failures),
-        sample,
     )
 
 

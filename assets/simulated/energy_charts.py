@@ -22,7 +22,7 @@ LONGEST = 366
 
 FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
 RESTRICTED = "The data provided herein is for private and internal use only."
-_ZONES = {name: (zone, FREE) for zone, name in BIDDING_ZONES.items()} | {"ES": ("ES", RESTRICTED)}
+_ZONES = {name: zone for zone, name in BIDDING_ZONES.items()}
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -36,11 +36,12 @@ def answer(request: Request, now: int) -> Answer:
         return _refused(400, "Invalid date format")
     if not 0 <= (last - first).days < LONGEST:
         return _refused(400, "Invalid date range")
-    zone, licence = _ZONES[params["bzn"]]
-    stamps, prices = _prices(zone, [day for day in market_days(first, last, TZ) if is_out(day, now, OUT_AT)])
+    stamps, prices = _prices(
+        _ZONES[params["bzn"]], [day for day in market_days(first, last, TZ) if is_out(day, now, OUT_AT)]
+    )
     if not stamps:
         return _refused(404, "No content available")
-    return json_answer({"license_info": licence, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh"})
+    return json_answer({"license_info": FREE, "unix_seconds": stamps, "price": prices, "unit": "EUR / MWh"})
 
 
 def _refused(status: int, detail: str) -> Answer:

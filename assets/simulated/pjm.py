@@ -1,4 +1,4 @@
-"""Simulated PJM Data Miner 2: five-minute and hourly prices of its zones and hubs, paged.
+"""Simulated PJM Data Miner 2: five-minute and hourly prices of the whole area, paged.
 
 Quirks that are kept: unverified prices kept for fifteen days and corrected by the verified ones of the next business
 day, a range whose end is included, an empty page where nothing is out yet. The original: https://dataminer2.pjm.com.
@@ -17,7 +17,6 @@ import numpy as np
 
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
-from assets.simulated.format import local
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
 from warehouse.errors import BadWindow
@@ -30,12 +29,6 @@ UNVERIFIED_AFTER = 200
 UNVERIFIED_DAYS = 15
 VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
 """Of the next business day, and of the day before."""
-
-NODES: dict[int, tuple[str, str, float]] = {
-    PNODE: (HUB, "ZONE", 1.0),
-    51288: ("WESTERN HUB", "HUB", 1.04),
-}
-"""Node -> name, type and its share of the price of PJM-RTO. The real feeds have thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +45,20 @@ DAY_AHEAD = Product("da_hrl_lmps", "total_lmp_da", HOUR)
 UNVERIFIED = Product("rt_unverified_fivemin_lmps", "total_lmp_rt", FIVE)
 VERIFIED = Product("rt_fivemin_hrl_lmps", "total_lmp_rt", FIVE, verified=True)
 PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_AHEAD, UNVERIFIED, VERIFIED)}
-FIELDS = ("datetime_beginning_utc", "datetime_beginning_ept", "pnode_id", "pnode_name", "type")
-"""Beside the price; the verified products have `row_is_current` too."""
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)to(\d{4}-\d\d-\d\d \d\d:\d\d)", re.ASCII)
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The requested page at `now`; 404 for another feed, 400 for unknown fields and ranges."""
+    """The requested page at `now`; 404 for another feed, 400 for a range that does not read."""
     product = PRODUCTS.get(urlsplit(request.url).path)
     if product is None:
         return json_answer({"statusCode": 404, "message": "Resource not found"}, 404)
     params = dict(request.params)
-    if unknown := set(params.get("fields", product.price).split(",")) - {*_fields(product)}:
-        return _refused("fields", ", ".join(sorted(unknown)))
     try:
         starts = _starts(product, params.get("datetime_beginning_ept", ""), now)
     except BadWindow as error:
-        return _refused("datetime_beginning_ept", str(error))
-    nodes = [node for node in NODES if _fits(params, "pnode_id", str(node)) and _fits(params, "type", NODES[node][1])]
-    rows = _rows(product, starts, nodes, now) if params.get("row_is_current", "TRUE").upper() == "TRUE" else []
-    return json_answer(_page(params, rows))
-
-
-def _refused(field: str, words: str) -> Answer:
-    return json_answer({"errors": [{"field": field, "message": words}]}, 400)
-
-
-def _fits(params: Mapping[str, str], name: str, value: str) -> bool:
-    return name not in params or value in params[name].split(";")
+        return json_answer({"errors": [{"field": "datetime_beginning_ept", "message": str(error)}]}, 400)
+    return json_answer(_page(params, _rows(product, starts, now)))
 
 
 def _starts(product: Product, span: str, now: int) -> Ints:
@@ -119,23 +98,15 @@ def _wall(day: date, at: time) -> int:
     return local_instant(datetime.combine(day, at), TZ)
 
 
-def _rows(product: Product, starts: Ints, nodes: Sequence[int], now: int) -> list[dict[str, Any]]:
-    """Every field of every row, by time, then node."""
-    hub = prices(product, starts, now)
-    columns = {node: (NODES[node][2] * hub).round(6).tolist() for node in nodes}
-    names, rows = _fields(product), []
-    current = [] if product is UNVERIFIED else [True]
-    for i, start in enumerate(starts.tolist()):
-        stamps = (f"{utc(start):%Y-%m-%dT%H:%M:%S}", f"{local(start, TZ):%Y-%m-%dT%H:%M:%S}")
-        rows += [
-            dict(zip(names, (*stamps, node, *NODES[node][:2], columns[node][i], *current), strict=True))
-            for node in nodes
-        ]
-    return rows
-
-
-def _fields(product: Product) -> tuple[str, ...]:
-    return (*FIELDS, product.price, *(() if product is UNVERIFIED else ("row_is_current",)))
+def _rows(product: Product, starts: Ints, now: int) -> list[dict[str, Any]]:
+    """The prices of PJM-RTO by time."""
+    columns = zip(starts.tolist(), prices(product, starts, now).round(6).tolist(), strict=True)
+    node = {"pnode_id": PNODE, "pnode_name": HUB, "type": "ZONE"}
+    current = {} if product is UNVERIFIED else {"row_is_current": True}
+    return [
+        {"datetime_beginning_utc": f"{utc(ts):%Y-%m-%dT%H:%M:%S}", **node, product.price: price, **current}
+        for ts, price in columns
+    ]
 
 
 def prices(product: Product, starts: Ints, now: int) -> Floats:
@@ -151,11 +122,7 @@ def prices(product: Product, starts: Ints, now: int) -> Floats:
 
 
 def _page(params: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The requested page of these rows, with the requested fields."""
+    """The requested page of these rows."""
     first, count = int(params.get("startRow", "1")), int(params.get("rowCount", "25"))
-    fields = params["fields"].split(",") if "fields" in params else [*rows[0]] if rows else []
-    return {
-        "items": [{field: row[field] for field in fields} for row in rows[first - 1 : first - 1 + count]],
-        "searchSpecification": {"rowCount": count, "startRow": first, "fields": fields},
-        "totalRows": len(rows),
-    }
+    items = rows[first - 1 : first - 1 + count]
+    return {"items": items, "searchSpecification": {"startRow": first}, "totalRows": len(rows)}

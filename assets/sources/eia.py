@@ -110,16 +110,6 @@ def next_page(body: bytes, request: Request) -> list[Request]:
     return [replace(request, params=further, part=f"offset {reached}")]
 
 
-def parse_demand(body: bytes, request: Request) -> Rows:
-    """`demand` rows of our zones, from rows of type D. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    return _by_zone(body, Metric.DEMAND, "D", 1.0)
-
-
-def parse_demand_forecast(body: bytes, request: Request) -> Rows:
-    """`demand_forecast` rows of our zones, from rows of type DF. Raises as `parse_demand` does."""
-    return _by_zone(body, Forecast.DEMAND, "DF", 1.0)
-
-
 def parse_interchange(body: bytes, request: Request) -> Rows:
     """`interchange` rows, + into the zone: every border, and the net where the page is whole; of totals the net.
 
@@ -128,7 +118,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     response = _response(body)
     entries = _entries(response)
     if "fromba" not in entries[0]:
-        return _by_zone(body, Metric.INTERCHANGE, "TI", -1.0)
+        return _by_zone(Metric.INTERCHANGE, "TI", -1.0, body, request)
     rows = Rows()
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
@@ -191,8 +181,8 @@ def parse_generation(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def _by_zone(body: bytes, metric: str, kind: str, sign: float) -> Rows:
-    """One net series a zone, from region-data rows of one type."""
+def _by_zone(metric: str, kind: str, sign: float, body: bytes, request: Request) -> Rows:
+    """One net series a zone, from region-data rows of one type. Raises FeedChanged, FeedUnavailable, NotPublished."""
     entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
     if not entries:
         raise FeedChanged(f"no row of type {kind}")
@@ -291,7 +281,7 @@ SOURCE = Source(
             metrics=(Metric.DEMAND,),
             publication=_PUBLICATION,
             requests=partial(_requests, "eia.demand", "region-data", 28, _facets(type=("D",), respondent=_EVERY)),
-            parse=parse_demand,
+            parse=partial(_by_zone, Metric.DEMAND, "D", 1.0),
             follow=next_page,
             every_minutes=60,
         ),
@@ -301,7 +291,7 @@ SOURCE = Source(
             metrics=(Forecast.DEMAND,),
             publication=Publication(daily_at=time(12), grace_minutes=600),
             requests=_forecast_requests,
-            parse=parse_demand_forecast,
+            parse=partial(_by_zone, Forecast.DEMAND, "DF", 1.0),
             follow=next_page,
             every_minutes=60,
             reach_days=0,

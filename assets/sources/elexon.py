@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, NoReturn
 
 from assets.parsing.body import json_of, member, reading
@@ -190,11 +191,6 @@ def _price(block: Sequence[MarketDay]) -> Request:
     return _request("elexon.price", "balancing/pricing/market-index", params, block)
 
 
-def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The outturn of settlement dates, both included."""
-    return [_request("elexon.demand", "demand/outturn", _dates(block), block) for block in runs(days, LONGEST_DEMAND)]
-
-
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
     """All vintages published on a day."""
     spans = [(day, (iso(day.start), iso(day.end))) for day in sorted(set(days))]
@@ -205,10 +201,9 @@ def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request
     ]
 
 
-def request_interconnectors(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """All interconnectors of settlement dates, both included; the endpoint ignores `from` and `to`."""
-    path = "generation/outturn/interconnectors"
-    return [_request("elexon.interconnectors", path, _dates(block), block) for block in runs(days, LONGEST_TIES)]
+def _by_dates(feed: str, path: str, longest: int, days: Sequence[MarketDay], now: int) -> list[Request]:
+    """What settlement dates hold, both included; `from` and `to` are ignored here."""
+    return [_request(feed, path, _dates(block), block) for block in runs(days, longest)]
 
 
 def _dates(block: Sequence[MarketDay]) -> tuple[tuple[str, str], ...]:
@@ -249,7 +244,7 @@ SOURCE = Source(
             title="GB national demand, initial outturn (INDO)",
             metrics=(Metric.DEMAND,),
             publication=Publication(lag_minutes=5, grace_minutes=60),
-            requests=request_demand,
+            requests=partial(_by_dates, "elexon.demand", "demand/outturn", LONGEST_DEMAND),
             parse=parse_demand,
             every_minutes=15,
         ),
@@ -269,7 +264,7 @@ SOURCE = Source(
             title="GB interconnector flows (INTOUTHH)",
             metrics=(Metric.INTERCHANGE,),
             publication=Publication(lag_minutes=5, grace_minutes=60),
-            requests=request_interconnectors,
+            requests=partial(_by_dates, "elexon.interconnectors", "generation/outturn/interconnectors", LONGEST_TIES),
             parse=parse_interconnectors,
             every_minutes=15,
         ),

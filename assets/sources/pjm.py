@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, time
+from functools import partial
 from typing import Any
 
 from assets.parsing.body import json_of, member, reading
@@ -35,27 +36,20 @@ KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Recent days from the unverified 5-minute prices, older ones from the verified."""
-    older = [d for d in days if _is_verified(d, now)]
-    recent = [d for d in days if not _is_verified(d, now)]
-    return [
-        *(
-            _request("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", run, now, True)
-            for run in runs(older, LONGEST)
-        ),
-        *(
-            _request("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", run, now, False)
-            for run in runs(recent, LONGEST)
-        ),
-    ]
+    older, recent = ([d for d in days if _is_verified(d, now) == is_older] for is_older in (True, False))
+    verified = _requests("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", True, older, now)
+    return verified + _requests("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", False, recent, now)
+
+
+def _requests(
+    feed: str, product: str, price: str, versioned: bool, days: Sequence[MarketDay], now: int
+) -> list[Request]:
+    """A run of at most 31 days at a time."""
+    return [_request(feed, product, price, run, now, versioned) for run in runs(days, LONGEST)]
 
 
 def _is_verified(day: MarketDay, now: int) -> bool:
     return age(day, now) >= VERIFIED_AFTER
-
-
-def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Day-ahead prices, a run of at most 31 days at a time."""
-    return [_request("pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", run, now, True) for run in runs(days, LONGEST)]
 
 
 def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, versioned: bool) -> Request:
@@ -83,22 +77,17 @@ def _page_size(run: Sequence[MarketDay], now: int) -> int:
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    rows = _parse(body, request, "total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
+    rows = _parse("total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), body, request)
     starts = {ts for readings in rows.readings.values() for ts in readings.ts}
     if len(starts) > 1 and not any(ts % HOUR for ts in starts):
         raise FeedChanged("every price begins on the hour: those of rt_hrl_lmps, not of five minutes")
     return rows
 
 
-def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """Hourly day-ahead prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    return _parse(body, request, "total_lmp_da", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
+def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
+    """One page of prices, USD/MWh; items come unsorted, other nodes give no row.
 
-
-def _parse(body: bytes, request: Request, price: str, key: SeriesKey) -> Rows:
-    """One page of prices; items come unsorted, other nodes give no row.
-
-    Raises NotPublished where there is no item, FeedChanged where none is of our node.
+    Raises FeedUnavailable, NotPublished where there is no item, FeedChanged also where none is of our node.
     """
     items, _ = _page(body, request)
     step = RESOLUTIONS[key.resolution]
@@ -200,8 +189,8 @@ SOURCE = Source(
             resolution="1h",
             since=date(2000, 6, 1),
             publication=Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120),
-            requests=lmp_da_requests,
-            parse=parse_lmp_da,
+            requests=partial(_requests, "pjm.lmp_da", "da_hrl_lmps", "total_lmp_da", True),
+            parse=partial(_parse, "total_lmp_da", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")),
             follow=follow,
             every_minutes=60,
             reach_days=730,

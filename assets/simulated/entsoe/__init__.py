@@ -1,7 +1,7 @@
 """Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows and capacity of the European zones.
 
 Answers follow from the query's parameters alone; a query without data gets an acknowledgement with HTTP 200. Load and
-flows are revised for two days. One border is under repair for five weeks of each year. Values come from the model grid.
+flows are revised for two days. Values come from the model grid.
 The original: https://transparency.entsoe.eu.
 """
 
@@ -13,7 +13,6 @@ from datetime import UTC, datetime, time
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed
@@ -34,10 +33,6 @@ LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
-REPAIRED = ("PL", "Sweden SE4")
-"""The border of which nothing is published while its cable is under repair."""
-REPAIR = ((2, 12), (3, 19))
-"""First day of the repair and the first after it, each year: longer than the longest window that is answered."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
 TYPES = {
@@ -218,23 +213,10 @@ def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str
     border, inwards = _WAYS[into, out_of]
     resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
     ts = _published_steps(start, end, now, STEPS[resolution], border.since)
-    if (border.zone, border.neighbour) == REPAIRED:
-        ts = ts[~_under_repair(ts)]
     if not len(ts):
         return resolution, ts, np.empty(0)
     flow = one_way(border.zone, border.neighbour, inwards, int(ts[0]), int(ts[-1]), STEPS[resolution])
-    if len(flow) != len(ts):  # the repair lies inside
-        flow = flow[(ts - ts[0]) // STEPS[resolution]]
     return resolution, ts, grid.as_published(flow, ts, now, f"entsoe.flows/{into}/{out_of}")
-
-
-def _under_repair(ts: Ints) -> NDArray[np.bool_]:
-    """Whether each instant lies in the repair of its year."""
-    resting = np.zeros(len(ts), np.bool_)
-    for year in {datetime.fromtimestamp(t, UTC).year for t in ts[[0, -1]].tolist()} if len(ts) else ():
-        start, end = (int(datetime(year, *day, tzinfo=UTC).timestamp()) for day in REPAIR)
-        resting |= (ts >= start) & (ts < end)
-    return resting
 
 
 def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:

@@ -1,13 +1,13 @@
 """Simulated ERCOT price reports: listed documents with the zip behind each number, and pages of the keyed API.
 
-A document's number encodes which one it is, so no list is kept. Quirks that are kept: an XML twin of each (only listed
-here), retries that correct a wrong first file, `xhr` in the names of the repeated hour, expiry after 5 (real time) and
-31 days, hours and quarters by the wall clock with a flag on the repeated hour.
+A document's number encodes which one it is, so no list is kept. Quirks that are kept: `xhr` in the names of the
+repeated hour, expiry after 5 (real time) and 31 days, hours and quarters by the wall clock with a flag on the repeated
+hour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -18,7 +18,7 @@ import orjson
 
 from assets.simulated import grid
 from assets.simulated.answer import zipped
-from assets.simulated.format import choice, lines, local, short
+from assets.simulated.format import lines, local, short
 from assets.sources.ercot import HUB
 from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE
 from warehouse.market.clock import HOUR, MarketDay, local_date, market_days
@@ -30,12 +30,6 @@ DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
 """Seconds from the delivery day's midnight: half past noon of the day before, after any clock change."""
 POINTS = {HUB: 1.0, "HB_BUSAVG": 0.995, "LZ_NORTH": 0.995}
 """Settlement point -> its ratio to the hub average. The real reports hold a thousand."""
-RETRY_AFTER = 22 * 60
-"""Seconds from a quarter's end to the retry of a wrong file."""
-WRONG = 1.07
-"""How far off its prices are."""
-_NUMBERS = 4
-"""Of a quarter, or of an auction: csv and xml, each perhaps once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,6 @@ class ListedDocument:
     name: str
     published: int
     start: int
-    wrong: bool = False
 
 
 @lru_cache(maxsize=128)
@@ -97,58 +90,39 @@ def listing(report: Report, now: int) -> bytes:
 @lru_cache(maxsize=128)
 def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
     """When each document of a day comes out, and its entry in a listing."""
-    return [
-        (
-            d.published,
-            orjson.dumps(
-                {
-                    "Document": {
-                        "FriendlyName": d.name,
-                        "DocID": str(d.number),
-                        "PublishDate": local(d.published, TZ).isoformat(),
-                    }
-                }
-            ),
-        )
-        for d in documents(report, day)
-    ]
+    entries = []
+    for document in documents(report, day):
+        posted = local(document.published, TZ).isoformat()
+        entry = {"FriendlyName": document.name, "DocID": str(document.number), "PublishDate": posted}
+        entries.append((document.published, orjson.dumps({"Document": entry})))
+    return entries
 
 
 @lru_cache(maxsize=128)
 def documents(report: Report, day: date) -> tuple[ListedDocument, ...]:
     """The documents of the quarters that end on a day, or of the auction held on it."""
+    market_day = MarketDay(day, TZ)
     if report is REAL_TIME:
-        market_day = MarketDay(day, TZ)
-        return tuple(d for end in range(market_day.start, market_day.end, QUARTER) for d in _of_quarter(end))
-    delivery = MarketDay(day, TZ).next().start
-    return tuple(_twins(report, _NUMBERS * day.toordinal(), report.file, delivery + DAM_AT, delivery))
+        return tuple(map(_of_quarter, range(market_day.start, market_day.end, QUARTER)))
+    delivery, number = market_day.next().start, report.first_number + day.toordinal()
+    return (ListedDocument(report, number, f"{report.file}_csv", delivery + DAM_AT, delivery),)
 
 
-def _of_quarter(end: int) -> Iterator[ListedDocument]:
+def _of_quarter(end: int) -> ListedDocument:
     moment = local(end, TZ)
-    stamp = f"{moment:%Y%m%d_%H%M}{'xhr' if moment.fold else ''}"
-    number, start = _NUMBERS * (end // QUARTER), end - QUARTER
-    wrong = choice(f"ercot {end}", moment.date(), 500) == 0
-    yield from _twins(REAL_TIME, number, f"{REAL_TIME.file}_{stamp}", end + OUT_AFTER, start, wrong)
-    if wrong:
-        yield from _twins(REAL_TIME, number + 2, f"{REAL_TIME.file}_retry_{stamp}", end + RETRY_AFTER, start)
-
-
-def _twins(
-    report: Report, number: int, stem: str, published: int, start: int, wrong: bool = False
-) -> Iterator[ListedDocument]:
-    for i, form in enumerate(("csv", "xml"), start=report.first_number + number):
-        yield ListedDocument(report, i, f"{stem}_{form}", published, start, wrong)
+    name = f"{REAL_TIME.file}_{moment:%Y%m%d_%H%M}{'xhr' if moment.fold else ''}_csv"
+    number = REAL_TIME.first_number + end // QUARTER
+    return ListedDocument(REAL_TIME, number, name, end + OUT_AFTER, end - QUARTER)
 
 
 def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
-    """The files posted between two local times, the newest first; the archive has csv alone, and never expires."""
+    """The files posted between two local times, the newest first; the archive never expires."""
     first, last = (datetime.fromisoformat(params[name]) for name in ("postDatetimeFrom", "postDatetimeTo"))
     posted = [
         (local(document.published, TZ).replace(tzinfo=None), document)
         for day in market_days(first.date(), last.date(), TZ)
         for document in documents(report, day.day)
-        if document.name.endswith("_csv") and document.published <= now
+        if document.published <= now
     ]
     entries = [
         {"docId": d.number, "friendlyName": d.name.removesuffix("_csv"), "postDatetime": moment.isoformat()}
@@ -159,21 +133,21 @@ def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, An
 
 
 def download(number: int, now: int, archived: bool = False) -> bytes:
-    """The zip of that number; empty where there is no such csv document at `now`, or, outside the archive, no more."""
+    """The zip of that number; empty where there is no such document at `now`, or, outside the archive, no more."""
     report, day = _place(number)
     old = local_date(now, TZ) - day
     if not timedelta(0) <= old or (old > timedelta(days=report.kept_days) and not archived):
         return b""
-    known = (d for d in documents(report, day) if d.number == number and d.published <= now and d.name.endswith("_csv"))
+    known = (d for d in documents(report, day) if d.number == number and d.published <= now)
     return next((zipped([(f"{d.name}.csv", _text(d))], local(d.published, TZ), 1) for d in known), b"")
 
 
 def _place(number: int) -> tuple[Report, date]:
     """Which report a number is of, and the day among whose documents it stands."""
     if number < DAY_AHEAD.first_number:
-        end = (number - REAL_TIME.first_number) // _NUMBERS * QUARTER
+        end = (number - REAL_TIME.first_number) * QUARTER
         return REAL_TIME, local_date(max(end, 0), TZ)
-    ordinal = (number - DAY_AHEAD.first_number) // _NUMBERS
+    ordinal = number - DAY_AHEAD.first_number
     return DAY_AHEAD, date.fromordinal(min(max(1, ordinal), date.max.toordinal()))
 
 
@@ -182,13 +156,12 @@ def _text(document: ListedDocument) -> bytes:
     day, report = MarketDay.at(document.start, TZ), document.report
     starts = range(day.start, day.end, report.step)
     wanted = starts if report is DAY_AHEAD else [document.start]
-    factor = WRONG if document.wrong else 1.0
     rows = [["DeliveryDate", *report.times, "SettlementPoint", "SettlementPointPrice", "DSTFlag"]]
     for start in wanted:
         moment, place = local(start, TZ), starts.index(start)
         head = [f"{moment:%m/%d/%Y}", *map(str, _times(report, start))]
         rows += [
-            [*head, point, short(factor * series[place], 2), "NY"[moment.fold]]
+            [*head, point, short(series[place], 2), "NY"[moment.fold]]
             for point, series in sorted(prices(report, day.day).items())
         ]
     return lines(rows, "\n")

@@ -18,6 +18,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, time
+from functools import partial
 
 from assets.parsing.body import columns, json_of, member, reading, table, text_of
 from assets.parsing.columns import floats
@@ -34,12 +35,14 @@ from assets.sources.aemo.files import (
     Report,
 )
 from assets.sources.aemo.rows import (
+    DISPATCH,
     MEASURES,
     REGIONS,
+    TRADING,
     ZONES,
     Block,
-    parse_dispatch,
-    parse_trading,
+    dispatch_step,
+    parse_report,
     put_regions,
     trading_step,
     zone_of,
@@ -207,7 +210,7 @@ SOURCE = Source(
             publication=Publication(lag_minutes=0, grace_minutes=15),
             requests=_DISPATCH_IS.requests,
             follow=_DISPATCH_IS.follow,
-            parse=parse_dispatch,
+            parse=partial(parse_report, DISPATCH, dispatch_step),
             every_minutes=5,
             revised_days=1,
             max_bytes=128_000_000,
@@ -239,7 +242,7 @@ SOURCE = Source(
             publication=Publication(lag_minutes=0, grace_minutes=30),
             requests=_TRADING_IS.requests,
             follow=_TRADING_IS.follow,
-            parse=parse_trading,
+            parse=partial(parse_report, TRADING, trading_step),
             every_minutes=60,
             revised_days=1,
         ),

@@ -57,14 +57,14 @@ MEASURES = {
     "TOTALDEMAND": (Metric.DEMAND, "MW", 1.0),
     "NETINTERCHANGE": (Metric.INTERCHANGE, "MW", -1.0),
 }
-_DISPATCH = {
+DISPATCH = {
     "DISPATCHPRICE": ("RRP",),
     "DISPATCHREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
     "DREGION": ("RRP", "TOTALDEMAND", "NETINTERCHANGE"),
     "DISPATCHINTERCONNECTORRES": ("MWFLOW",),
     "DINT": ("MWFLOW",),
 }
-_TRADING = {
+TRADING = {
     "TRADINGPRICE": ("RRP",),
     "TRADINGREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
     "TRADINGINTERCONNECTORRES": ("MWFLOW",),
@@ -89,7 +89,7 @@ class Block(NamedTuple):
     columns: dict[str, Column]
 
 
-def _dispatch_step(end: int) -> int:
+def dispatch_step(end: int) -> int:
     return FIVE_MINUTES
 
 
@@ -98,19 +98,10 @@ def trading_step(end: int) -> int:
     return FIVE_MINUTES if end > FIVE_MINUTE_SETTLEMENT else HALF_HOUR
 
 
-def parse_dispatch(body: bytes, request: Request) -> Rows:
-    """Price, demand, net interchange and ties of the dispatch tables in a csv, a zip or a zip of zips."""
-    return _report_rows(tables(body, _DISPATCH), _DISPATCH, _dispatch_step)
-
-
-def parse_trading(body: bytes, request: Request) -> Rows:
-    """The same of the trading tables, as far as the report has them."""
-    return _report_rows(tables(body, _TRADING), _TRADING, trading_step)
-
-
-def _report_rows(reports: Iterable[Table], wanted: Mapping[str, Sequence[str]], step_of: _Step) -> Rows:
+def parse_report(wanted: Mapping[str, Sequence[str]], step_of: _Step, body: bytes, request: Request) -> Rows:
+    """Price, demand, net interchange and ties of these tables in a csv, a zip or a zip of zips, as far as they hold."""
     rows = Rows()
-    for table in reports:
+    for table in tables(body, wanted):
         names = wanted[table.name]
         if "MWFLOW" in names:
             _put_ties(rows, _blocks(table, "INTERCONNECTORID", names, step_of, rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, time
+from functools import partial
 
 from assets.parsing.body import columns
 from assets.parsing.days import age, runs
@@ -22,6 +23,9 @@ HUB = "TH_SP15_GEN-APND"
 AREA = "CA ISO-TAC"
 OASIS = "https://oasis.caiso.com/oasisapi/SingleZip"
 OUTLOOK = "https://www.caiso.com/outlook"
+PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
+DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
+FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 LONGEST = 31
 """Days in one OASIS question; a longer span is answered with error 1004."""
 
@@ -44,16 +48,11 @@ IMPORTS = "imports"
 DEMAND = "current demand"
 
 
-def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One OASIS question for a run of at most 31 days of real-time prices."""
-    return [
-        _lmp_request("caiso.lmp_rt", run, "PRC_INTVL_LMP", "3", "RTM") for run in runs(days, LONGEST, LONGEST * DAY)
-    ]
-
-
-def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One OASIS question for a run of at most 31 days of day-ahead prices."""
-    return [_lmp_request("caiso.lmp_da", run, "PRC_LMP", "12", "DAM") for run in runs(days, LONGEST, LONGEST * DAY)]
+def _lmp_requests(
+    feed: str, query: str, version: str, market: str, days: Sequence[MarketDay], now: int
+) -> list[Request]:
+    """One OASIS question for a run of at most 31 days of prices."""
+    return [_lmp_request(feed, run, query, version, market) for run in runs(days, LONGEST, LONGEST * DAY)]
 
 
 def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, market: str) -> Request:
@@ -73,38 +72,19 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
 
 def demand_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The day-ahead forecast as published on a day: of that day and the next."""
-    return [_demand_forecast(day) for day in sorted(set(days))]
+    asked = [
+        (day, _lmp_request("caiso.demand_forecast", [day, day.next()], "SLD_FCST", "1", "DAM"))
+        for day in sorted(set(days))
+    ]
+    return [
+        replace(request, params=tuple(pair for pair in request.params if pair[0] != "node"), days=(day.day,))
+        for day, request in asked
+    ]
 
 
-def _demand_forecast(day: MarketDay) -> Request:
-    asked = _lmp_request("caiso.demand_forecast", [day, day.next()], "SLD_FCST", "1", "DAM")
-    params = tuple(pair for pair in asked.params if pair[0] != "node")
-    return replace(asked, params=params, days=(day.day,))
-
-
-def parse_demand_forecast(body: bytes, request: Request) -> Rows:
-    """Hourly `demand_forecast` rows of the whole area, MW. Raises as `oasis.parse_lmp` does."""
-    return oasis.parse_load_forecast(body, AREA, "DAM", SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h"))
-
-
-def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """Five-minute prices of the hub, USD/MWh. Raises as `oasis.parse_lmp` does."""
-    return oasis.parse_lmp(body, HUB, "RTM", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"))
-
-
-def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """Hourly day-ahead prices of the hub, USD/MWh. Raises as `oasis.parse_lmp` does."""
-    return oasis.parse_lmp(body, HUB, "DAM", SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h"))
-
-
-def demand_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One demand file a day."""
-    return [_outlook_request("caiso.demand", day, "demand.csv", now) for day in sorted(set(days))]
-
-
-def fuelsource_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One generation file a day."""
-    return [_outlook_request("caiso.fuelsource", day, "fuelsource.csv", now) for day in sorted(set(days))]
+def _outlook_requests(feed: str, file: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    """One file a day."""
+    return [_outlook_request(feed, day, file, now) for day in sorted(set(days))]
 
 
 def _outlook_request(feed: str, day: MarketDay, file: str, now: int) -> Request:
@@ -186,8 +166,8 @@ SOURCE = Source(
             title=f"CAISO real-time 5-minute LMP at {HUB}",
             metrics=(Metric.PRICE,),
             publication=Publication(lag_minutes=10, grace_minutes=45),
-            requests=lmp_rt_requests,
-            parse=parse_lmp_rt,
+            requests=partial(_lmp_requests, "caiso.lmp_rt", "PRC_INTVL_LMP", "3", "RTM"),
+            parse=partial(oasis.parse_lmp, HUB, "RTM", PRICE),
             every_minutes=5,
             revised_days=1,
             reach_days=1180,
@@ -198,8 +178,8 @@ SOURCE = Source(
             metrics=(Metric.PRICE_DAY_AHEAD,),
             resolution="1h",
             publication=Publication(daily_at=time(13), day_offset=-1, grace_minutes=120),
-            requests=lmp_da_requests,
-            parse=parse_lmp_da,
+            requests=partial(_lmp_requests, "caiso.lmp_da", "PRC_LMP", "12", "DAM"),
+            parse=partial(oasis.parse_lmp, HUB, "DAM", DAY_AHEAD),
             every_minutes=60,
             reach_days=1180,
         ),
@@ -211,7 +191,7 @@ SOURCE = Source(
             metrics=(Metric.DEMAND,),
             since=date(2018, 4, 10),
             publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=demand_requests,
+            requests=partial(_outlook_requests, "caiso.demand", "demand.csv"),
             parse=parse_demand,
             every_minutes=5,
             revised_days=1,
@@ -223,7 +203,7 @@ SOURCE = Source(
             resolution="1h",
             publication=Publication(daily_at=time(9, 10), grace_minutes=180),
             requests=demand_forecast_requests,
-            parse=parse_demand_forecast,
+            parse=partial(oasis.parse_load_forecast, AREA, "DAM", FORECAST),
             every_minutes=60,
             reach_days=0,
         ),
@@ -235,7 +215,7 @@ SOURCE = Source(
             metrics=(Metric.GENERATION, Metric.INTERCHANGE),
             since=date(2018, 4, 10),
             publication=Publication(lag_minutes=10, grace_minutes=30),
-            requests=fuelsource_requests,
+            requests=partial(_outlook_requests, "caiso.fuelsource", "fuelsource.csv"),
             parse=parse_fuelsource,
             every_minutes=5,
             revised_days=1,

@@ -25,6 +25,7 @@ from assets.parsing.columns import filled
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market.clock import RESOLUTIONS
+from warehouse.market.market import Request
 from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
@@ -33,7 +34,7 @@ PAUSE = 5.0
 """Seconds that OASIS wants between two questions."""
 
 
-def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
+def parse_lmp(node: str, market: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
     """The LMP rows of one node and market run (RTM, DAM); other nodes and the price's components give none.
 
     Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise, also where
@@ -52,7 +53,7 @@ def parse_lmp(body: bytes, node: str, market: str, key: SeriesKey) -> Rows:
     return rows
 
 
-def parse_load_forecast(body: bytes, area: str, market: str, key: SeriesKey) -> Rows:
+def parse_load_forecast(area: str, market: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
     """The demand forecast of one area and market run; each run is another product. Raises as `parse_lmp` does."""
     rows, found = Rows(), False
     names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "MARKET_RUN_ID", "TAC_AREA_NAME", "MW")

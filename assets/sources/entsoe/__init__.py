@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, time
+from functools import partial
 
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
@@ -103,17 +104,8 @@ def _currency(series: Series, zone: str) -> str:
     return currency
 
 
-def parse_demand(body: bytes, request: Request) -> Rows:
-    """`demand` rows: actual total load."""
-    return _load(body, request, "A16", Metric.DEMAND)
-
-
-def parse_demand_forecast(body: bytes, request: Request) -> Rows:
-    """`demand_forecast` rows: day-ahead total load forecast. The document's time is that of the answer."""
-    return _load(body, request, "A01", Forecast.DEMAND)
-
-
-def _load(body: bytes, request: Request, process: str, metric: Metric | Forecast) -> Rows:
+def _parse_load(process: str, metric: Metric | Forecast, body: bytes, request: Request) -> Rows:
+    """Total load, actual (A16) or forecast the day before (A01): its document's time is that of the answer."""
     rows = Rows()
     for series in series_of(body, "A65", process=process):
         series.need("quantity_Measure_Unit.name", "MAW")
@@ -262,7 +254,7 @@ SOURCE = Source(
             resolution="15m",
             publication=Publication(lag_minutes=120, grace_minutes=240),
             requests=request_demand,
-            parse=parse_demand,
+            parse=partial(_parse_load, "A16", Metric.DEMAND),
             every_minutes=60,
             revised_days=3,
             zones_per_answer="one",
@@ -275,7 +267,7 @@ SOURCE = Source(
             resolution="15m",
             publication=Publication(daily_at=time(10), grace_minutes=240),
             requests=request_demand_forecast,
-            parse=parse_demand_forecast,
+            parse=partial(_parse_load, "A01", Forecast.DEMAND),
             every_minutes=60,
             reach_days=0,
             zones_per_answer="one",

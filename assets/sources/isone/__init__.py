@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, time
+from functools import partial
 from urllib.parse import urlencode
 
 from assets.parsing.body import is_json, member, reading
@@ -122,15 +123,10 @@ def _states(day: MarketDay, now: int) -> tuple[str, ...]:
     return (*(("prelim",) if days <= FINAL_DAYS else ()), *(("final",) if days > PRELIMINARY_DAYS else ()))
 
 
-def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """`price` rows of the hub. Raises FeedChanged, NotPublished."""
-    return _hub_prices(body, "FiveMinLmps", "FiveMinLmp", PRICE, FIVE)
-
-
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
     """`price_day_ahead` rows of the hub, from web service or ISO Express report. Raises FeedChanged, NotPublished."""
     if is_json(body):
-        return _hub_prices(body, "HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR)
+        return _hub_prices("HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR, body, request)
     names = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
     lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *names, mark=HUB)
     prices = [(_hour(on, ending), reading(price, "LMP")) for on, ending, place, price in lines if place == HUB]
@@ -194,7 +190,8 @@ def combine_flows(rows: Rows) -> Rows:
     return rows
 
 
-def _hub_prices(body: bytes, box: str, name: str, key: SeriesKey, step: int) -> Rows:
+def _hub_prices(box: str, name: str, key: SeriesKey, step: int, body: bytes, request: Request) -> Rows:
+    """Prices of the hub. Raises FeedChanged, NotPublished."""
     prices = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not prices:
         raise FeedChanged(f"no price of location {HUB}")
@@ -238,7 +235,7 @@ SOURCE = Source(
             since=date(2017, 3, 1),
             publication=Publication(lag_minutes=10, grace_minutes=30),
             requests=lmp_rt_requests,
-            parse=parse_lmp_rt,
+            parse=partial(_hub_prices, "FiveMinLmps", "FiveMinLmp", PRICE, FIVE),
             every_minutes=5,
             revised_days=PRELIMINARY_DAYS + 1,
             secrets=_ACCOUNT,

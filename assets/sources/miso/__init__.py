@@ -7,7 +7,7 @@ from functools import partial
 
 from assets.sources.miso.interchange import parse_nsi
 from assets.sources.miso.load import parse_load, parse_load_daily
-from assets.sources.miso.prices import HUB, parse_lmp_da, parse_lmp_rt
+from assets.sources.miso.prices import HUB, parse_lmp_rt, parse_report
 from assets.sources.miso.requests import TZ, ZONE, live, lmp_rt_daily_requests, lmp_rt_requests, report
 from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
 
@@ -71,7 +71,7 @@ SOURCE = Source(
             resolution="1h",
             publication=Publication(daily_at=time(14), day_offset=-1, grace_minutes=180),
             requests=partial(report, "miso.lmp_da", "da_expost_lmp.csv"),
-            parse=parse_lmp_da,
+            parse=partial(parse_report, Metric.PRICE_DAY_AHEAD),
             every_minutes=120,
             revised_days=0,
             reach_days=1095,

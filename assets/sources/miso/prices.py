@@ -36,12 +36,7 @@ _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     """Real-time ex-post prices: five minutes from the live answers, hours from the daily files."""
-    return _parse_live_lmp(body) if is_json(body) else _parse_report(body, Metric.PRICE)
-
-
-def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """Hourly day-ahead ex-post prices, USD/MWh, from a daily file."""
-    return _parse_report(body, Metric.PRICE_DAY_AHEAD)
+    return _parse_live_lmp(body) if is_json(body) else parse_report(Metric.PRICE, body, request)
 
 
 def _parse_live_lmp(body: bytes) -> Rows:
@@ -77,8 +72,8 @@ def _only_hub(body: bytes) -> bytes:
     return head + data + b",".join(_HUB_ROW.findall(rest)) + b"]}"
 
 
-def _parse_report(body: bytes, metric: Metric) -> Rows:
-    """A daily file: title, date, (an empty line,) a note, then a table with a column for every hour's end."""
+def parse_report(metric: Metric, body: bytes, request: Request) -> Rows:
+    """Hourly ex-post prices, USD/MWh: title, date, (an empty line,) a note, a column an hour's end."""
     text = no_html(text_of(body))
     if text.lstrip().startswith("<"):
         raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("XML instead of a report")
