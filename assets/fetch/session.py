@@ -132,7 +132,8 @@ class Session:
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
         """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
         addressed = _addressed(request, self._environ or {})
-        self._turns.take(_publisher(request), *_pace(request))
+        terms = source(_publisher(request))
+        self._turns.take(terms.code, terms.requests_per_minute, terms.min_interval_s)
         begun = self._tick()
         try:
             reply = self._transport(addressed, credentials)
@@ -140,7 +141,7 @@ class Session:
             return _Passing(failure, None, self._tick() - begun)
         throttled = reply.status == 429 or (reply.status == 403 and not request.secrets)
         if throttled or reply.status in LATER:
-            reason = ABROAD_403 if _american(_host(request)) else THROTTLED_403
+            reason = ABROAD_403 if _host(request).endswith(AMERICAN_ONLY) else THROTTLED_403
             text = f"{_host(request)} answers {reply.status}{reason if reply.status == 403 else ''}"
             kind = "limit" if throttled else "server"
             later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
@@ -198,7 +199,7 @@ def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
 
 def _addressed(request: Request, environ: Mapping[str, str]) -> Request:
     """The request at the address that the owner names for its source. Raises FeedUnavailable for what is no address."""
-    name = source(request.feed.split(".")[0]).endpoint_env
+    name = source(_publisher(request)).endpoint_env
     url = environ.get(name, "").strip() if name else ""
     if not url:
         return request
@@ -216,16 +217,6 @@ def _publisher(request: Request) -> str:
     return request.feed.split(".")[0]
 
 
-def _pace(request: Request) -> tuple[float, float]:
-    """Requests a minute, and seconds between two, of the request's source."""
-    terms = source(_publisher(request))
-    return terms.requests_per_minute, terms.min_interval_s
-
-
-def _american(host: str) -> bool:
-    return host.endswith(AMERICAN_ONLY)
-
-
 def _good(request: Request, reply: Reply) -> Reply:
     """The reply if its status is a success. Raises the FeedError that the status means."""
     if 200 <= reply.status < 300:
@@ -237,7 +228,7 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
     host, names = _host(request), names_of(request.secrets)
     if reply.status in (404, 410):
         return _absent(request, reply)
-    if reply.status == 403 and _american(host):
+    if reply.status == 403 and host.endswith(AMERICAN_ONLY):
         return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="refused")
     if reply.status in (401, 403):
         return (
@@ -272,13 +263,13 @@ def _nothing(request: Request, reply: Reply) -> NotPublished | None:
     except NotPublished as error:
         return error
     except FeedError:
-        return None
+        pass
     return None
 
 
 def _feeds(request: Request) -> list[Feed]:
     """The feed of a request, if its source has it."""
-    return [feed for feed in source(request.feed.split(".")[0]).feeds if feed.id == request.feed]
+    return [feed for feed in source(_publisher(request)).feeds if feed.id == request.feed]
 
 
 def _retry_after(text: str | None) -> float | None:

@@ -18,7 +18,7 @@ from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.format import choice, lines, local, short
 from assets.simulated.grid.noise import Ints
-from assets.sources.spp import paths
+from assets.sources.spp import requests as paths
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.market import Request
 

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from assets import sources
-from assets.sources.spp.paths import hourly
+from assets.sources.spp.requests import hourly
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days

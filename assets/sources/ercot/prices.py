@@ -9,7 +9,7 @@ day in real time. Older prices exist as yearly workbooks (reports 13060 and 1306
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -143,54 +143,50 @@ def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Re
     FeedChanged.
     """
     if request.url.startswith(ARCHIVE):
-        listing = request.kind == "listing"
-        return [*_archived(product, body, request), *_next_page(body, request)] if listing else []
+        if request.kind != "listing":
+            return []
+        files = _newest(product, _archived(product, body, request), request.days)
+        return files + _next_page(body, request)
     if request.kind == "listing":
-        documents = _documents(product, body, request)
+        documents = _newest(product, _documents(product, body), request.days)
         listed = {day for document in documents for day in document.days}
         passed = [MarketDay(day, TZ) for day in request.days if listed and day < max(listed) and day not in listed]
         return documents + [_keyed(product, hub, run) for run in runs(passed, LONGEST)]
     return _next_page(body, request) if is_json(body) else []
 
 
-def _documents(product: Product, body: bytes, request: Request) -> list[Request]:
-    """One zip per interval file: of twins (retries) the newest, of csv and xml the csv."""
-    listing = member(member(json_of(body), "ListDocsByRptTypeRes", dict), "DocumentList", list)
-    newest: dict[str, tuple[datetime, Request]] = {}
-    for entry in listing:
+def _newest(product: Product, files: Iterable[tuple[str, datetime, Request]], days: Sequence[date]) -> list[Request]:
+    """The files of some days by name and time of publication, one an interval: of twins (retries) the newest."""
+    newest: dict[tuple[date, str], tuple[datetime, Request]] = {}
+    for name, published, file in files:
+        day = _delivery_day(product, name, published)
+        key = day, name.lower().replace("_retry", "")
+        if day in days and (key not in newest or newest[key][0] < published):
+            newest[key] = published, replace(file, days=(day,), part=name)
+    return sorted((file for _, file in newest.values()), key=lambda file: (file.days, file.part))
+
+
+def _documents(product: Product, body: bytes) -> Iterator[tuple[str, datetime, Request]]:
+    """The zips of a listing; of csv and xml the csv."""
+    for entry in member(member(json_of(body), "ListDocsByRptTypeRes", dict), "DocumentList", list):
         document = member(entry, "Document", dict)
         name = member(document, "FriendlyName", str)
-        if not name.lower().endswith("_csv"):
-            continue
-        published = _published(document)
-        day = _delivery_day(product, name, published)
-        if day not in request.days:
-            continue
-        which = (("doclookupId", str(member(document, "DocID", (str, int)))),)
-        key = f"{day} {name.lower().replace('_retry', '')}"
-        if key not in newest or newest[key][0] < published:
-            newest[key] = published, Request(product.feed, DOWNLOAD, which, (day,), part=name, ext="zip")
-    return [document for _, document in sorted(newest.values(), key=lambda pair: (pair[1].days, pair[1].part))]
+        if name.lower().endswith("_csv"):
+            which = (("doclookupId", str(member(document, "DocID", (str, int)))),)
+            yield name, _published(document), Request(product.feed, DOWNLOAD, which, ext="zip")
 
 
-def _archived(product: Product, body: bytes, request: Request) -> list[Request]:
-    """The archived files of the request's days: of twins the newest, of csv and xml the csv."""
-    newest: dict[str, tuple[str, Request]] = {}
+def _archived(product: Product, body: bytes, request: Request) -> Iterator[tuple[str, datetime, Request]]:
+    """The files that the archive lists; of csv and xml the csv."""
     for entry in member(json_of(body), "archives", list):
         name, posted = member(entry, "friendlyName", str), member(entry, "postDatetime", str)
         try:
             published = datetime.fromisoformat(posted)
         except ValueError:
             raise FeedChanged(f"postDatetime {posted[:40]!r}") from None
-        day = _delivery_day(product, name, published)
-        if day not in request.days or name.lower().endswith("xml"):
-            continue
-        which = (("download", str(member(entry, "docId", (str, int)))),)
-        key = name.lower().replace("_retry", "")
-        if key not in newest or newest[key][0] < posted:
-            file = Request(product.feed, request.url, which, (day,), part=name, secrets=SECRETS, ext="zip", once=True)
-            newest[key] = posted, file
-    return [file for _, file in sorted(newest.values(), key=lambda pair: pair[1].part)]
+        if not name.lower().endswith("xml"):
+            which = (("download", str(member(entry, "docId", (str, int)))),)
+            yield name, published, Request(product.feed, request.url, which, secrets=SECRETS, ext="zip", once=True)
 
 
 def _published(document: dict[str, Any]) -> datetime:

@@ -13,7 +13,6 @@ from assets.parsing.body import number
 from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.columns import drop, keep, on_grid
 from assets.parsing.stamps import iso_instant
-from assets.sources.spp import paths
 from assets.sources.spp.bodies import Columns, Sheet, readings
 from assets.sources.spp.requests import (
     DAILY_AFTER,
@@ -26,6 +25,7 @@ from assets.sources.spp.requests import (
     lmp_rt_requests,
     load_hourly_requests,
     load_requests,
+    written_at,
 )
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR
@@ -86,7 +86,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
         return rows
     end, expected = sheet.place("gmtintervalend", "gmtinterval"), sheet.place("mtlf")
     columns = readings(sheet.eastern(Rows(), expected), end, expected, HOUR)
-    written = paths.written_at(dict(request.params).get("path", request.url))
+    written = written_at(dict(request.params).get("path", request.url))
     if written is None:
         rows.extend(FORECAST, *columns)
     else:
@@ -105,7 +105,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     if "averagedactual" in sheet.names:
         lines = sheet.eastern(rows, sheet.place("mtlf"))
         starts, values = readings(lines, end, sheet.place("averagedactual"), HOUR)
-        written = paths.written_at(dict(request.params).get("path", request.url))
+        written = written_at(dict(request.params).get("path", request.url))
         rows.extend(DEMAND, *_finished(rows, starts, values, written))
     else:
         lines = sheet.eastern(rows, sheet.place("stlf"))

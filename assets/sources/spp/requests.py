@@ -1,30 +1,39 @@
-"""Where SPP's files lie: charts of the running days, a file an interval, a day or a month before. No parsing here."""
+"""Where SPP's files lie: charts of the running days, a file an interval, a day or a month before. No parsing here.
+
+Names of files are stamped with local time by the interval's end. A stamp is the wall clock as the interval leaves it:
+both passes of the repeated autumn hour end at 02:00, and the files of the second pass (0105..0200) carry a `d`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 
 from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.days import age, months
-from assets.sources.spp import paths
-from warehouse.market.clock import HOUR, MarketDay, local_date
+from warehouse.errors import BadWindow, FeedChanged
+from warehouse.market.clock import HOUR, MarketDay, local_date, local_instant, zone_of
 from warehouse.market.market import Request
 
 ZONE = "US-SPP"
-TZ = paths.TZ
+TZ = "America/Chicago"
 HOST = "portal.spp.org"
 IN_TURN = 6
 """Older intervals of the running day that each poll asks for besides: within four hours every missed one is there."""
 DAILY_AFTER = 5
 """Days until the file of a day's real-time prices is there (https://github.com/gridstatus/gridstatus/issues/667)."""
+AREAS_PARTED = (2026, 3)
+"""The first month whose tie flows name their area."""
+_HOURLY = re.compile(r"OP-MTLF-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(d?)\.csv", re.ASCII)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
     ends = sorted({end for day in days for end in _interval_ends(day, now)})
     return [
-        _file("spp.lmp_rt", "rtbm-lmp-by-location", paths.interval(end - FIVE, end), local_date(end - FIVE, TZ))
+        _file("spp.lmp_rt", "rtbm-lmp-by-location", interval(end - FIVE, end), local_date(end - FIVE, TZ))
         for end in ends
     ]
 
@@ -43,7 +52,7 @@ def _interval_ends(day: MarketDay, now: int) -> list[int]:
 def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file of 40 MB for each day that is long enough over."""
     return [
-        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", paths.daily(d.day), d.day)
+        _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", daily(d.day), d.day)
         for d in days
         if age(d, now) >= DAILY_AFTER
     ]
@@ -51,7 +60,7 @@ def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One file a day."""
-    return [_file("spp.lmp_da", "da-lmp-by-settlement-location", paths.day_ahead(d.day), d.day) for d in days]
+    return [_file("spp.lmp_da", "da-lmp-by-settlement-location", day_ahead(d.day), d.day) for d in days]
 
 
 def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
@@ -68,13 +77,13 @@ def load_hourly_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 def _hourly_file(feed: str, day: MarketDay, now: int) -> Request:
     """The file of the midnight after, which holds the day whole; for a running day the newest one."""
     hour = day.end if age(day, now) > 0 else (now - 15 * 60) // HOUR * HOUR
-    return _file(feed, "mtlf-vs-actual", paths.hourly(hour), day.day)
+    return _file(feed, "mtlf-vs-actual", hourly(hour), day.day)
 
 
 def interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The chart of two days for today and yesterday, a file a month before."""
     old = months([d for d in days if age(d, now) > 1])
-    files = [_file("spp.interchange", "historical-tie-flow", paths.monthly(m[0].year, m[0].month), *m) for m in old]
+    files = [_file("spp.interchange", "historical-tie-flow", monthly(m[0].year, m[0].month), *m) for m in old]
     return _chart("spp.interchange", "interchange-trend", days, now) + files
 
 
@@ -89,3 +98,49 @@ def _file(feed: str, product: str, path: str, *days: date) -> Request:
     return Request(
         feed, f"https://{HOST}/file-browser-api/download/{product}", (("path", path),), days, zone=ZONE, ext="csv"
     )
+
+
+def interval(start: int, end: int) -> str:
+    """Real-time prices of one interval; its folder is that of the day it starts on."""
+    on = local_date(start, TZ)
+    return f"/{on:%Y/%m}/By_Interval/{on:%d}/RTBM-LMP-SL-{_stamp(end)}.csv"
+
+
+def daily(day: date) -> str:
+    """Real-time prices of one day."""
+    return f"/{day:%Y/%m}/By_Day/RTBM-LMP-DAILY-SL-{day:%Y%m%d}.csv"
+
+
+def day_ahead(day: date) -> str:
+    """Day-ahead prices of one day."""
+    return f"/{day:%Y/%m}/By_Day/DA-LMP-SL-{day:%Y%m%d}0100.csv"
+
+
+def hourly(hour: int) -> str:
+    """The mid-term load file written as an hour begins."""
+    stamp = _stamp(hour)
+    return f"/{stamp[:4]}/{stamp[4:6]}/{stamp[6:8]}/OP-MTLF-{stamp}.csv"
+
+
+def written_at(path: str) -> int | None:
+    """The instant that a mid-term load file's name states; None for any other name. Raises FeedChanged for no time."""
+    match = _HOURLY.search(path)
+    if match is None:
+        return None
+    year, month, day, hour, minute = (int(part) for part in match.groups()[:5])
+    try:
+        last = datetime(year, month, day, hour, minute) - timedelta(seconds=1)  # noqa: DTZ001  placed by the next line
+        return local_instant(last, TZ, second_pass=bool(match[6])) + 1
+    except (ValueError, OverflowError, BadWindow):
+        raise FeedChanged(f"{match[0][:40]!r} names no time") from None
+
+
+def monthly(year: int, month: int) -> str:
+    """Tie flows of one month, minute by minute."""
+    area = "SPP_" if (year, month) >= AREAS_PARTED else ""
+    return f"/TieFlows_{area}{_MONTHS[month - 1]}{year}.csv"
+
+
+def _stamp(end: int) -> str:
+    last = datetime.fromtimestamp(end - 1, zone_of(TZ))
+    return f"{last.replace(tzinfo=None) + timedelta(seconds=1):%Y%m%d%H%M}{'d' if last.fold else ''}"
