@@ -203,7 +203,7 @@ def unzipped(body: bytes, depth: int = ZIP_DEPTH) -> Iterator[tuple[str, bytes]]
 
     Names are only labels: nothing is ever written under them. Raises FeedChanged.
     """
-    yield from _unzipped(body, depth, _Budget(ZIP_MEMBERS, ZIP_BYTES))
+    yield from _unzipped(body, depth, [ZIP_MEMBERS, ZIP_BYTES])
 
 
 def lines_of(body: bytes) -> Iterator[str]:
@@ -231,21 +231,6 @@ def lines_of(body: bytes) -> Iterator[str]:
         raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None
 
 
-class _Budget:
-    """How many members and bytes one body may still unfold into."""
-
-    __slots__ = ("bytes", "members")
-
-    def __init__(self, members: int, size: int) -> None:
-        self.members, self.bytes = members, size
-
-    def take(self, size: int) -> None:
-        self.members -= 1
-        self.bytes -= size
-        if self.members < 0 or self.bytes < 0:
-            raise FeedChanged("zip unfolds beyond its bounds")
-
-
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, body: bytes) -> bytes:
     """A member's bytes, whole by the checksum of the central directory or else by that of the member's own header:
     ERCOT's archive has zips in which only the latter is right (https://github.com/gridstatus/gridstatus/issues/936).
@@ -268,7 +253,8 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+def _unzipped(body: bytes, depth: int, left: list[int]) -> Iterator[tuple[str, bytes]]:
+    """`left`: how many members and bytes the body may still unfold into."""
     if depth <= 0:
         raise FeedChanged("zips nested too deep")
     try:
@@ -276,10 +262,12 @@ def _unzipped(body: bytes, depth: int, budget: _Budget) -> Iterator[tuple[str, b
             for entry in archive.infolist():
                 if entry.filename.endswith("/"):  # is_dir() trips over an empty name
                     continue
-                budget.take(entry.file_size)
+                left[:] = left[0] - 1, left[1] - entry.file_size
+                if min(left) < 0:
+                    raise FeedChanged("zip unfolds beyond its bounds")
                 content = _content(archive, entry, body)
                 if is_zip(content):
-                    yield from _unzipped(content, depth - 1, budget)
+                    yield from _unzipped(content, depth - 1, left)
                 else:
                     yield entry.filename, content
     except BROKEN_ZIP as error:

@@ -15,13 +15,11 @@ Traps:
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time
 from functools import partial
 
 from assets.parsing.body import columns, json_of, member, reading, table, text_of
-from assets.parsing.columns import floats
 from assets.parsing.days import months
 from assets.parsing.members import require_known
 from assets.parsing.stamps import wall_stamp
@@ -38,12 +36,11 @@ from assets.sources.aemo.rows import (
     DISPATCH,
     MEASURES,
     REGIONS,
+    RESOLUTIONS,
     TRADING,
     ZONES,
-    Block,
     dispatch_step,
     parse_report,
-    put_regions,
     trading_step,
     zone_of,
 )
@@ -60,8 +57,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
     """Price and demand of one region and month. Raises FeedChanged for rows of another region than was asked for."""
     header, lines = table(text_of(body))
     region, stamp, demand, price, kind = columns(header, "REGION", "SETTLEMENTDATE", "TOTALDEMAND", "RRP", "PERIODTYPE")
-    rows = Rows()
-    readings: dict[tuple[str, int], list[tuple[int, list[str]]]] = defaultdict(list)
+    rows, starts = Rows(), list[int]()
     for cells in lines:
         cells = [cell.strip() for cell in cells]
         if not _is_actual(cells[kind], "TRADE", rows):
@@ -73,29 +69,21 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
         if end % step:
             rows.dropped["off the grid"] += 1
             continue
-        readings[cells[region], step].append((end - step - AHEAD_OF_UTC, cells))
-    _require_one_month([ts + AHEAD_OF_UTC for lines_of_region in readings.values() for ts, _ in lines_of_region])
-    blocks = (
-        Block(
-            name,
-            step,
-            len(lines_of_region),
-            {
-                "RRP": _column(lines_of_region, price, "RRP"),
-                "TOTALDEMAND": _column(lines_of_region, demand, "TOTALDEMAND"),
-            },
-        )
-        for (name, step), lines_of_region in readings.items()
-    )
-    put_regions(rows, blocks)
+        starts.append(end - step)
+        values = {"RRP": reading(cells[price], "RRP"), "TOTALDEMAND": reading(cells[demand], "TOTALDEMAND")}
+        _put(rows, cells[region], end - step - AHEAD_OF_UTC, RESOLUTIONS[step], values)
+    _require_one_month(starts)
     require_known(rows)
     return rows
 
 
-def _column(lines: Sequence[tuple[int, Sequence[str]]], place: int, name: str) -> tuple[list[int], list[float]]:
-    """Interval starts and values of the lines where the cell is not empty."""
-    filled = [(ts, cells[place]) for ts, cells in lines if cells[place]]
-    return [ts for ts, _ in filled], floats([text for _, text in filled], name)
+def _put(rows: Rows, region: str, start: int, resolution: str, values: Mapping[str, float | None]) -> None:
+    """Adds what is stated of a region's interval, by the name of the column."""
+    if zone := zone_of(region, rows, 1, [start]):
+        for name, value in values.items():
+            metric, unit, sign = MEASURES[name]
+            if value is not None:
+                rows.add(zone, metric, start, 0.0 + sign * value, unit, resolution)
 
 
 def _year_first(match: re.Match[str]) -> str:
@@ -116,17 +104,13 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
     for entry in member(json_of(body), "5MIN", list):
         region, kind = member(entry, "REGIONID", str), member(entry, "PERIODTYPE", str)
         end = wall_stamp(member(entry, "SETTLEMENTDATE"))
-        start = end - FIVE_MINUTES - AHEAD_OF_UTC
-        zone = zone_of(region, rows, 1, [start]) if _is_actual(kind, "ACTUAL", rows) else None
-        if zone is None:
+        if not _is_actual(kind, "ACTUAL", rows):
             continue
         if end % FIVE_MINUTES:
             rows.dropped["off the grid"] += 1
             continue
-        for name, (metric, unit, sign) in MEASURES.items():
-            value = reading(member(entry, name), name)
-            if value is not None:
-                rows.add(zone, metric, start, 0.0 + sign * value, unit, "5m")
+        values = {name: reading(member(entry, name), name) for name in MEASURES}
+        _put(rows, region, end - FIVE_MINUTES - AHEAD_OF_UTC, "5m", values)
     require_known(rows)
     return rows
 

@@ -69,7 +69,7 @@ TRADING = {
     "TRADINGREGIONSUM": ("TOTALDEMAND", "NETINTERCHANGE"),
     "TRADINGINTERCONNECTORRES": ("MWFLOW",),
 }
-_RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
+RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
 _PHYSICAL = frozenset({"NETINTERCHANGE", "MWFLOW"})
 """Columns that an intervention's own run states; the others come from the pricing run."""
 
@@ -106,7 +106,7 @@ def parse_report(wanted: Mapping[str, Sequence[str]], step_of: _Step, body: byte
         if "MWFLOW" in names:
             _put_ties(rows, _blocks(table, "INTERCONNECTORID", names, step_of, rows))
         else:
-            put_regions(rows, _blocks(table, "REGIONID", names, step_of, rows))
+            _put_regions(rows, _blocks(table, "REGIONID", names, step_of, rows))
     require_known(rows)
     return rows
 
@@ -178,7 +178,7 @@ def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
     return np.array([word == "0" for word in words], np.bool_)[lines]
 
 
-def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
+def _put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
     """Adds price, demand and net interchange by region."""
     for region, step, lines, columns in blocks:
         zone = zone_of(region, rows, lines, (ts for stamps, _ in columns.values() for ts in stamps))
@@ -186,7 +186,7 @@ def put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
             continue
         for name, (ts, values) in columns.items():
             metric, unit, sign = MEASURES[name]
-            rows.extend(SeriesKey(zone, metric, unit, _RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
+            rows.extend(SeriesKey(zone, metric, unit, RESOLUTIONS[step]), ts, values if sign > 0 else _turned(values))
 
 
 def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
@@ -199,7 +199,7 @@ def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
         if tie := TIES_KNOWN.find(rows, name, ts):
             origin, target, link = tie
             for zone, other, flow in ((target, origin, values), (origin, target, _turned(values))):
-                key = SeriesKey(zone, Metric.INTERCHANGE, "MW", _RESOLUTIONS[step], counterparty=other, link=link)
+                key = SeriesKey(zone, Metric.INTERCHANGE, "MW", RESOLUTIONS[step], counterparty=other, link=link)
                 rows.extend(key, ts, flow)
 
 
