@@ -14,9 +14,8 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from assets.feeds import OWNER
-from assets.freshness import made_every
 from assets.ingest.context import PipelineContext
-from assets.partitions import asset_key
+from assets.partitions import asset_key, made_every
 from assets.sql.database import month_keys, open_views
 from assets.sql.rules import RULES, Finding, Rule
 from assets.sql.views import patterns, quoted, statements

@@ -13,12 +13,12 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, events, freshness
+from assets import checks, events
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
-from assets.partitions import asset_key, days_of, pool_of, raw_key
+from assets.partitions import asset_key, days_of, freshness_of, pool_of, raw_key
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Source
@@ -78,7 +78,7 @@ def series_asset(
         kinds={"parquet"},
         output_required=False,
         check_specs=checks.check_specs(feed, partitions),
-        freshness_policy=freshness.of_feed(feed),
+        freshness_policy=freshness_of(feed),
         tags=_tags(source, feed),
         description=describe(source, feed),
         metadata=_declared(source, feed, home),

@@ -1,4 +1,6 @@
-"""The partitions of a feed's asset: market days in the feed's own zone, calendar years for a yearly feed.
+"""The partitions of a feed's asset: market days in the feed's zone, calendar years of a yearly feed; and its freshness.
+
+Dagster's freshness goes by runs: whether an asset was made in time. The check `fresh` goes by rows.
 
 No `from __future__ import annotations`, as in every file that Dagster's annotations may come to.
 """
@@ -68,3 +70,14 @@ def pool_of(source: Source) -> str:
 def recent(feed: Feed, days: Sequence[MarketDay], today: date) -> set[MarketDay]:
     """The days that the publisher may still revise."""
     return {day for day in days if day.day >= today - timedelta(days=feed.revised_days + 1)}
+
+
+def made_every(minutes: int) -> dg.FreshnessPolicy:
+    """A warning after two missed runs, a failure after four, with time for a run to end."""
+    late, down = timedelta(minutes=2 * minutes + 30), timedelta(minutes=4 * minutes + 60)
+    return dg.FreshnessPolicy.time_window(warn_window=late, fail_window=down)
+
+
+def freshness_of(feed: Feed) -> dg.FreshnessPolicy:
+    """By how often its publisher is asked; a feed that stands in for another is asked once a day."""
+    return made_every(1440 if feed.stands_in_for else feed.every_minutes)

@@ -10,10 +10,9 @@ import dagster as dg
 
 from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, PREFIX, SNAPSHOT, events, figures
 from assets.feeds import OWNER
-from assets.freshness import made_every
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
-from assets.partitions import asset_key
+from assets.partitions import asset_key, made_every
 from warehouse.market.market import Source
 from warehouse.market.zones import ZONES
 
