@@ -19,29 +19,13 @@ from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.partitions import asset_key, days_of, freshness_of, pool_of, raw_key
+from assets.sql.views import COLUMNS
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Source
 from warehouse.rows.schema import SCHEMA
 
 OWNER, GROUP = "team:market-feeds", "sources"
-_COLUMNS = {
-    "zone": "Bidding zone, balancing authority or region.",
-    "metric": "What is measured.",
-    "fuel": "Of generation and capacity; null elsewhere.",
-    "counterparty": "The zone across the border; null for the zone's net.",
-    "link": "The tie; null for a border or a net.",
-    "ts": "Start of the interval, Unix seconds UTC.",
-    "value": "In the unit that the row names.",
-    "unit": "MW, %, gCO2/kWh or currency/MWh.",
-    "resolution": "Length of the interval: 5m, 15m, 30m, 1h, 1y.",
-    "source": "The publisher.",
-    "feed": "The publisher's product.",
-    "known_at": "When the value was first seen, Unix seconds UTC.",
-    "superseded_at": "Until when it stood, Unix seconds UTC; null while it stands.",
-    "published_at": "Of a forecast: when it was issued, Unix seconds UTC.",
-    "basis": "Of a forecast: what says so: body, name, fetched.",
-}
 
 
 class ReadFrom(Enum):
@@ -163,7 +147,7 @@ def describe(source: Source, feed: Feed) -> str:
 
 
 def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
-    columns = [dg.TableColumn(column.name, str(column.type), description=_COLUMNS[column.name]) for column in SCHEMA]
+    columns = [dg.TableColumn(column.name, str(column.type), description=COLUMNS[column.name]) for column in SCHEMA]
     return {
         "source": dg.MetadataValue.url(source.homepage),
         "licence": source.licence,

@@ -57,12 +57,16 @@ Facets = Mapping[str, Sequence[str]]
 def answer(request: Request, now: int) -> Answer:
     """The requested page of rows at `now`; 404 for another data set."""
     match = re.fullmatch(r"/v2/electricity/rto/([a-z-]+)/data/", urlsplit(request.url).path)
-    if match is None or match[1] not in _ROWS:
+    if match is None or match[1] not in ("region-data", "interchange-data", "fuel-type-data"):
         return json_answer({"error": "Not Found", "code": 404}, 404)
     params, facets = _parse_params(request.params)
-    listed = _forecast_until(now) if facets.get("type") == ["DF"] else now - LISTED_AFTER
+    ahead = facets.get("type") == ["DF"]
+    listed = MarketDay.at(now - FORECAST_OUT, "America/New_York").end if ahead else now - LISTED_AFTER
     ends = np.arange(_period(params["start"]), min(_period(params["end"]), listed) + 1, HOUR)
-    rows = _ROWS[match[1]](ends, facets, now)
+    if ahead:
+        rows = [row for code in facets.get("respondent", RESPONDENTS) for row in _forecasts(code, ends)]
+    else:
+        rows = _reported(match[1], facets, ends, now)
     rows.sort(key=lambda row: blake2b("".join(map(str, row.values())).encode(), digest_size=8).digest())
     return json_answer(_page(rows, params))
 
@@ -84,10 +88,6 @@ def _period(text: str) -> int:
     return int(datetime.fromisoformat(text if "T" in text else f"{text}T00").replace(tzinfo=UTC).timestamp())
 
 
-def _forecast_until(now: int) -> int:
-    return MarketDay.at(now - FORECAST_OUT, "America/New_York").end
-
-
 def _forecasts(code: str, ends: Ints) -> Rows:
     """What was expected of each hour as its UTC day began."""
     begun, values = (ends - HOUR) // DAY * DAY, grid.demand(RESPONDENTS[code], ends - HOUR, HOUR)
@@ -98,69 +98,35 @@ def _forecasts(code: str, ends: Ints) -> Rows:
     return [_row(end, names, value) for end, value in zip(ends.tolist(), values.tolist(), strict=True)]
 
 
-def _region(ends: Ints, facets: Facets, now: int) -> Rows:
-    if facets.get("type") == ["DF"]:
-        return [row for code in facets.get("respondent", RESPONDENTS) for row in _forecasts(code, ends)]
-    return [
-        row
-        for code in facets.get("respondent", RESPONDENTS)
-        for kind in facets.get("type", TYPES)
-        for row in _reported(
-            ends,
-            _total(RESPONDENTS[code], kind, ends),
-            f"{kind}/{code}",
-            now,
-            {"respondent": code, "type": kind},
-        )
-    ]
+def _reported(dataset: str, facets: Facets, ends: Ints, now: int) -> Rows:
+    """What each authority, the first of a series' names, says of each hour at `now`."""
+    rows: Rows = []
+    for names, seed, values in _series(dataset, facets, ends - HOUR):
+        lag = REPORTED_AFTER[next(iter(names.values()))]
+        published = grid.as_published(values, ends - HOUR, now, f"eia/{seed}")
+        columns = zip(ends.tolist(), published.tolist(), strict=True)
+        rows += [_row(end, names, value if end + lag <= now else None) for end, value in columns]
+    return rows
 
 
-def _total(zone: str, kind: str, ends: Ints) -> Floats:
-    return grid.demand(zone, ends - HOUR, HOUR) if kind == "D" else -grid.interchange(zone, ends - HOUR, HOUR)
-
-
-def _borders(ends: Ints, facets: Facets, now: int) -> Rows:
-    """+ is out of the first authority."""
-    return [
-        row
-        for code in facets.get("fromba", RESPONDENTS)
-        for area in grid.neighbours(RESPONDENTS[code])
-        for row in _reported(
-            ends,
-            -grid.border(RESPONDENTS[code], area, ends - HOUR, HOUR),
-            f"{code}>{area}",
-            now,
-            {"fromba": code, "toba": CODE_OF_AREA[area]},
-        )
-    ]
-
-
-def _fuels(ends: Ints, facets: Facets, now: int) -> Rows:
-    mix = grid.generation("US-CAISO", ends - HOUR, HOUR)
-    return [
-        row
-        for code, fuels in FUELS.items()
-        for row in _reported(
-            ends,
-            sum((mix[fuel] for fuel in fuels), np.zeros(len(ends))),
-            f"{code}/CISO",
-            now,
-            {"respondent": "CISO", "fueltype": code},
-        )
-    ]
-
-
-_ROWS = {"region-data": _region, "interchange-data": _borders, "fuel-type-data": _fuels}
-
-
-def _reported(
-    ends: Ints, values: Floats, series: str, now: int, names: dict[str, str]
-) -> Iterator[dict[str, str | None]]:
-    """The rows of a series: what its authority, the first of the names, says of each hour at `now`."""
-    lag = REPORTED_AFTER[next(iter(names.values()))]
-    published = grid.as_published(values, ends - HOUR, now, f"eia/{series}")
-    for end, value in zip(ends.tolist(), published.tolist(), strict=True):
-        yield _row(end, names, value if end + lag <= now else None)
+def _series(dataset: str, facets: Facets, ts: Ints) -> Iterator[tuple[dict[str, str], str, Floats]]:
+    """The names of each series of a data set, what seeds its errors, and its MWh; interchange is + out."""
+    if dataset == "interchange-data":
+        for code in facets.get("fromba", RESPONDENTS):
+            for area in grid.neighbours(RESPONDENTS[code]):
+                flow = -grid.border(RESPONDENTS[code], area, ts, HOUR)
+                yield {"fromba": code, "toba": CODE_OF_AREA[area]}, f"{code}>{area}", flow
+    elif dataset == "fuel-type-data":
+        mix = grid.generation("US-CAISO", ts, HOUR)
+        for code, fuels in FUELS.items():
+            values = sum((mix[fuel] for fuel in fuels), np.zeros(len(ts)))
+            yield {"respondent": "CISO", "fueltype": code}, f"{code}/CISO", values
+    else:
+        for code in facets.get("respondent", RESPONDENTS):
+            zone = RESPONDENTS[code]
+            for kind in facets.get("type", TYPES):
+                values = grid.demand(zone, ts, HOUR) if kind == "D" else -grid.interchange(zone, ts, HOUR)
+                yield {"respondent": code, "type": kind}, f"{kind}/{code}", values
 
 
 def _row(end: int, names: dict[str, str], value: float | None) -> dict[str, str | None]:

@@ -16,7 +16,7 @@ from warehouse.market.metrics import BY_FUEL, METRICS, Forecast, Metric
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
 
-_COLUMNS = {
+COLUMNS = {
     "zone": "Bidding zone, balancing authority or region; see `zones`",
     "metric": f"{', '.join([*METRICS][:-1])} or {[*METRICS][-1]}",
     "month": "UTC month of the file, as 2026-03: a filter on it opens that file alone",
@@ -52,7 +52,7 @@ class View:
     name: str
     query: str
     comment: str
-    columns: tuple[str, ...] = tuple(name for name in _COLUMNS if name not in ("superseded_at", *_OF_FORECASTS))
+    columns: tuple[str, ...] = tuple(name for name in COLUMNS if name not in ("superseded_at", *_OF_FORECASTS))
 
 
 Files = Mapping[str, Sequence[str]]
@@ -162,7 +162,7 @@ def statements(files: Files) -> list[str]:
     for view in views(files):
         sql.append(f"CREATE VIEW {view.name} AS {view.query}")
         sql.append(f"COMMENT ON VIEW {view.name} IS {quoted(view.comment)}")
-        sql += [f"COMMENT ON COLUMN {view.name}.{name} IS {quoted(_COLUMNS[name])}" for name in view.columns]
+        sql += [f"COMMENT ON COLUMN {view.name}.{name} IS {quoted(COLUMNS[name])}" for name in view.columns]
     sql.append(_months())
     sql.append(f"COMMENT ON MACRO TABLE months IS {quoted(_MONTHS_COMMENT)}")
     sql.append(_AS_OF)

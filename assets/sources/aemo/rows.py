@@ -128,9 +128,8 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
     chosen = {name: columns[name].is_valid().to_numpy() & run for name, run in runs.items()}
     for part in np.split(order, np.flatnonzero(np.diff(series[order])) + 1):
         if len(part):
-            readings = {
-                name: _column(starts, part[mask[part]], columns[name].to_numpy()) for name, mask in chosen.items()
-            }
+            lines = {name: part[mask[part]] for name, mask in chosen.items()}
+            readings = {name: (starts[at].tolist(), columns[name].to_numpy()[at].tolist()) for name, at in lines.items()}
             yield Block(who[places[part[0]]], int(steps[part[0]]), int(pricing[part].sum()), readings)
 
 
@@ -150,10 +149,6 @@ def _count_left(rows: Rows, runs: Mapping[str, Flags], on_grid: Flags) -> None:
         rows.dropped.update(+Counter({reason: int((~masks[0]).sum()) if masks else 0}))
     read = np.logical_or.reduce(list(runs.values()))
     rows.dropped.update(+Counter({"off the grid": int((read & ~on_grid).sum())}))
-
-
-def _column(starts: Ints, part: Ints, values: Floats) -> Column:
-    return starts[part].tolist(), values[part].tolist()
 
 
 def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:

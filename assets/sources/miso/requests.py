@@ -47,10 +47,6 @@ def report(feed: str, name: str, days: Sequence[MarketDay], now: int, lag: int =
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The preliminary file of the last days, the final one of those before."""
-    return [
-        request for day in sorted(set(days)) for request in report("miso.lmp_rt_daily", _rt_file(day, now), [day], now)
-    ]
+    files = [(day, "prelim" if age(day, now) <= PRELIMINARY_DAYS else "final") for day in sorted(set(days))]
+    return [asked for day, state in files for asked in report("miso.lmp_rt_daily", f"rt_lmp_{state}.csv", [day], now)]
 
-
-def _rt_file(day: MarketDay, now: int) -> str:
-    return "rt_lmp_prelim.csv" if age(day, now) <= PRELIMINARY_DAYS else "rt_lmp_final.csv"
