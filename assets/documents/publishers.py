@@ -54,9 +54,10 @@ def measure(
     before: Mapping[str, Any] | None = None,
 ) -> Entry:
     """The document: an entry a feed and month, months ascending. Months of `before` whose files are the same stay."""
-    keys = _keys(storage)
+    keys, kept_out = _keys(storage), catalogue.withheld(sources, rights, mode)
     months = sorted(keys)[-MONTHS:]
-    built_from = {month: _fingerprint(storage, sources, rights, mode, keys, month) for month in months}
+    terms = [METHOD, mode, *sorted(rights), *(f"{f.id} {f.publication}" for s in sources.values() for f in s.feeds)]
+    built_from = {month: _fingerprint(storage, sources, terms, keys[month], month) for month in months}
     known = before or {"built_from": {}, "publishers": []}
     entries: list[Entry] = []
     for month in months:
@@ -65,14 +66,14 @@ def measure(
             entries += [entry for entry in known["publishers"] if entry["month"] == month]
         else:
             first_months = {pair: min(m for m in keys if pair in keys[m]) for pair in keys[month]}
-            entries += _month(storage, sources, rights, mode, month, first_months, now)
+            entries += _month(storage, sources, kept_out, month, first_months, now)
     return {
         "as_of": now,
         "method": METHOD,
         "docs": "/docs/publishers",
         "months": months,
         "publishers": entries,
-        "scores": scores.measure(storage, sources, catalogue.withheld(sources, rights, mode), now),
+        "scores": scores.measure(storage, sources, kept_out, now),
         "built_from": built_from,
     }
 
@@ -103,18 +104,12 @@ def _keys(storage: Storage) -> dict[str, set[Pair]]:
 
 
 def _fingerprint(
-    storage: Storage,
-    sources: Mapping[str, Source],
-    rights: Collection[str],
-    mode: str,
-    keys: Mapping[str, set[Pair]],
-    month: str,
+    storage: Storage, sources: Iterable[str], terms: Sequence[str], pairs: Iterable[Pair], month: str
 ) -> str:
-    """Changes where the files of a month do, or the feeds that they are judged by."""
-    files = [layout.series(*pair, month) for pair in sorted(keys[month])]
+    """Changes where the files of a month do, or `terms`: the feeds that they are judged by."""
+    files = [layout.series(*pair, month) for pair in sorted(pairs)]
     files += [layout.attempts(code, one) for code in sorted(sources) for one in _around(month)]
-    parts = [METHOD, mode, *sorted(rights), *(f"{f.id} {f.publication}" for s in sources.values() for f in s.feeds)]
-    parts += [f"{key} {storage.stat(key)}" for key in files]
+    parts = [*terms, *(f"{key} {storage.stat(key)}" for key in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -127,8 +122,7 @@ def _around(month: str) -> list[str]:
 def _month(
     storage: Storage,
     sources: Mapping[str, Source],
-    rights: Collection[str],
-    mode: str,
+    kept_out: Collection[str],
     month: str,
     first_months: Mapping[Pair, str],
     now: int,
@@ -148,7 +142,6 @@ def _month(
             if len(own):
                 place = FeedMonth(feeds[feed_id], month, watched[feed_id], now)
                 feed_stats.add(measured[feed_id], place, metric, own, month == first)
-    kept_out = catalogue.withheld(sources, rights, mode)
     ids = sorted({*measured, *attempts_of[month]} & feeds.keys())
     return [
         _entry(feeds[i], month, measured[i], attempts_of[month].get(i, Attempts()), i in kept_out, now) for i in ids

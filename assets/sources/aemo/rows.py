@@ -129,7 +129,9 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
     for part in np.split(order, np.flatnonzero(np.diff(series[order])) + 1):
         if len(part):
             lines = {name: part[mask[part]] for name, mask in chosen.items()}
-            readings = {name: (starts[at].tolist(), columns[name].to_numpy()[at].tolist()) for name, at in lines.items()}
+            readings = {
+                name: (starts[at].tolist(), columns[name].to_numpy()[at].tolist()) for name, at in lines.items()
+            }
             yield Block(who[places[part[0]]], int(steps[part[0]]), int(pricing[part].sum()), readings)
 
 

@@ -49,4 +49,3 @@ def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The preliminary file of the last days, the final one of those before."""
     files = [(day, "prelim" if age(day, now) <= PRELIMINARY_DAYS else "final") for day in sorted(set(days))]
     return [asked for day, state in files for asked in report("miso.lmp_rt_daily", f"rt_lmp_{state}.csv", [day], now)]
-
