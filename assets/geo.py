@@ -9,10 +9,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.document_events import GROUP
 from assets.documents import geo_layers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
+from assets.published import GROUP
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.errors import DamagedFile
 

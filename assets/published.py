@@ -4,18 +4,27 @@ Every run of a feed publishes the zones that it touched; a schedule publishes al
 a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import dagster as dg
 
-from assets.document_events import GROUP, LIVE, OF_ALL_ZONES, PREFIX, SNAPSHOT, events, figures
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key, made_every
 from warehouse.market.market import Source
 from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
+PREFIX, GROUP = "published", "documents"
+CATALOGUE, SNAPSHOT = dg.AssetKey([PREFIX, "catalogue"]), dg.AssetKey([PREFIX, "snapshot"])
+LIVE = dg.AssetKey(["geo", "live"])
+OF_ALL_ZONES = {
+    CATALOGUE: (layout.CATALOGUE, "What is held, whose it is, and how fresh: zones, feeds, licences, spans."),
+    SNAPSHOT: (layout.SNAPSHOT, "All zones' latest values in one document."),
+    LIVE: (layout.LIVE, "The zones with their latest values, rounded, for the map."),
+}
 BY_ZONE = {
     "latest": "The zone's newest value of every metric whose interval has begun.",
     "brief": "The zone's current values against their own trailing 30 days, the 24-hour trend and a sentence.",
@@ -89,3 +98,22 @@ def _of_all_zones() -> dg.AssetsDefinition:
             raise dg.Failure(f"{FAILED}: {'; '.join(failures[:5])}", allow_retries=False)
 
     return publish_all
+
+
+def events(pipeline: PipelineContext, zones: Collection[str]) -> Iterator[dg.AssetMaterialization]:
+    """The events of the documents of these zones, and of those of all zones, as they stand published now."""
+    for zone in sorted(zones):
+        for name, document in (("latest", layout.latest(zone)), ("brief", layout.brief(zone))):
+            if standing := figures(pipeline, document):
+                yield dg.AssetMaterialization(dg.AssetKey([PREFIX, name]), metadata=standing, partition=zone)
+    for key, (document, _) in OF_ALL_ZONES.items():
+        if standing := figures(pipeline, document):
+            yield dg.AssetMaterialization(key, metadata=standing)
+
+
+def figures(pipeline: PipelineContext, document: str) -> dict[str, Any]:
+    """Size and version of a published document; empty where there is none, or it was withdrawn."""
+    standing = pipeline.storage.stat(layout.published(document))
+    if standing is None or not standing.size:
+        return {}
+    return {"bytes": standing.size, "published_at": dg.MetadataValue.timestamp(standing.version / 1e9)}

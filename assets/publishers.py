@@ -9,11 +9,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets.document_events import GROUP, PREFIX
 from assets.documents import publishers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
+from assets.published import GROUP, PREFIX
 from warehouse.market import clock
 from warehouse.market.market import Source
 

@@ -16,12 +16,11 @@ import dagster as dg
 from assets import first_days
 from assets.analyst import KEY as MART
 from assets.analyst import analyst_asset
-from assets.document_events import OF_ALL_ZONES
 from assets.feeds import raw_asset, series_asset
 from assets.geo import GEO, LAYERS, geo_assets
 from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
-from assets.published import document_assets
+from assets.published import OF_ALL_ZONES, document_assets
 from assets.publishers import MEASURED, publishers_asset
 from assets.sources import sources
 from assets.sql.database import resource

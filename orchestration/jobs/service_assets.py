@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.document_events import OF_ALL_ZONES
 from assets.feeds import OWNER
+from assets.published import OF_ALL_ZONES
 
 GROUP = "service"
 STATIC_SIDE = dg.AssetKey(["published", "static_side"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
@@ -51,58 +52,45 @@ _NEIGHBOURS = {
     "CH": ("AT", "DE-LU", "FR", "IT-NO"),
 }
 
-_SINCE = {
-    frozenset(("BE", "GB")): "2019-01-01T00:00Z",
-    frozenset(("DK-1", "NL")): "2019-09-01T00:00Z",
-    frozenset(("BE", "DE-LU")): "2020-11-01T00:00Z",
-    frozenset(("DE-LU", "NO-2")): "2020-12-01T00:00Z",
-    frozenset(("GB", "NO-2")): "2021-06-01T00:00Z",
-    frozenset(("DK-1", "GB")): "2023-12-01T00:00Z",
-}
-"""Borders that began with a cable: the earliest instant at which it may have flowed, tests included."""
 
-_LINKS = {
-    frozenset(("DE-LU", "NO-2")): "de-no2-nordlink",
-    frozenset(("NL", "NO-2")): "nl-no2-norned",
-    frozenset(("DK-1", "NL")): "nl-dk1-cobra",
-    frozenset(("DK-1", "NO-2")): "dk1-no2-skagerrak",
-    frozenset(("DK-1", "SE-3")): "dk1-se3-kontiskan",
-    frozenset(("BE", "FR")): "fr-be-ac",
-    frozenset(("DE-LU", "FR")): "fr-de-ac",
-    frozenset(("CH", "FR")): "fr-ch-ac",
-    frozenset(("BE", "NL")): "be-nl-ac",
-    frozenset(("DE-LU", "NL")): "nl-de-ac",
-    frozenset(("CH", "DE-LU")): "de-ch-ac",
-    frozenset(("AT", "DE-LU")): "de-at-ac",
-    frozenset(("DE-LU", "PL")): "de-pl-ac",
-    frozenset(("DE-LU", "DK-1")): "de-dk1-ac",
-    frozenset(("AT", "CH")): "at-ch-ac",
-    frozenset(("AT", "IT-NO")): "at-it-ac",
-    frozenset(("CH", "IT-NO")): "ch-it-ac",
-    frozenset(("GB", "NL")): "gb-nl-britned",
-    frozenset(("BE", "GB")): "gb-be-nemo",
-    frozenset(("GB", "NO-2")): "gb-no2-nsl",
-    frozenset(("DK-1", "GB")): "gb-dk1-viking",
-}
-"""Borders that are one line of the geographic layer: their total is that line's flow. The others have several lines."""
+class _Lines(NamedTuple):
+    """What a border consists of, where that is known."""
 
-_CABLES = {
-    frozenset(pair)
-    for pair in (
-        ("DE-LU", "NO-2"),
-        ("DE-LU", "Sweden SE4"),
-        ("PL", "Sweden SE4"),
-        ("NL", "NO-2"),
-        ("DK-1", "NL"),
-        ("BE", "DE-LU"),
-        ("BE", "GB"),
-        ("GB", "NL"),
-        ("GB", "NO-2"),
-        ("DK-1", "GB"),
-    )
+    link: str | None = None
+    """Its one line of the geographic layer: the border's total is that line's flow. Other borders have several."""
+    since: str = ""
+    """The earliest instant at which its cable may have flowed, tests included; empty where it was always there."""
+    is_cable: bool = True
+    """Whether it is one direct-current cable: all of it may be out of service at once."""
+
+
+_LINES = {
+    ("DE-LU", "NO-2"): _Lines("de-no2-nordlink", "2020-12-01T00:00Z"),
+    ("NL", "NO-2"): _Lines("nl-no2-norned"),
+    ("DK-1", "NL"): _Lines("nl-dk1-cobra", "2019-09-01T00:00Z"),
+    ("GB", "NL"): _Lines("gb-nl-britned"),
+    ("BE", "GB"): _Lines("gb-be-nemo", "2019-01-01T00:00Z"),
+    ("GB", "NO-2"): _Lines("gb-no2-nsl", "2021-06-01T00:00Z"),
+    ("DK-1", "GB"): _Lines("gb-dk1-viking", "2023-12-01T00:00Z"),
+    ("BE", "DE-LU"): _Lines(since="2020-11-01T00:00Z"),  # ALEGrO
+    ("DE-LU", "Sweden SE4"): _Lines(),  # Baltic Cable
+    ("PL", "Sweden SE4"): _Lines(),  # SwePol
+    ("DK-1", "NO-2"): _Lines("dk1-no2-skagerrak", is_cable=False),
+    ("DK-1", "SE-3"): _Lines("dk1-se3-kontiskan", is_cable=False),
+    ("BE", "FR"): _Lines("fr-be-ac", is_cable=False),
+    ("DE-LU", "FR"): _Lines("fr-de-ac", is_cable=False),
+    ("CH", "FR"): _Lines("fr-ch-ac", is_cable=False),
+    ("BE", "NL"): _Lines("be-nl-ac", is_cable=False),
+    ("DE-LU", "NL"): _Lines("nl-de-ac", is_cable=False),
+    ("CH", "DE-LU"): _Lines("de-ch-ac", is_cable=False),
+    ("AT", "DE-LU"): _Lines("de-at-ac", is_cable=False),
+    ("DE-LU", "PL"): _Lines("de-pl-ac", is_cable=False),
+    ("DE-LU", "DK-1"): _Lines("de-dk1-ac", is_cable=False),
+    ("AT", "CH"): _Lines("at-ch-ac", is_cable=False),
+    ("AT", "IT-NO"): _Lines("at-it-ac", is_cable=False),
+    ("CH", "IT-NO"): _Lines("ch-it-ac", is_cable=False),
 }
-"""Borders that are one direct-current cable (NordLink, Baltic Cable, SwePol, NorNed, COBRA, ALEGrO, Nemo, BritNed,
-North Sea Link, Viking): all of it may be out of service at once."""
+"""By the two areas of a border."""
 
 _AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
 _UKRAINE_BEFORE, _UKRAINE_CHANGED = "10Y1001C--00003F", utc_stamp("2022-09-21T22:00Z")
@@ -141,9 +129,8 @@ def _code(area: str, ts: int) -> str:
 
 
 def _border(zone: str, neighbour: str) -> Border:
-    pair = frozenset((zone, neighbour))
-    since = utc_stamp(_SINCE[pair]) if pair in _SINCE else 0
-    return Border(zone, neighbour, since, _LINKS.get(pair), pair in _CABLES)
+    lines = _LINES.get((zone, neighbour)) or _LINES.get((neighbour, zone)) or _Lines(is_cable=False)
+    return Border(zone, neighbour, utc_stamp(lines.since) if lines.since else 0, lines.link, lines.is_cable)
 
 
 BORDERS = {zone: tuple(_border(zone, name) for name in names) for zone, names in _NEIGHBOURS.items()}
