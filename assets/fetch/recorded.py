@@ -1,4 +1,4 @@
-"""The recorded transport: answers from a folder with a MANIFEST.json, found by feed, zone and day.
+"""The recorded transport: answers from a folder with a MANIFEST.json, asked for by the addresses of its recordings.
 
 An entry has `file`, `feed`, `zone`, `day` (YYYY, YYYY-MM or YYYY-MM-DD), `request_url` and `http_status`.
 """
@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
@@ -18,9 +17,6 @@ from assets.sources import feeds
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market.clock import days_of
 from warehouse.market.market import Request
-
-_DATED = re.compile(r"\d{6}|\d{4}-\d\d")
-"""A parameter that holds a time. It is not compared: a recorded week answers for each of its days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +50,6 @@ class Recording:
     def address(self) -> str:
         """The address it came from with the file's name as fragment: unique in the folder."""
         return f"{self.url or 'recorded:'}#{self.file}"
-
-    def answers(self, request: Request) -> bool:
-        """Whether it fits another request: same feed and day, and no conflicting zone, path or parameter."""
-        return (
-            request.feed == self.feed
-            and bool(self.day)
-            and any(str(day).startswith(self.day or "") for day in request.days)
-            and (not self.zone or not request.zone or self.zone == request.zone)
-            and _agree(self.url, request)
-        )
 
 
 def recordings(folder: Path) -> list[Recording]:
@@ -104,14 +90,14 @@ def recorded_requests(folder: Path) -> list[Request]:
 
 
 class Recorded:
-    """Replies from the folder; uses no network. Raises NotPublished for a question that nobody recorded."""
+    """Replies to `recorded_requests` from the folder; uses no network. Raises NotPublished for any other question."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._recordings = folder, recordings(folder)
-        self._by_address = {recording.address: recording for recording in self._recordings}
+        self._folder = folder
+        self._by_address = {recording.address: recording for recording in recordings(folder)}
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        recording = self._by_address.get(request.url) or next((r for r in self._recordings if r.answers(request)), None)
+        recording = self._by_address.get(request.url)
         if recording is None:
             raise NotPublished("no recording answers this")
         return Reply(recording.status, {}, (self._folder / recording.file).read_bytes())
@@ -125,22 +111,3 @@ def _address(text: str) -> str:
     """The address of a `request_url`, without a leading method or trailing remarks."""
     match = re.search(r"https?://\S+", text)
     return match.group().replace("{", "%7B").replace("}", "%7D") if match else ""
-
-
-def _agree(url: str, request: Request) -> bool:
-    """Whether path and shared parameters are equal, apart from those that hold a time."""
-    if not url:
-        return True
-    recorded, requested = urlsplit(url), urlsplit(request.url)
-    if _undated(recorded.path) != _undated(requested.path):
-        return False
-    request_params = dict(parse_qsl(requested.query)) | dict(request.params)
-    recorded_params = dict(parse_qsl(recorded.query))
-    return all(
-        _undated(recorded_params[name]) == _undated(request_params[name])
-        for name in recorded_params.keys() & request_params.keys()
-    )
-
-
-def _undated(text: str) -> str:
-    return re.sub(r"\d+", "", text) if _DATED.search(text) else text

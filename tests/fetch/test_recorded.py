@@ -13,7 +13,7 @@ import pytest
 from assets.fetch.credentials import Credentials
 from assets.fetch.recorded import Recorded, recorded_requests, recordings
 from assets.sources import feeds
-from warehouse.errors import FeedError, StorageError
+from warehouse.errors import FeedError, NotPublished, StorageError
 from warehouse.market.clock import days_of
 from warehouse.market.market import Request
 from warehouse.market.metrics import is_forecast
@@ -52,22 +52,9 @@ def fetched(folder: Path, request: Request) -> bytes:
     return Recorded(folder)(request, NONE).body
 
 
-def request_for(url: str, feed: str = FEED, zone: str | None = "GB", day: date = date(2026, 8, 1)) -> Request:
-    return Request(feed, url, days=(day,), zone=zone)
-
-
-def test_a_question_finds_the_answer_of_its_feed_zone_and_day(folder: Path) -> None:
-    assert fetched(folder, request_for(MIX.format(3))) == b"body of a.json"
-    assert fetched(folder, request_for(MIX.format(3), zone=None)) == b"body of a.json"
-
-
-def test_the_direction_of_a_border_is_kept_apart_and_times_are_not(folder: Path) -> None:
-    def border(to: str, start: str) -> Request:
-        params = (("in_Domain", to), ("out_Domain", "DE" if to == "NL" else "NL"), ("periodStart", start))
-        return Request("entsoe.flows", "https://h/api", params, (date(2024, 9, 5),), "NL")
-
-    assert fetched(folder, border("NL", "202409042200")) == b"body of b.xml"
-    assert fetched(folder, border("DE", "202409042200")) == b"body of c.xml"
+def test_a_question_that_nobody_recorded_is_not_published(folder: Path) -> None:
+    with pytest.raises(NotPublished):
+        fetched(folder, Request(FEED, MIX.format(2), days=(date(2026, 8, 1),), zone="GB"))
 
 
 def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) -> None:
