@@ -21,7 +21,6 @@ LONGEST = 366
 """Days an answer."""
 
 FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
-RESTRICTED = "The data provided herein is for private and internal use only."
 _ZONES = {name: zone for zone, name in BIDDING_ZONES.items()}
 
 

@@ -168,7 +168,6 @@ SOURCE = Source(
             zones=("DE-LU", "DK-1", "NO-2", "SE-3"),
             metrics=(Metric.PRICE,),
             resolution="15m",
-            other_resolutions=("1h",),
             since=date(2020, 1, 1),
             publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),
             requests=price_requests,

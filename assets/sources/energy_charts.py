@@ -162,7 +162,6 @@ SOURCE = Source(
         Feed(
             id="energy_charts.price",
             origin="entsoe-db",
-            other_resolutions=("1h",),
             title="Day-ahead prices of European bidding zones, under CC BY",
             zones=tuple(BIDDING_ZONES),
             metrics=(Metric.PRICE,),

@@ -223,7 +223,6 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="entsoe_files.price",
-            other_resolutions=("1h", "30m"),
             title="Day-ahead prices of European bidding zones (SDAC), monthly files",
             metrics=(Metric.PRICE,),
             publication=Publication(daily_at=time(15, 0), day_offset=-1, grace_minutes=240),
@@ -236,7 +235,6 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe_files.load",
-            other_resolutions=("1h", "30m"),
             title="Actual total load of European bidding zones, monthly files",
             metrics=(Metric.DEMAND,),
             publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
@@ -249,7 +247,6 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe_files.flows",
-            other_resolutions=("15m", "30m"),
             title="Physical flows over every border of European bidding zones, monthly files",
             metrics=(Metric.INTERCHANGE,),
             resolution="1h",

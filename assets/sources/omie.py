@@ -107,7 +107,6 @@ SOURCE = Source(
             metrics=(Metric.PRICE,),
             rank=3,
             resolution="15m",
-            other_resolutions=("1h",),
             stamps="start",
             tz=TZ,
             since=date(2023, 1, 1),

@@ -98,7 +98,6 @@ def test_rows_are_the_feeds_own(samples: list[Sample], failures: Failures) -> No
             for row in stated_by(sample):
                 assert row.zone in sample.feed.zones
                 assert sample.feed.carries(row.metric)
-                assert row.resolution in (sample.feed.resolution, *sample.feed.other_resolutions)
                 assert type(row.ts) is int
                 assert type(row.value) is float
                 assert (row.fuel is not None) == (row.metric in ("generation", "capacity"))

@@ -63,7 +63,6 @@ def test_a_feed_says_what_it_carries(one: Feed) -> None:
             assert stored <= ZONES[zone].metrics, f"{zone} publishes no {metric}"
     assert MarketDay(one.since, one.tz).hours in (23, 24, 25)
     assert not set(one.optional_metrics) & set(one.metrics)
-    assert set(one.other_resolutions) <= set(RESOLUTIONS) - {one.resolution}
     assert one.hub or not {Metric.PRICE, Metric.PRICE_DAY_AHEAD} & set(one.metrics)
     assert one.every_minutes > 0
 

@@ -215,11 +215,6 @@ class Feed:
     """Partitions are calendar years (installed capacity)."""
     optional_metrics: tuple[Metric | Forecast, ...] = ()
     """What only some of its files hold too: carried, ranked and catalogued like `metrics`, but never missed or late."""
-    other_resolutions: tuple[str, ...] = ()
-    """The resolutions besides `resolution` that its rows may have.
-
-    Of earlier years, of a second product in its answers.
-    """
     hub: str = ""
     """The node, hub or region of a price, in the publisher's spelling."""
     secrets: tuple[Secret, ...] = ()

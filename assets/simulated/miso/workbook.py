@@ -24,11 +24,11 @@ _STYLES = 16
 _PLAIN, _DATE = _STYLES, _STYLES + 1
 
 
-def workbook(rows: Sequence[Sequence[Cell]], name: str = "Sheet1") -> bytes:
+def workbook(rows: Sequence[Sequence[Cell]]) -> bytes:
     """The file of that sheet; dates as Excel's day numbers under a date format."""
     beginning = _begin(_BOOK) + b"".join(_formats())
     end = _record(0x0A)
-    label = name.encode("latin-1")
+    label = b"Sheet1"
     place = len(beginning) + len(_record(0x85, bytes(8) + label)) + len(end)
     bound = _record(0x85, struct.pack("<IHBB", place, 0, len(label), 0) + label)
     return _compound(beginning + bound + end + _begin(_SHEET) + b"".join(_cells(rows)) + end)

@@ -220,7 +220,6 @@ SOURCE = Source(
             title="NEM trading intervals: regional price (rounded to cents) and interconnector flows",
             metrics=(Metric.PRICE,),
             optional_metrics=(Metric.DEMAND, Metric.INTERCHANGE),
-            other_resolutions=("30m",),
             version="3",
             rank=2,
             publication=Publication(lag_minutes=0, grace_minutes=30),
@@ -246,7 +245,6 @@ SOURCE = Source(
         Feed(
             id="aemo.price_and_demand",
             files=True,
-            other_resolutions=("30m",),
             title="NEM aggregated price and demand, monthly files since 1998",
             metrics=(Metric.PRICE, Metric.DEMAND),
             rank=4,

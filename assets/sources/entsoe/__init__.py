@@ -235,7 +235,6 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="entsoe.price",
-            other_resolutions=("1h", "30m"),
             title="Day-ahead prices of European bidding zones (SDAC)",
             metrics=(Metric.PRICE,),
             resolution="15m",
@@ -248,7 +247,6 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.demand",
-            other_resolutions=("1h", "30m"),
             title="Actual total load of European bidding zones",
             metrics=(Metric.DEMAND,),
             resolution="15m",
@@ -261,7 +259,6 @@ SOURCE = Source(
         ),
         Feed(
             id="entsoe.demand_forecast",
-            other_resolutions=("1h", "30m"),
             title="Day-ahead total load forecast of European bidding zones",
             metrics=(Forecast.DEMAND,),
             resolution="15m",
@@ -275,7 +272,6 @@ SOURCE = Source(
         Feed(
             id="entsoe.flows",
             version="2",
-            other_resolutions=("15m", "30m"),
             title="Physical flows over every border of European bidding zones, and their net",
             metrics=(Metric.INTERCHANGE,),
             resolution="1h",

@@ -247,7 +247,6 @@ SOURCE = Source(
             metrics=(Metric.PRICE, Metric.PRICE_DAY_AHEAD),
             rank=2,
             resolution="15m",
-            other_resolutions=("1h",),
             publication=Publication(lag_minutes=5, grace_minutes=30),
             requests=partial(dashboard, "ercot.system_wide_prices", "system-wide-prices"),
             parse=parse_prices,
@@ -260,7 +259,6 @@ SOURCE = Source(
             title="ERCOT demand, five minutes, today",
             metrics=(Metric.DEMAND,),
             resolution="5m",
-            other_resolutions=("1h",),
             stamps="instant",
             publication=Publication(lag_minutes=5, grace_minutes=30),
             requests=partial(dashboard, "ercot.load", "supply-demand"),
@@ -271,7 +269,6 @@ SOURCE = Source(
         Feed(
             id="ercot.load_hourly",
             version="2",
-            other_resolutions=("5m",),
             title="ERCOT demand, hourly, yesterday and today, and its forecast to the end of tomorrow",
             metrics=(Metric.DEMAND,),
             optional_metrics=(Forecast.DEMAND,),

@@ -254,7 +254,6 @@ SOURCE = Source(
         ),
         Feed(
             id="isone.load",
-            other_resolutions=("1h",),
             title="System load, five minutes and hours",
             metrics=(Metric.DEMAND,),
             publication=Publication(lag_minutes=10, grace_minutes=30),

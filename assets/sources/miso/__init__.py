@@ -36,7 +36,6 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="miso.lmp_rt",
-            other_resolutions=("1h",),
             title=f"MISO real-time 5-minute ex-post LMP, {HUB}, the newest interval",
             metrics=(Metric.PRICE,),
             resolution="5m",
@@ -51,7 +50,6 @@ SOURCE = Source(
         Feed(
             id="miso.lmp_rt_daily",
             files=True,
-            other_resolutions=("5m",),
             title=f"MISO real-time hourly ex-post LMP, {HUB}, preliminary and final files",
             metrics=(Metric.PRICE,),
             rank=2,

@@ -227,7 +227,6 @@ SOURCE = Source(
         Feed(
             id="spp.load",
             version="2",
-            other_resolutions=("1h",),
             title="Actual load, five minutes, last day",
             metrics=(Metric.DEMAND,),
             publication=Publication(lag_minutes=10, grace_minutes=30),
@@ -240,7 +239,6 @@ SOURCE = Source(
             id="spp.load_hourly",
             files=True,
             version="3",
-            other_resolutions=("5m",),
             title="Actual load, hourly means, and the mid-term forecast for seven days",
             metrics=(Metric.DEMAND,),
             optional_metrics=(Forecast.DEMAND,),
