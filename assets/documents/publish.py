@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from assets.documents import bodies, live
@@ -25,23 +24,11 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 
-@dataclass(slots=True)
-class Published:
-    """What one call did, by document name."""
-
-    put: list[str] = field(default_factory=list)
-    newer: list[str] = field(default_factory=list)
-    """Left as they are: a publisher that read later had put them."""
-    withdrawn: list[str] = field(default_factory=list)
-    """Withdrawn: nothing of the zone may be served any more."""
-    failures: list[str] = field(default_factory=list)
-    """What could not be read or put, a line each that names the file or zone. The other documents are renewed."""
-
-
-def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> Published:
+def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> list[str]:
     """Publishes these zones' documents (default: all zones') as of `now` (Unix seconds), and the snapshot of all zones.
 
-    A zone without any row has none; one of which nothing can be read keeps the ones it had. Raises UnknownZone, and
+    Returns what could not be read or put, a line each that names the file or zone; the other documents are renewed. A
+    zone without any row has none; one of which nothing can be read keeps the ones it had. Raises UnknownZone, and
     StorageError where no catalogue was published. By default `now` is the version's own instant: of two publishers the
     newer one never shows an earlier hour.
     """
@@ -52,26 +39,29 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     if described is None:
         raise StorageError("no catalogue is published: every start of emds publishes it first")
     by_zone = figures(storage, described, [z for z in ZONES if z in wanted], now)
-    done = Published(failures=[line for zf in by_zone.values() for line in zf.unreadable])
+    failures = [line for zf in by_zone.values() for line in zf.unreadable]
     known = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
     latests: dict[str, dict[str, Any] | None] = {}
     for z, zf in known.items():
-        with _record(done, f"latest of {z}"):
+        with _record(failures, f"latest of {z}"):
             latests[z] = None if zf.empty else bodies.latest(zf, now)
-    with _record(done, layout.SNAPSHOT):
-        _put_snapshot(storage, described["zones"], latests, now, version, done)
+    with _record(failures, layout.SNAPSHOT):
+        _put_snapshot(storage, described["zones"], latests, now, version)
+    beaten = []
     for z, body in latests.items():
-        with _record(done, layout.latest(z)):
-            _put(storage, layout.latest(z), body, version, done)
-    beaten = [z for z in latests if layout.latest(z) in done.newer]
+        with _record(failures, layout.latest(z)):
+            if not _put(storage, layout.latest(z), body, version):
+                beaten.append(z)
     if beaten:
-        with _record(done, layout.SNAPSHOT):
+        with _record(failures, layout.SNAPSHOT):
             _take_newer(storage, described["zones"], beaten, now)
     for z, zf in known.items():
-        with _record(done, layout.brief(z)):
-            _put(storage, layout.brief(z), _brief(zf, now, described["mode"]), version, done)
-    _publish_live(storage, described, known, now, version, done)
-    return done
+        with _record(failures, layout.brief(z)):
+            simulated = described["mode"] == "simulated"
+            body = None if zf.empty else bodies.brief(zf, now, simulated)
+            _put(storage, layout.brief(z), body, version)
+    _publish_live(storage, described, known, now, version, failures)
+    return failures
 
 
 def _publish_live(
@@ -80,38 +70,36 @@ def _publish_live(
     by_zone: Mapping[str, ZoneFigures],
     now: int,
     version: int,
-    done: Published,
+    failures: list[str],
 ) -> None:
     """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
     zones: dict[str, live.ZoneParts] = {}
     for z, zf in by_zone.items():
-        with _record(done, layout.live_history(z)):
+        with _record(failures, layout.live_history(z)):
             zones[z] = live.parts(storage, described, zf, now)
-    with _record(done, layout.LIVE):
+    with _record(failures, layout.LIVE):
         own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
         live.publish(storage, described, own)
 
 
 @contextmanager
-def _record(done: Published, place: str) -> Iterator[None]:
+def _record(failures: list[str], place: str) -> Iterator[None]:
     """One document's failure is logged and noted, and costs no other document."""
     with logged(place) as attempt:
         yield
     if attempt.error is not None:
-        done.failures.append(attempt.failure)
+        failures.append(attempt.failure)
 
 
-def _brief(of_zone: ZoneFigures, now: int, mode: str) -> dict[str, Any] | None:
-    return None if of_zone.empty else bodies.brief(of_zone, now, simulated=mode == "simulated")
+def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int) -> bool:
+    """Puts a document over an older one, or withdraws the older one where `body` is None.
 
-
-def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int, done: Published) -> None:
-    """Puts a document over an older one; withdraws the older one where `body` is None."""
+    False: a publisher that read later had put it.
+    """
     if body is None:
-        if artefact.withdraw(storage, name, version):
-            done.withdrawn.append(name)
-        return
-    (done.put if artefact.put(storage, name, artefact.encode(body), version) else done.newer).append(name)
+        artefact.withdraw(storage, name, version)
+        return True
+    return artefact.put(storage, name, artefact.encode(body), version)
 
 
 def _is_newer(storage: Storage, z: str, version: int) -> bool:
@@ -125,14 +113,10 @@ def _put_snapshot(
     latests: Mapping[str, Mapping[str, Any] | None],
     now: int,
     version: int,
-    done: Published,
 ) -> None:
     """Other zones stay as they are in the snapshot, as do those whose latest is a newer publisher's."""
 
-    current = False
-
     def merge(before: Any) -> dict[str, Any]:
-        nonlocal current
         members = _members(storage, before)
         for z, body in latests.items():
             # A stamp from the future was given by a clock that has been set back since.
@@ -141,11 +125,9 @@ def _put_snapshot(
             members.pop(z, None)
             if body is not None:
                 members[z] = bodies.member(body)
-        current = bool(members)
         return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
 
     artefact.update(storage, layout.SNAPSHOT, merge)
-    (done.put if current else done.withdrawn).append(layout.SNAPSHOT)
 
 
 def _take_newer(storage: Storage, zones: Mapping[str, Any], beaten: Collection[str], now: int) -> None:

@@ -75,5 +75,5 @@ def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
     failures: list[str] = []
     with logged("documents") as attempt:
-        failures = publish(pipeline.storage, zones=zones).failures
+        failures = publish(pipeline.storage, zones=zones)
     return [*failures, *filter(None, [attempt.failure])]

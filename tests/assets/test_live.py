@@ -12,7 +12,7 @@ import pytest
 
 from assets.documents import live_history
 from assets.documents.figures import figures
-from assets.documents.publish import Published, _publish_live, publish
+from assets.documents.publish import _publish_live, publish
 from geo_data import records
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, Window
@@ -192,7 +192,7 @@ def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
     described = catalogue.load(storage)
     assert described is not None
     by_zone = figures(storage, described, ["GB"], NOW - HOUR)
-    _publish_live(storage, described, by_zone, NOW - HOUR, 1, Published())
+    _publish_live(storage, described, by_zone, NOW - HOUR, 1, [])
     assert artefact.identity(storage, layout.live_history("GB")) == before
     assert document(storage, layout.LIVE)["flows"][0]["ts"] == LAST
 
