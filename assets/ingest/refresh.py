@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
@@ -37,16 +37,21 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
     Before, month files are counted and damaged ones made again. Returns what could not be published, as `refresh`.
     """
     failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
-    with logged("geo layers") as attempt:
-        geo_layers.ensure(pipeline.storage)
+    failures += _attempt("geo layers", lambda: geo_layers.ensure(pipeline.storage))
     picture.publish(pipeline.storage)
-    return [*failures, *filter(None, [attempt.failure])]
+    return failures
 
 
 def measure_publishers(pipeline: PipelineContext) -> list[str]:
     """Measures the publishers anew, from the months whose files changed. Returns what failed, as `refresh_all` does."""
-    with logged(layout.PUBLISHERS) as attempt:
-        publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, clock.now())
+    terms = pipeline.sources, pipeline.rights, pipeline.mode
+    return _attempt(layout.PUBLISHERS, lambda: publishers.publish(pipeline.storage, *terms, clock.now()))
+
+
+def _attempt(place: str, step: Callable[[], object]) -> list[str]:
+    """Run a step; return its failure, a line that names the place, where there is one."""
+    with logged(place) as attempt:
+        step()
     return [*filter(None, [attempt.failure])]
 
 
@@ -55,25 +60,17 @@ def _catalogue(pipeline: PipelineContext) -> list[str]:
 
     Where it cannot be renewed, the documents are made by the one that is published.
     """
-    failures = _publish_catalogue(pipeline)
-    healed: set[str] = set()
-    with logged("damaged files") as attempt:
-        healed = repair.heal(pipeline)
-    if healed:
-        failures = _publish_catalogue(pipeline)
-    return [*failures, *filter(None, [attempt.failure])]
+    failures, healed = _publish_catalogue(pipeline), set[str]()
+    damaged = _attempt("damaged files", lambda: healed.update(repair.heal(pipeline)))
+    return [*(_publish_catalogue(pipeline) if healed else failures), *damaged]
 
 
 def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
-    with logged(layout.CATALOGUE) as attempt:
-        catalogue.publish(
-            pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
-        )
-    return [*filter(None, [attempt.failure])]
+    terms = pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured
+    return _attempt(layout.CATALOGUE, lambda: catalogue.publish(pipeline.storage, *terms, clock.now()))
 
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
     failures: list[str] = []
-    with logged("documents") as attempt:
-        failures = publish(pipeline.storage, zones=zones)
-    return [*failures, *filter(None, [attempt.failure])]
+    broken = _attempt("documents", lambda: failures.extend(publish(pipeline.storage, zones=zones)))
+    return [*failures, *broken]
