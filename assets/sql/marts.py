@@ -8,7 +8,6 @@ again only when one of its month files changed. To add a mart, add a file and a 
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
-from assets.sql.views import quoted
 from warehouse.errors import StorageError
 from warehouse.figures import marts
 from warehouse.figures.marts import MartFile
@@ -165,7 +164,7 @@ def _refresh_series(
     if stale:
         source = _rows(storage, mart, metric, zone, stale, withheld)
         rows = _compute(connection, mart, source, rows, stale, ZONES[zone].tz)
-        storage.put(key, _encode(connection, storage, rows, marts.metadata(key, mode, {**before, **stale})))
+        storage.put(key, _encode(rows, marts.metadata(key, mode, {**before, **stale})))
     names = [] if rows is None else rows.column("month").to_pylist()
     return Counter(month for month in names if months is None or month in months)
 
@@ -230,16 +229,13 @@ def _calendar(civil: str, tz: str) -> pa.Table:
     })  # fmt: skip
 
 
-def _encode(connection: DuckDBPyConnection, storage: Storage, rows: pa.Table, metadata: str) -> bytes:
-    """The bytes of a file, as DuckDB writes Parquet, with what it says of itself and their checksum."""
-    scratch = storage.local / "scratch"
-    scratch.mkdir(parents=True, exist_ok=True)
-    connection.register("written", rows)
-    with tempfile.TemporaryDirectory(prefix="mart-", dir=scratch) as folder:
-        path = str(Path(folder, "mart.parquet"))
-        entry = f"KV_METADATA {{emds: {quoted(metadata)}}}"
-        connection.execute(f"COPY written TO {quoted(path)} (FORMAT parquet, COMPRESSION zstd, {entry})")
-        return marts.stamped(Path(path).read_bytes())
+def _encode(rows: pa.Table, metadata: str) -> bytes:
+    """The bytes of a file, with what it says of itself and their checksum."""
+    out = pa.BufferOutputStream()
+    with pq.ParquetWriter(out, rows.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata({"emds": metadata})
+    return marts.stamped(out.getvalue().to_pybytes())
 
 
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:
@@ -251,7 +247,7 @@ def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str)
     connection.register("daily", pa.concat_tables(tables))
     metadata = marts.metadata(layout.RECORDS, mode, {})
     records = connection.sql(Path(__file__).with_name("records.sql").read_text()).to_arrow_table()
-    storage.put(layout.RECORDS, _encode(connection, storage, records, metadata))
+    storage.put(layout.RECORDS, _encode(records, metadata))
     return int(records.num_rows)
 
 
