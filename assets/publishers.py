@@ -3,7 +3,6 @@
 Dagster reads annotations at run time, so this file has no `from __future__ import annotations`.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ from warehouse.market import clock
 from warehouse.market.market import Source
 
 MEASURED = dg.AssetKey([PREFIX, "publishers"])
-_ROW, _LEFT, _WIDTH = 16, 190, 640
 
 
 def publishers_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
@@ -44,44 +42,11 @@ def publishers_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
             metadata={
                 "months": len(document["months"]),
                 "feeds": len(newest),
-                "lateness": dg.MetadataValue.md(plot(newest)),
                 "newest month": dg.MetadataValue.md(table(newest)),
             }
         )
 
     return measured
-
-
-def plot(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Lateness as a Markdown image: a bar a feed, from median to 95th percentile, in minutes; "" without any."""
-    timed = [entry for entry in entries if entry["late_s"]["median"] is not None]
-    if not timed:
-        return ""
-    worst = max(1, *(abs(entry["late_s"][name]) for entry in timed for name in ("median", "p95")))
-    scale, zero = (_WIDTH - _LEFT) / (2 * worst), (_WIDTH + _LEFT) / 2
-    bars = "".join(_bar(entry, place, scale, zero) for place, entry in enumerate(timed))
-    height = _ROW * (len(timed) + 1)
-    axis = f'<line x1="{zero:.0f}" y1="0" x2="{zero:.0f}" y2="{height - _ROW}" stroke="#999"/>'
-    words = _labels(worst, height - 4)
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}">{axis}{bars}{words}</svg>'
-    return f"![lateness by feed](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
-
-
-def _labels(worst: float, y: int) -> str:
-    """The axis in minutes: its left end, its middle, its right end."""
-    places = ((_LEFT, "start", f"-{worst / 60:.0f} min"), ((_WIDTH + _LEFT) / 2, "middle", "0"))
-    ends = (*places, (_WIDTH, "end", f"+{worst / 60:.0f} min"))
-    return "".join(f'<text x="{x:.0f}" y="{y}" font-size="10" text-anchor="{at}">{text}</text>' for x, at, text in ends)
-
-
-def _bar(entry: Mapping[str, Any], place: int, scale: float, zero: float) -> str:
-    first, last = (zero + scale * entry["late_s"][name] for name in ("median", "p95"))
-    top = place * _ROW
-    name = f'<text x="0" y="{top + 12}" font-size="10">{entry["feed"]}</text>'
-    bar = (
-        f'<rect x="{first:.1f}" y="{top + 3}" width="{max(2.0, last - first):.1f}" height="{_ROW - 6}" fill="#2563eb"/>'
-    )
-    return name + bar
 
 
 def table(entries: Sequence[Mapping[str, Any]]) -> str:

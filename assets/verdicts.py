@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -193,11 +193,12 @@ def _name(key: SeriesKey) -> str:
 
 def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[tuple[SeriesKey, Ints, Floats]]:
     """The rows in quarantine of runs that may have asked for these days: a run asks for a month at most."""
-    first, last = str(min(day.day for day in days).replace(day=1)), str(max(day.day for day in days))
+    month_before = (min(day.day for day in days).replace(day=1) - timedelta(days=1)).replace(day=1)
+    first, last = str(month_before), str(max(day.day for day in days))
     aside = []
     for key in storage.keys(layout.quarantine_prefix(feed.id)):
         name = key.rpartition("/")[2][:10]
-        body = storage.get(key) if _is_day(name) and _month_before(first) <= name <= last else None
+        body = storage.get(key) if first <= name <= last else None  # some are of no day
         document = orjson.loads(body) if body else {"strips": ()}
         for member in document["strips"]:
             ts, values = member.pop("ts"), member.pop("values")
@@ -208,15 +209,3 @@ def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[
                 series = SeriesKey(member["zone"], member["metric"], "", feed.resolution, link=member["name"])
                 aside.append((series, start, np.array([np.nan])))
     return aside
-
-
-def _is_day(name: str) -> bool:
-    try:
-        return bool(date.fromisoformat(name))
-    except ValueError:
-        return False
-
-
-def _month_before(first: str) -> str:
-    day = date.fromisoformat(first)
-    return str(day.replace(year=day.year - (day.month == 1), month=(day.month - 2) % 12 + 1))

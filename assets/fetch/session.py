@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
 from urllib3 import Retry
@@ -65,13 +64,11 @@ class Reply:
     body: bytes
 
 
-class Transport(Protocol):
-    """Sends one request and returns the reply of whatever status.
+Transport = Callable[[Request, Credentials], Reply]
+"""Sends one request and returns the reply of whatever status.
 
-    Raises FeedUnavailable where nothing answered or the answer broke off, FeedChanged where it is too long.
-    """
-
-    def __call__(self, request: Request, credentials: Credentials) -> Reply: ...
+Raises FeedUnavailable where nothing answered or the answer broke off, FeedChanged where it is too long.
+"""
 
 
 @dataclass(frozen=True, slots=True)

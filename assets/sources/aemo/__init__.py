@@ -142,19 +142,16 @@ def request_price_and_demand(days: Sequence[MarketDay], now: int) -> list[Reques
 
 def request_five_minute(days: Sequence[MarketDay], now: int) -> list[Request]:
     """One question, whatever the days: the answer is always the last two."""
-    if not days:
-        return []
-    return [
-        Request(
-            "aemo.five_minute",
-            "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN",
-            days=tuple(sorted({d.day for d in days})),
-            method="POST",
-            body='{"timeScale":["30MIN"]}',
-            headers=(("Content-Type", "application/json"),),
-            ext="json",
-        )
-    ]
+    asked = Request(
+        "aemo.five_minute",
+        "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN",
+        days=tuple(sorted({d.day for d in days})),
+        method="POST",
+        body='{"timeScale":["30MIN"]}',
+        headers=(("Content-Type", "application/json"),),
+        ext="json",
+    )
+    return [asked] if days else []
 
 
 _DISPATCH_IS = Report(
