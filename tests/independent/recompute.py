@@ -3,7 +3,7 @@
     python tests/independent/recompute.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
 Uses the standard library alone and nothing of this project: what docs/brief.md says is written down here a second time,
-in exact fractions, and its sentences in words.py beside it. Takes some 200 answers of a key's day for all zones.
+in exact fractions, and its sentences in words.py beside it. Takes some 160 answers of a key's day for all zones.
 Exit 0: everything equal; 1: not.
 """
 
