@@ -46,7 +46,10 @@ _SLOW_ONES = """
     mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
     mcp/test_questions mcp/test_registry mcp/test_several_zones
     orchestration/test_access_verbs orchestration/test_bookkeeping orchestration/test_command_line
-    orchestration/test_probe orchestration/test_rebuild orchestration/test_record orchestration/test_repair
+    orchestration/test_backfill::test_what_a_killed_backfill_left_is_all_that_the_next_asks_for
+    orchestration/test_definitions::test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind
+    orchestration/test_partition_status orchestration/test_probe orchestration/test_rebuild
+    orchestration/test_record orchestration/test_repair
     orchestration/test_retention orchestration/test_run_containers orchestration/test_static_side
     simulated/test_grid simulated/test_twins simulated/test_unknown_members
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
