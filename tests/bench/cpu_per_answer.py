@@ -1,0 +1,92 @@
+"""CPU time of a server an answer, each server in turn: figures that hold while other work shares the cores.
+
+    python -m tests.bench.cpu_per_answer [SECONDS]
+
+One worker each over one year of all series; four connections; the processes' own CPU seconds by their answers. Ours
+under gunicorn and under granian, every call keyed and counted; a bare Flask route that returns a day's bytes, under the
+same gunicorn; FastAPI + DuckDB and Datasette over the same rows, asked the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.bench import wrk
+from tests.bench.decade import warehouse
+from tests.bench.peers import prepared
+from tests.bench.random_questions import every_series, questions
+from tests.bench.servers import ROOT, fetch, gunicorn, keys, ours, running
+from tests.stand_ins.ports import free_port
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_FINE = [pair for pair in every_series() if pair[0][:2] in ("US", "AU")]
+PATHS: Mapping[str, Sequence[str]] = {
+    "random day": [path for path in questions(4, 1, 1, every_series()) if "format=" not in path],
+    "5,000 rows": [path for path in questions(3, 18, 1, _FINE) if "format=" not in path],
+}
+DOCUMENTS = ["/v1/latest/GB", "/v1/latest/FR", "/v1/brief/GB"]
+
+
+def main(seconds: int = 5) -> None:
+    """Print a line a server and question."""
+    home, port = warehouse(1), free_port()
+    base = f"http://127.0.0.1:{port}"
+    for server in ("gunicorn", "granian"):
+        command, environ = ours(home, port, 1, server)
+        with running(command, environ, f"{base}/readyz") as process:
+            headers = keys(home, f"cpu {server}{os.getpid()}")
+            day = fetch(base + PATHS["random day"][0], headers[0])[0]
+            for name, paths in {**PATHS, "keyed document": DOCUMENTS}.items():
+                _print(f"ours, {server}", name, process.pid, base, headers, paths, seconds)
+    with tempfile.TemporaryDirectory() as bodies:
+        Path(bodies, "day").write_bytes(day)
+        command = gunicorn("bare:app", port, "--pythonpath", str(ROOT / "tests" / "bench"))
+        with running(command, {"BENCH_BODIES": bodies, "WEB_CONCURRENCY": "1"}, f"{base}/day") as process:
+            _print("bare route", "a day's bytes", process.pid, base, (), ["/day"], seconds)
+    for peer in prepared(home, free_port(), 1):
+        at = PATHS["random day"][0]
+        with running(peer.command, peer.environ, peer.base + peer.path(at), peer.folder) as process:
+            for name, paths in PATHS.items():
+                _print(peer.name, name, process.pid, peer.base, (), paths, seconds, peer.path)
+
+
+def _print(
+    server: str,
+    question: str,
+    pid: int,
+    base: str,
+    headers: Sequence[str],
+    paths: Sequence[str],
+    seconds: int,
+    path_of: Callable[[str], str] = str,
+) -> None:
+    asked = [path_of(path) for path in paths]
+    wrk.run(base, headers, connections=4, paths=asked[::-1])  # by its end every process of a server is there
+    before = _cpu(pid)
+    count = wrk.run(base, headers, connections=4, seconds=seconds, paths=asked).count
+    used = (_cpu(pid) - before) / count
+    print(f"{server:18} {question:16} {used * 1e6:8.0f} us an answer ({count} answers)", flush=True)
+
+
+def _cpu(pid: int) -> float:
+    """Return the CPU seconds of a process and its children so far."""
+    return sum(float(sum(map(int, _stat(each)[11:13]))) for each in _family(pid)) / _TICKS
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _family(int(child))
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
