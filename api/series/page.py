@@ -21,7 +21,7 @@ from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
-from warehouse.series.reader import FileReplaced, Reader, RowColumns, joined
+from warehouse.series.reader import Reader, RowColumns, joined, read_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,10 @@ class Page:
         return {plan.zone: plan.catalogue.terms(plan.zone, plan.stored, codes) for plan in self.plans}
 
 
+@read_again
 def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
     """Return the page of a request; plan again where a file was replaced meanwhile. Raises StorageError."""
-    while True:
-        try:
-            return page(reader, queries.plan(reader, catalogue, request))
-        except FileReplaced:
-            continue
+    return page(reader, queries.plan(reader, catalogue, request))
 
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
@@ -92,17 +89,14 @@ def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     return Page(plans, chosen.rows, chosen.place, start, end, truncated, following, sources, holes, since)
 
 
+@read_again
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:
     """Return all stored rows of one zone's window, ascending, and the codes of their sources."""
-    while True:
-        try:
-            (plan,) = queries.plan(reader, catalogue, request)
-            window = Window(request.start, request.end)
-            parts = [rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window)]
-            rows = joined(parts)
-            return rows, sources_of_rows(catalogue, [rows])
-        except FileReplaced:
-            continue
+    (plan,) = queries.plan(reader, catalogue, request)
+    window = Window(request.start, request.end)
+    parts = [rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window)]
+    rows = joined(parts)
+    return rows, sources_of_rows(catalogue, [rows])
 
 
 def _first_rows(

@@ -122,20 +122,24 @@ def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends
             pool = slow if webhook.slow else prompt
             active[pool.submit(_attempt, database, send, webhook, ends)] = webhook
 
-        for webhook in subscribed:
-            enqueue(webhook)
-        while active:
-            for future in wait(active, return_when=FIRST_COMPLETED).done:
-                webhook, attempt = active.pop(future), _Attempt()
-                with logged(f"webhook {webhook.id}") as outcome:
-                    attempt = future.result()
-                if isinstance(outcome.error, AccountsUnavailable):
-                    raise outcome.error
-                counts.delivered += attempt.delivered
-                counts.failed += attempt.failed
-                counts.disabled += bool(attempt.disabled)
-                if attempt.after is not None:
-                    enqueue(attempt.after)
+        try:
+            for webhook in subscribed:
+                enqueue(webhook)
+            while active:
+                for future in wait(active, return_when=FIRST_COMPLETED).done:
+                    webhook, attempt = active.pop(future), _Attempt()
+                    with logged(f"webhook {webhook.id}") as outcome:
+                        attempt = future.result()
+                    if isinstance(outcome.error, AccountsUnavailable):
+                        raise outcome.error
+                    counts.delivered += attempt.delivered
+                    counts.failed += attempt.failed
+                    counts.disabled += bool(attempt.disabled)
+                    if attempt.after is not None:
+                        enqueue(attempt.after)
+        finally:
+            for future in active:  # whoever ends this waits for what is under way alone
+                future.cancel()
 
 
 @dataclass(frozen=True, slots=True)

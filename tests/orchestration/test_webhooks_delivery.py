@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from api.access import sign_up as sign_ups
 from api.access import webhooks
+from api.access.database import AccountsUnavailable
 from api.access.keys import digest_of
 from api.access.sign_up import SignUp
 from api.access.webhooks import Message, Webhook
@@ -162,6 +163,25 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     assert (counts.delivered, counts.failed) == (1, 30)
     states = [each for each in webhooks.listed(post.accounts.database) if each.subscription.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
+
+
+def test_a_round_that_is_stopped_waits_for_what_is_under_way_alone(post: Post) -> None:
+    for number in range(2, 5):
+        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        for _ in range(10):
+            post.subscribe("https://hook.example/", key=number)
+    post.change(at=1)
+    begun: list[str] = []
+
+    def send(webhook: Webhook, message: Message, now: int) -> None:
+        begun.append(webhook.id)
+        if len(begun) == delivery.THREADS:
+            raise AccountsUnavailable("OperationalError")
+        time.sleep(0.5)
+
+    with pytest.raises(AccountsUnavailable):
+        delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert len(begun) < 2 * delivery.THREADS
 
 
 @pytest.mark.slow

@@ -57,6 +57,7 @@ def test_a_part_is_asked_for_by_itself_and_of_no_other_bytes(bucket_place, line)
     assert storage.part("b", identity, 0, 1) is None
     bucket_place.open().put("a", b"something else")
     assert storage.part("a", identity, 0, 3) is None
+    assert storage.part("a", identity, 4_000, 3) is None, "where the other bytes have none"
 
 
 def test_objects_of_other_tools_have_an_identity_too(bucket_place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from warehouse.figures.recent import recent
+from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.series.reader import Reader
@@ -73,3 +74,23 @@ def test_rows_of_withheld_feeds_are_left_out(folder):
     assert len(read(folder).history.ts) == 24
     assert read(folder, withheld={"two.b"}).history.ts[-1] == NOW - 13 * HOUR
     assert read(folder, withheld={"one.a", "two.b"}) is None
+
+
+def test_a_month_that_is_replaced_between_finding_and_reading_is_found_again(folder):
+    """Feeds of one zone end at once: another's rows come right after each second look."""
+
+    class Busy(Folder):
+        looks = 0
+
+        def stat(self, key):
+            identity = super().stat(key)
+            self.looks += 1
+            if identity is not None and self.looks % 2:
+                fold(folder, NOW - 5 * DAY, self.looks, "two.b", counterparty="IE")
+            return identity
+
+    fold(folder, NOW - 5 * DAY, 5 * 24 + 1)
+    expected = read(folder).history.ts.tolist()
+    assert read(Busy(folder.root)).history.ts.tolist() == expected
+    window = Window(NOW - 5 * DAY, NOW + 1)
+    assert Reader(Busy(folder.root), 0).read("GB", "price", "net", window).ts.tolist() == expected

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from warehouse.figures.window_stats import WINDOW_S, SeriesHistory
 from warehouse.market.clock import DAY, Window
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import Reader, RowColumns, joined
+from warehouse.series.reader import Reader, RowColumns, joined, read_again
 
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""
@@ -28,6 +28,7 @@ class RecentRows(NamedTuple):
         return self.rows.labels[int(self.rows.label[row])]
 
 
+@read_again
 def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
     """The net rows around `now` (Unix seconds); None where no row has begun, however far back. Raises StorageError.
 
@@ -42,6 +43,7 @@ def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: 
     return RecentRows(SeriesHistory(rows.ts, rows.seconds(), rows.value, tz), rows)
 
 
+@read_again
 def newest(
     reader: Reader, zone: str, metric: str, since: int, now: int, withheld: Collection[str]
 ) -> RowColumns | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import lru_cache, partial, wraps
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ Carrier = tuple[str, str]
 """What a row's columns `source` and `feed` say."""
 
 Decoded = TypeVar("Decoded")
+Answer = TypeVar("Answer")
+Question = ParamSpec("Question")
 _FEW_SECONDS = 100 * DAY
 """In a shorter window each month's name is tried; else the folder is listed.
 
@@ -42,6 +44,20 @@ _NO_VALUES: Floats = np.empty(0, np.float64)
 
 class FileReplaced(StorageError):
     """A month file was replaced between finding and reading it: find it again."""
+
+
+def read_again(read: Callable[Question, Answer]) -> Callable[Question, Answer]:
+    """Call a function once more each time that it met a replaced file."""
+
+    @wraps(read)
+    def reading(*args: Question.args, **kwargs: Question.kwargs) -> Answer:
+        while True:
+            try:
+                return read(*args, **kwargs)
+            except FileReplaced:
+                continue
+
+    return reading
 
 
 class MonthFile(NamedTuple):
@@ -152,8 +168,9 @@ class Reader:
         rows = None if nets is None else self._net_rows(file, nets, window)
         return self._sides(file)[side] if rows is None else rows
 
+    @read_again
     def read(self, zone: str, metric: str, side: MonthFileSide, window: Window) -> RowColumns:
-        """The rows of one side that begin in a window, of all months. Raises as `rows` does."""
+        """The rows of one side that begin in a window, of all months. Raises as `monthfile.read` does."""
         rows = joined(self.rows(file, side, window) for file in self.files(zone, metric, window))
         return rows.take(slice(*rows.between(window)))
 
