@@ -214,6 +214,13 @@ def test_a_file_replaced_between_finding_and_reading_is_found_out(storage: Count
         reader.rows(MonthFile(file.month, file.key, file.identity._replace(version=1)), "net")
 
 
+def test_a_document_that_was_replaced_meanwhile_is_read_anew(storage: Counting) -> None:
+    reader = Reader(storage, 0, ttl_s=60.0)
+    for body in (b"one", b"another"):
+        storage.put("records", body)
+        assert reader.document("records", lambda body, key, mode: (body, len(body))) == body
+
+
 def test_what_was_found_is_trusted_for_a_moment(now: list[float]) -> None:
     values = iter("abcdef")
     recent = TtlCache(0.2)

@@ -231,10 +231,11 @@ class Reader:
             raise FileReplaced(f"{key} was replaced while it was read")
         return stored.body
 
+    @read_again
     def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
         """What `decode` makes of a file's bytes, key and mode, and its size in memory; cached. None without a file.
 
-        Raises FileReplaced, StorageError.
+        Raises StorageError.
         """
         identity = self._identity(key)
         if identity is None:
