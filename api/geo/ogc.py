@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -29,6 +29,7 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
+from warehouse.market.clock import DAY
 from warehouse.store import layout
 
 ROOT = "/v1/geo"
@@ -58,20 +59,26 @@ BOX = replace(
 )
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?", re.ASCII)
+_400_YEARS = 146_097 * DAY
 _NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be .."
 
 
-def _instant(text: str, is_end: bool) -> datetime:
-    """Return the instant that a text names, UTC where it names no offset; of a date its last as an end."""
+def _instant(text: str, is_end: bool) -> float:
+    """Return the Unix second that a text names, UTC where it names no offset; of a date its last as an end.
+
+    Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
+    """
     if not _MOMENT.fullmatch(text):
         raise ValueError(_NO_MOMENT)
-    written = f"{text[:10]}T{text[11:].replace(' ', '+')}" if text[10:] else text  # a query has a blank for a plus
+    of_year_0 = text.startswith("0000")
+    clock = text[10:].replace(" ", "+").upper()[1:]  # a query has a blank for a plus
+    written = f"{'0400' if of_year_0 else text[:4]}{text[4:10]}T{clock or '00:00'}"
     try:
-        instant = datetime.fromisoformat(written.upper())
+        instant = datetime.fromisoformat(written)
     except ValueError:
         raise ValueError(f"names {text}, which is no instant") from None
-    instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    return instant + timedelta(days=1, seconds=-1) if is_end and len(text) == 10 else instant
+    second = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp() - of_year_0 * _400_YEARS
+    return second + (DAY - 1) * (is_end and not clock)
 
 
 def _instants(text: str) -> str:

@@ -87,8 +87,9 @@ T = instant("2026-05-10T07:00:00Z")
 
 def test_a_recorded_autumn_day_of_another_node_has_25_hours(recordings):
     body = (recordings / "caiso/20191012_20191106_PRC_LMP_DAM_20200511_15_31_06_v1.csv").read_bytes()
-    rows = parse_lmp(body, "0096WD_7_N001", "DAM", SeriesKey("US-CAISO", "price_day_ahead", "USD/MWh", "1h"))
     day = market_days(date(2019, 11, 3), date(2019, 11, 3), LMP_DA.tz)[0]
+    key = SeriesKey("US-CAISO", "price_day_ahead", "USD/MWh", "1h")
+    rows = parse_lmp("0096WD_7_N001", "DAM", key, body, Request(LMP_DA.id, ""))
     starts = sorted(row.ts for row in rows)
     assert len(starts) == 601
     assert [ts for ts in starts if ts in day.window] == list(range(day.start, day.end, 3600))
