@@ -191,14 +191,15 @@ def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
 
 def driver_reason(fault: BaseException | None, address: str) -> str:
     """Return the driver's reason in a line; the kind of error alone where it might quote a part of the password."""
-    words, rest = " ".join(str(fault).split())[:_MOST_WORDS], address.partition("://")[2]
+    words, rest = " ".join(str(fault).split()), address.partition("://")[2]
     # As the owner wrote them, whatever a parser makes of the address.
     secrets = [rest.rpartition("@")[0].partition(":")[2]]
     secrets += [value for name, value in parse_qsl(rest.partition("?")[2]) if "password" in name.lower()]
     plain = {form for secret in secrets for form in (secret, unquote(secret), unquote_plus(secret)) if form}
     spellings = plain | {escape(form) for form in plain for escape in (quote, quote_plus)}
     is_cut = any(_CUTTING & set(secret) for secret in secrets)
-    return type(fault).__name__ if is_cut or not words or any(each in words for each in spellings) else words
+    is_quoted = any(each in text for each in spellings for text in (str(fault), words))
+    return type(fault).__name__ if is_cut or is_quoted or not words else words[:_MOST_WORDS]
 
 
 def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:

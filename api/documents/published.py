@@ -93,7 +93,7 @@ def document(documents: DocumentCache, name: str) -> Document:
     if published is None:
         raise Problem(
             "not-yet-available",
-            f"{name.removesuffix('.json')} does not exist yet: nothing has been ingested for it so far.",
+            f"{name.removesuffix('.json')} does not exist yet: nothing has been published for it so far.",
             headers=[("Retry-After", "60")],
         )
     return published

@@ -281,7 +281,7 @@ CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
     "fgb": FlatGeobuf,
     "parquet": GeoParquet,
 }
-"""By `format`; GeoJSON is cut by `api.geo.layers`."""
+"""By `format`; GeoJSON is cut by `GeoLayer.collection`."""
 
 
 def properties_csv(layer: GeoLayer) -> Csv:

@@ -30,6 +30,8 @@ def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() ->
         f"no connection: host=127.0.0.1 password={SECRET}",
         "no connection: password=s3cr+t%25 as a form has it",
         f"password {SECRET!r} is refused\nfor user emds",
+        f"{'no connection '.ljust(298, '.')}{SECRET}",
+        "password s3cr\n t% is refused",
     ],
 )
 def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
@@ -40,6 +42,11 @@ def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
 def test_a_password_that_a_parser_may_have_cut_silences_the_driver(password: str) -> None:
     fault = RuntimeError("failed to resolve host 'cret@127.0.0.1'")
     assert driver_reason(fault, f"postgresql+psycopg://emds:{password}@127.0.0.1/x") == "RuntimeError"
+
+
+def test_a_password_with_several_blanks_is_one_too() -> None:
+    fault = RuntimeError("password s3cr  t is refused")
+    assert driver_reason(fault, "postgresql+psycopg://emds:s3cr%20%20t@127.0.0.1/x") == "RuntimeError"
 
 
 def test_a_password_among_the_options_is_one_too() -> None:

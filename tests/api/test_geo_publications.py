@@ -20,6 +20,7 @@ def test_nothing_published_is_503_and_a_new_publication_is_seen(tmp_path: Path) 
     early = client.get("/v1/geo/interconnectors")
     assert (early.status_code, early.content_type) == (503, "application/problem+json")
     assert int(early.headers["Retry-After"]) > 0
+    assert "nothing has been published" in early.get_json()["detail"], "no feed fills a layer"
     geo_layers.publish(Folder(tmp_path), ["interconnectors"])
     assert client.get("/v1/geo/interconnectors").status_code == 200
     gate.close()

@@ -194,7 +194,7 @@ class Client(_Methods[dict[str, Any], list[dict[str, Any]], Series, Any, Iterato
         try:
             while True:
                 step = requests.send(answer)
-                answer = self._sleep(step) if isinstance(step, float) else self._send(step)
+                answer = self._send(step) if isinstance(step, httpx.Request) else self._sleep(step)
         except StopIteration as done:
             result: T = done.value
             return result
@@ -242,7 +242,7 @@ class AsyncClient(
         try:
             while True:
                 step = requests.send(answer)
-                answer = await (self._sleep(step) if isinstance(step, float) else self._send(step))
+                answer = await (self._send(step) if isinstance(step, httpx.Request) else self._sleep(step))
         except StopIteration as done:
             result: T = done.value
             return result
