@@ -156,7 +156,7 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
 
 def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str, Any]]:
     """The rows without those that a later publication of the same half hour replaces; undated ones all stay."""
-    own = [(tuple(entry.get(name) for name in ("startTime", *named)), entry) for entry in entries]
+    own = [(tuple(str(entry.get(name)) for name in ("startTime", *named)), entry) for entry in entries]
     latest: dict[tuple[Any, ...], int] = {}
     for key, entry in own:
         if entry.get("publishTime") is not None:

@@ -123,6 +123,12 @@ def test_a_tie_that_was_published_twice_has_its_later_flow():
     assert set(read(TIES_FEED, {"data": [first, *rows]})) == set(read(TIES_FEED, {"data": rows}))
 
 
+def test_a_name_that_is_no_text_is_a_changed_feed():
+    dated = {**ALL[0], "publishTime": "2026-07-11T02:00:00Z"}
+    with pytest.raises(FeedChanged, match="'interconnectorName' is dict"):
+        read(TIES_FEED, {"data": [{**dated, "interconnectorName": {"en": "France(IFA)"}}]})
+
+
 def test_a_demand_that_does_not_say_which_is_refused():
     with pytest.raises(FeedChanged):
         read(DEMAND, {"data": [{"startTime": AT, "demand": 24258}]})
