@@ -56,8 +56,6 @@ _TABLE = (
     _kind("invalid-key", 401,
           "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; "
           "`sample=true` needs none.", title="Invalid API key"),
-    _kind("origin-not-allowed", 403,
-          "A browser page of this origin may not call /mcp. The owner lists origins in EMDS_ALLOWED_ORIGINS."),
     _kind("not-found", 404, "There is nothing at this path. /openapi.json lists every path."),
     _kind("unknown-zone", 404, "There is no such zone. `zones` lists those that this path knows."),
     _kind("metric-not-available", 404,

@@ -177,7 +177,7 @@ def test_every_kind_of_problem_is_shown(described: Any) -> None:
         for body in answer["content"].values()
         for name in body.get("examples", {})
     }
-    assert shown >= KINDS.keys() - {"internal-error", "origin-not-allowed"}
+    assert shown >= KINDS.keys() - {"internal-error"}
 
 
 class _Addresses(HTMLParser):
