@@ -130,9 +130,10 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
     from orchestration.definitions import AFTER_FILL, FOLLOWING
 
-    materialise_marts(instance)
     if instance is None:
         return
+    if instance.get_latest_materialization_event(RECORDS) is None:  # later the daemon makes them, and no start waits
+        materialise_marts(instance)
     with logged("documents in Dagster"):
         never = [key for key in FOLLOWING if instance.get_latest_materialization_event(key) is None]
         if never:

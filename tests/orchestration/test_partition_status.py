@@ -88,6 +88,10 @@ def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home:
         for name in names:
             assert instance.get_latest_materialization_event(dg.AssetKey(name.split("/"))) is not None, name
         latest = instance.get_materialized_partitions(dg.AssetKey(["published", "latest"]))
+        [mart, *_] = Folder(home).keys("marts/daily/")
+        Folder(home).delete(mart)
+        recording.materialise_the_rest(instance)
+        assert Folder(home).stat(mart) is None, "it is left to the schedule: no start waits for it"
     assert {"GB", "US-NYISO"} <= latest
     assert (home / "warehouse.duckdb").exists()
 
