@@ -79,7 +79,7 @@ def _records(answer: Any) -> Iterator[dict[str, Any]]:
         raise NotPublished("no record in the answer")
     if not any(name in record for record in records for name in _METRICS):
         raise FeedChanged(f"no record has {' or '.join(_METRICS)}")
-    if answer.get("total_count", 0) > len(records):
+    if (reading(answer.get("total_count"), "total_count") or 0) > len(records):
         raise FeedChanged(f"{len(records)} of {answer['total_count']} records: the answer is cut")
     yield from records
 

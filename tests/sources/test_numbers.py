@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from assets.parsing.body import number
+from assets.sources import feed
 from warehouse.errors import FeedChanged
+from warehouse.market.market import Request
 
 
 @pytest.mark.parametrize(
@@ -31,3 +35,12 @@ def test_thousands_may_have_commas(text: object, value: float) -> None:
 def test_what_is_no_number_or_has_a_decimal_comma_is_refused(text: object) -> None:
     with pytest.raises(FeedChanged):
         number(text, "price")
+
+
+@pytest.mark.parametrize("total", [2, "2", True, [2]])
+def test_a_count_of_records_that_are_not_all_there_is_refused_in_any_spelling(total: object) -> None:
+    body = {"total_count": total, "results": [{"date_heure": "2026-03-03T00:00:00+00:00", "consommation": 60000}]}
+    with pytest.raises(FeedChanged):
+        feed("rte.eco2mix").parse(json.dumps(body).encode(), Request("rte.eco2mix", ""))
+    body["total_count"] = "1"
+    assert not len(feed("rte.eco2mix").parse(json.dumps(body).encode(), Request("rte.eco2mix", "")))
