@@ -25,7 +25,7 @@ settings.load_profile("emds")
 
 _LONGEST = (
     *("test_fleet", "test_schemathesis", "test_ui", "test_up", "test_campaign", "test_run_containers"),
-    *("test_x402_chain", "test_copy", "test_clients", "test_fuzz", "test_reach", "test_x402_service", "test_line"),
+    *("test_x402_chain", "test_copy", "test_clients", "test_fuzz", "test_reach", "test_x402_service"),
     *("test_browser", "test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones"),
     *("test_reference", "test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators"),
     *("test_accounts", "test_bucket", "test_changes_bucket", "test_generators", "test_openapi", "test_changes"),

@@ -85,6 +85,7 @@ FOREIGN: dict[str, set[str]] = {
 FORBIDDEN_NAMES = re.compile(r"^(utils?|helpers?|manager|common|misc|data|info|iso)$")
 
 
+@cache
 def module_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -106,13 +107,19 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports(path: Path) -> tuple[tuple[str, bool], ...]:
     """Every module that a file imports (`from a import b` as a.b where b is a module), and whether at import time."""
     return tuple(_imports(tree_of(path), True))
 
 
 def _imports(node: ast.AST, at_once: bool) -> Iterator[tuple[str, bool]]:
-    for child in ast.iter_child_nodes(node):
+    """Those of a block and of its inner blocks: expressions import nothing."""
+    for child in _statements(node):
         if isinstance(child, ast.Import):
             yield from ((alias.name, at_once) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
@@ -122,6 +129,12 @@ def _imports(node: ast.AST, at_once: bool) -> Iterator[tuple[str, bool]]:
                 yield (whole if whole in MODULES else str(child.module)), at_once
         else:
             yield from _imports(child, at_once and not _defers(child))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a node, with the handlers of a `try` and the cases of a `match`."""
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        yield from getattr(node, block, ())
 
 
 def _defers(node: ast.AST) -> bool:
@@ -244,9 +257,9 @@ def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
     elsewhere = {"warehouse.store.layout", "assets.sources", "assets.simulated"}
     wrong = []
     for path in (path for path in FILES if not within(module_of(path), elsewhere)):
-        tree = tree_of(path)
-        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        nodes = nodes_of(path)
+        prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = (node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
         wrong += [
             f"{path.relative_to(ROOT)}:{node.lineno} spells {node.value[:40]!r}"
             for node in texts
@@ -278,9 +291,9 @@ PUBLIC_MEMBERS = {"api.mcp.history: held", "api.mcp.tools: held"}
 """What callers know by such a name."""
 
 
-def names(tree: ast.Module) -> Iterator[str | None]:
+def names(path: Path) -> Iterator[str | None]:
     """Every name that a file gives: functions, classes, parameters, variables, attributes, keys."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name) | ast.Name(id=name):
                 yield name
@@ -292,5 +305,5 @@ def names(tree: ast.Module) -> Iterator[str | None]:
 
 def test_no_name_is_a_bare_participle() -> None:
     """`kept` says nothing that a search could find: name the thing (`rows`), or begin with a verb (`read_rows`)."""
-    found = {f"{module_of(path)}: {name}" for path in FILES for name in names(tree_of(path)) if name}
+    found = {f"{module_of(path)}: {name}" for path in FILES for name in names(path) if name}
     assert not [each for each in found - PUBLIC_MEMBERS if each.rpartition(": ")[2].strip("_") in PARTICIPLES]

@@ -19,7 +19,7 @@ from warehouse.market.clock import DAY, HOUR, Window, instant, iso
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.campaign
 
 BEGIN = instant("2026-11-18T00:00:00Z")
 ZONES = ("GB", "US-NYISO", "DE-LU")

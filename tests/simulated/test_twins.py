@@ -111,10 +111,10 @@ def require_truth(feed: Feed, kind: str, age: int, ask: Ask) -> None:
         require_whole(rows, feed, day, now)
     if coverage.due_until(feed, day.window, now) == day.end:
         assert {(k.zone, k.metric) for k in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}, kind
-    estimated = ESTIMATES if now < day.end + 30 * DAY else 0.0
+    window, estimated = day.window, ESTIMATES if now < day.end + 30 * DAY else 0.0
     for key, readings in rows.readings.items():
         if (key.zone, key.counterparty) not in NOT_IN_THE_GRID and not is_forecast(key.metric):
-            inside = [feed.yearly or ts in day.window for ts in readings.ts]
+            inside = [feed.yearly or ts in window for ts in readings.ts]
             expected = truth(feed, key, np.array(readings.ts)[inside])
             error = np.abs(np.array(readings.values)[inside] - expected) - estimated * np.abs(expected)
             assert error.max(initial=0.0) <= TOLERANCE.get(Metric(key.metric), 0.51), (kind, key)
