@@ -41,11 +41,13 @@ def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
     """Publish layers; return bytes by document. Raises DamagedFile before anything of that layer is published."""
     version, sizes = artefact.new_version(), dict[str, int]()
     for layer in layers:
-        bodies = documents(layer)
+        bodies, own = documents(layer), layout.geo_hashes(layer)
+        if not _is_published(storage, layer):  # or each document would count as damaged until its hash is here
+            artefact.withdraw(storage, own, version)
         for name, body in bodies.items():
             artefact.put(storage, name, body, version)
         # Last: readers cut only documents whose hashes stand here.
-        artefact.put(storage, layout.geo_hashes(layer), artefact.encode({"documents": hashes(layer)}), version)
+        artefact.put(storage, own, artefact.encode({"documents": hashes(layer)}), artefact.new_version())
         sizes |= {name: len(body) for name, body in bodies.items()}
     return sizes
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from api.access.gate import Gate
 from api.settings import Settings
 from assets.documents import geo_layers
 from tests.api.geo_answers import app_of
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
 
@@ -62,3 +65,27 @@ def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None
     answer = client.get("/v1/geo/plants.csv?zone=GB")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
     gate.close()
+
+
+def test_while_another_releases_layer_is_published_each_document_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    """At each step, so that a publisher may be killed there."""
+    old, new = b'{"of": "another release"}', geo_layers.documents("plants")
+    for name in new:
+        artefact.put(Folder(tmp_path), name, old, 1)
+    hashes = artefact.encode({"documents": dict.fromkeys(new, sha256(old).hexdigest())})
+    artefact.put(Folder(tmp_path), layout.geo_hashes("plants"), hashes, 1)
+    read = []
+
+    class Watched(Folder):
+        def update(self, *args: Any, **named: Any) -> bool:
+            done = super().update(*args, **named)
+            for name, body in new.items():
+                document = artefact.get(Folder(tmp_path), name)
+                assert document is not None
+                assert document.body in (old, body)
+                read.append(document.body == body)
+            return done
+
+    geo_layers.publish(Watched(tmp_path), ["plants"])
+    assert {*read} == {False, True}
+    assert artefact.load(Folder(tmp_path), layout.geo_hashes("plants")) == {"documents": geo_layers.hashes("plants")}
