@@ -6,7 +6,6 @@ import os
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,7 +187,9 @@ def _blocks(heading: str) -> list[str]:
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
 
-def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None:
+def test_every_command_of_the_page_runs(
+    storage: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import sqlite3
 
     with sqlite3.connect(storage.path(layout.ACCOUNTS)) as accounts:
@@ -199,22 +200,28 @@ def test_every_command_of_the_page_runs(storage: Folder, tmp_path: Path) -> None
     sections = [_blocks(name) for name in ("Backup and restore", "When a file is damaged")]
     assert [len(blocks) for blocks in sections] == [2, 1]
     backup, restore = sections[0]
-    _shell(backup + restore, tmp_path)
+    _shell(backup, tmp_path)
+    copy, *verbs = restore.splitlines()
+    _shell(copy, tmp_path)
+    assert verbs == ['EMDS_HOME="$RESTORED" emds verify', 'EMDS_HOME="$RESTORED" emds publish']
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path / "restored"))
+    assert [main(["verify"]), main(["publish"])] == [0, 0], capsys.readouterr()
+    monkeypatch.setenv("EMDS_HOME", str(storage.root))
     files.cut(storage.path(MONTH), CHANCE)
     restored = Folder(tmp_path / "restored")
     assert mix(restored) == before
     with sqlite3.connect(restored.path(layout.ACCOUNTS)) as accounts:
         assert accounts.execute("SELECT id FROM keys").fetchall() == [(41,)]
     accounts.close()
-    _shell(sections[1][0].replace("emds verify", "! emds verify"), tmp_path)
+    assert re.findall(r"^emds (\w+) +#", sections[1][0], re.MULTILINE) == ["verify", "repair"]
+    assert [main(["verify"]), main(["repair"])] == [1, 0], capsys.readouterr()
     assert mix(storage) == before
 
 
 def _shell(commands: str, place: Path) -> None:
-    emds = f'emds() {{ "{sys.executable}" -m orchestration.cli "$@"; }}\nset -e\n'
-    extra = {"BACKUP": str(place / "backup"), "RESTORED": str(place / "restored"), "PYTHONPATH": str(ROOT)}
+    extra = {"BACKUP": str(place / "backup"), "RESTORED": str(place / "restored")}
     done = subprocess.run(
-        ["bash", "-c", emds + commands], env=os.environ | extra, capture_output=True, text=True, check=False
+        ["bash", "-ec", commands], env=os.environ | extra, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -16,6 +16,7 @@ from warehouse.market.clock import DAY, HOUR, MarketDay, Window
 from warehouse.market.market import Feed, Forecast, Publication
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import Versions
 from warehouse.series import change_log, restore, series, vintages
 from warehouse.series.vintages import Month
 from warehouse.store.storage import Folder
@@ -43,7 +44,11 @@ def fold(folder: Folder, rows: Rows, known_at: int, feed: str = "one.ahead") -> 
 
 def answers(folder: Folder, **question: int) -> dict[int, float]:
     """The values by hours after NOON."""
-    found = forecasts.newest(vintages.read(folder, NOVEMBER), RANKS, **question)
+    return of_versions(vintages.read(folder, NOVEMBER), **question)
+
+
+def of_versions(versions: Versions, **question: int) -> dict[int, float]:
+    found = forecasts.newest(versions, RANKS, **question)
     return {(ts - NOON) // HOUR: value for ts, value in zip(found.ts.tolist(), found.value.tolist(), strict=True)}
 
 
@@ -93,13 +98,16 @@ def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_fact
         stored_rows.read(folder, "GB", Forecast.DEMAND, Window(NOON - DAY, NOON + 3 * DAY)).column("value").to_pylist()
     )
     assert served == [value for _, value in sorted(model.newest(lambda *version: True).items())]
+    versions = vintages.read(folder, NOVEMBER)
     for at in range(-6, 14):
         then = NOON + at * HOUR
-        assert answers(folder, known_at=then) == model.newest(lambda hour, published, known, then=then: known <= then)
-        assert answers(folder, published_before=then) == model.newest(
+        assert of_versions(versions, known_at=then) == model.newest(
+            lambda hour, published, known, then=then: known <= then
+        )
+        assert of_versions(versions, published_before=then) == model.newest(
             lambda hour, published, known, at=at: published <= at
         )
-        assert answers(folder, lead_s=at * HOUR) == model.newest(
+        assert of_versions(versions, lead_s=at * HOUR) == model.newest(
             lambda hour, published, known, at=at: published <= hour - at
         )
 
