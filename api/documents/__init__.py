@@ -1,1 +1,1 @@
-"""Published documents as one worker holds them, and what the catalogue says. No Flask here."""
+"""Published documents as one worker holds them, what the catalogue says, freshness, and `/metrics`. No Flask here."""

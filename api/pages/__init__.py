@@ -1,1 +1,1 @@
-"""The pages and descriptions of the service itself: HTML, llms.txt, OpenAPI, the map, health."""
+"""The pages and descriptions of the service itself: HTML, llms.txt, the reference, the map."""

@@ -318,13 +318,7 @@ _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/r
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
     "openapi": partial(_long_text, name="openapi", text=description, media=_JSON),
-    "docs": partial(
-        _long_text,
-        name="docs",
-        text=lambda service: reference.render(service.settings, description(service)),
-        media=_HTML,
-        headers=html.REFERENCE_HEADERS,
-    ),
+    "docs": partial(_long_text, name="docs", text=_reference, media=_HTML, headers=html.REFERENCE_HEADERS),
     "llms": partial(_text, text=llms),
     "llms-well-known": partial(_text, text=llms),
     "agents": partial(_text, text=agents),
