@@ -113,17 +113,25 @@ def _run_of(recorded: Sequence[Any]) -> Any:
     return command_line
 
 
-def materialise_marts(instance: dg.DagsterInstance | None) -> None:
-    """Make the marts' months that are out of date, and the records; without the daemon nobody else does."""
+def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
+    """Make the marts' months that are out of date, and the records; without the daemon nobody else does.
+
+    Return what failed; Dagster and the log have the reason.
+    """
     from orchestration.definitions import AFTER_FILL, first_partitions  # here: it loads every definition
     from orchestration.jobs.schedules import MARTS, mart_months
 
+    failed = ["marts"]
     with logged("marts"):
         first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
         months = mart_months(first)
-        if instance is not None and months is not None:
-            _execute(instance, MARTS, tags=months)
-            _execute(instance, AFTER_FILL, asset_selection=[RECORDS])
+        failed = []
+        if instance is not None:
+            whole = months is None or _execute(instance, MARTS, tags=months)
+            if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
+                whole = _execute(instance, AFTER_FILL, asset_selection=[RECORDS]) and whole
+            failed = [] if whole else ["marts"]
+    return failed
 
 
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
@@ -140,9 +148,12 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
             _execute(instance, AFTER_FILL, asset_selection=never)
 
 
-def _execute(instance: dg.DagsterInstance, job: str, **named: Any) -> None:
-    """Run a job of this environment's definitions here: partitions begin where this home's days do."""
+def _execute(instance: dg.DagsterInstance, job: str, **named: Any) -> bool:
+    """Run a job of this environment's definitions here: partitions begin where this home's days do.
+
+    Return whether it succeeded.
+    """
     from orchestration.definitions import build
 
     found = build().resolve_job_def(job)
-    found.execute_in_process(instance=instance, run_config=QUIET, raise_on_error=False, **named)
+    return found.execute_in_process(instance=instance, run_config=QUIET, raise_on_error=False, **named).success

@@ -100,8 +100,9 @@ def published(to: str | None = None) -> int:
     Return 1 where one could not be published, which is listed.
     """
     pipeline = open_context()
-    code = _ended([*refresh_all(pipeline), *measure_publishers(pipeline)])
-    recording.materialise_marts(recording.instance(pipeline.storage.local))
+    failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
+    failures += recording.materialise_marts(recording.instance(pipeline.storage.local))
+    code = _ended(failures)
     address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
     if address:
         from orchestration.static_side.publish import publish_now

@@ -96,8 +96,14 @@ def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home:
     assert (home / "warehouse.duckdb").exists()
 
 
-def test_a_publication_makes_the_marts_that_are_out_of_date(home: Path) -> None:
+def test_a_publication_makes_the_marts_that_are_out_of_date(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert Folder(home).stat(layout.RECORDS) is None
+    with monkeypatch.context() as patch:
+        patch.setattr("assets.marts.refresh_records", lambda *_: 1 / 0)
+        assert main(["publish"]) == 1
+    assert "not published: marts" in capsys.readouterr().err
     assert main(["publish"]) == 0
     assert Folder(home).stat(layout.RECORDS) is not None
     with recording.instance(home) as instance:
