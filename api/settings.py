@@ -18,7 +18,7 @@ from warehouse import settings
 from warehouse.errors import BadWindow, MarketError, StorageError
 from warehouse.market import clock
 from warehouse.store import layout, object_store
-from warehouse.store.home import at
+from warehouse.store.home import parse
 
 Network = IPv4Network | IPv6Network
 
@@ -211,7 +211,7 @@ def _origin(text: str) -> str:
 
 def _home(text: str) -> str:
     try:
-        at(text)
+        parse(text)
     except StorageError as fault:
         raise ValueError(f"is no place for a warehouse: {fault}") from None
     return text

@@ -33,7 +33,7 @@ def doctor() -> int:
     pipeline, faults = _open()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
-    own_home = home.of(os.environ)
+    own_home = home.from_environ(os.environ)
     own_home.make_local()
     free, disk = shutil.disk_usage(own_home.local).free / 1e9, own_home.local
     print(f"warehouse {pipeline.storage}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")

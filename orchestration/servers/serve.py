@@ -48,7 +48,7 @@ def check_settings() -> None:
 def prepare() -> None:
     """Publish zones, licences and availability, as every start does, also for an empty warehouse."""
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
-    home.of(os.environ).settle(os.environ)
+    home.from_environ(os.environ).settle(os.environ)
     pipeline = open_context()
     pipeline.storage.sweep()
     catalogue.publish(

@@ -85,7 +85,7 @@ def _copy_key(source: Storage, target: Storage, key: str) -> bool:
 
 def main(first: str, second: str, local: str) -> int:
     """Copy, print what was done, and return the exit code."""
-    places = [home.at(text, local) for text in (first, second)]
+    places = [home.parse(text, local) for text in (first, second)]
     if str(places[0]) == str(places[1]):
         raise StorageError("both places are the same")
     if home.nested(*places):

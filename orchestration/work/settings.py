@@ -42,7 +42,7 @@ class PipelineSettings:
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
         """Read the settings of an environment. Raises StorageError that names the first wrong variable, no secret."""
         return cls(
-            home=home.of(environ),
+            home=home.from_environ(environ),
             feeds=_feeds(settings.text(environ, "EMDS_FEEDS")),
             rights=_rights(settings.words(environ, "EMDS_RIGHTS")),
             since=_since(settings.text(environ, "EMDS_SINCE")),

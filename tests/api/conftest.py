@@ -238,12 +238,12 @@ def copy_everywhere(factory: pytest.TempPathFactory, home: Path) -> None:
 
 
 def _at_present(make: Callable[[Rig], None]) -> Callable[[Path], None]:
-    def made(home: Path) -> None:
+    def fill(home: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
             make(Rig(home))
 
-    return made
+    return fill
 
 
 @pytest.fixture

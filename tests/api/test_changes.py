@@ -22,7 +22,7 @@ def put(
 
 
 @pytest.fixture
-def told(rig: Rig) -> Rig:
+def five_changes(rig: Rig) -> Rig:
     """Five changes of three series, the last of them a correction."""
     for n, zone in enumerate(("GB", "AU-NSW", "GB", "DE-LU")):
         put(rig, n, zone, at=n)
@@ -32,8 +32,8 @@ def told(rig: Rig) -> Rig:
     return rig
 
 
-def test_entries_come_in_order_free_and_without_a_key(told: Rig) -> None:
-    answer = told.client().get("/v1/changes")
+def test_entries_come_in_order_free_and_without_a_key(five_changes: Rig) -> None:
+    answer = five_changes.client().get("/v1/changes")
     assert answer.status_code == 200
     body = answer.get_json()
     assert [(e["zone"], e["metric"], e["added"], e["changed"], e["withdrawn"]) for e in body["entries"]] == [
@@ -51,12 +51,12 @@ def test_entries_come_in_order_free_and_without_a_key(told: Rig) -> None:
     assert body["more"] is False
     assert abs(body["entries"][0]["at"] - time.time()) < 3600
     assert answer.headers["Cache-Control"] == "no-cache"
-    again = told.client().get("/v1/changes", headers={"If-None-Match": answer.headers["ETag"]})
+    again = five_changes.client().get("/v1/changes", headers={"If-None-Match": answer.headers["ETag"]})
     assert again.status_code == 304
 
 
-def test_a_cursor_goes_on_behind_the_page(told: Rig) -> None:
-    client, seen, page = told.client(), [], "/v1/changes?limit=2&zone=GB,FR,DE-LU,US-NYISO,US-PJM,AU-NSW"
+def test_a_cursor_goes_on_behind_the_page(five_changes: Rig) -> None:
+    client, seen, page = five_changes.client(), [], "/v1/changes?limit=2&zone=GB,FR,DE-LU,US-NYISO,US-PJM,AU-NSW"
     while page:
         answer = client.get(page)
         body = answer.get_json()
@@ -72,8 +72,8 @@ def test_a_cursor_goes_on_behind_the_page(told: Rig) -> None:
     assert now["next"] == seen[-1]
 
 
-def test_filters_and_what_is_refused(told: Rig) -> None:
-    client = told.client()
+def test_filters_and_what_is_refused(five_changes: Rig) -> None:
+    client = five_changes.client()
     every = client.get("/v1/changes").get_json()
     for query, count in (
         ("zone=GB,DE-LU", 4),
@@ -89,8 +89,8 @@ def test_filters_and_what_is_refused(told: Rig) -> None:
         assert (answer.status_code, answer.content_type) == (400, "application/problem+json"), query
 
 
-def test_since_takes_a_time(told: Rig) -> None:
-    client, now = told.client(), int(time.time())
+def test_since_takes_a_time(five_changes: Rig) -> None:
+    client, now = five_changes.client(), int(time.time())
     every = client.get("/v1/changes").get_json()
     assert client.get(f"/v1/changes?since={now - 3600}").get_json() == every
     coming = client.get(f"/v1/changes?since={now + 60}").get_json()
@@ -100,8 +100,8 @@ def test_since_takes_a_time(told: Rig) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["00000000-3", "{log}-99999", "{log}-7"])
-def test_an_unknown_cursor_is_gone(told: Rig, cursor: str) -> None:
-    client = told.client()
+def test_an_unknown_cursor_is_gone(five_changes: Rig, cursor: str) -> None:
+    client = five_changes.client()
     log = client.get("/v1/changes").get_json()["next"].partition("-")[0]
     answer = client.get(f"/v1/changes?since={cursor.format(log=log)}")
     assert answer.status_code == 410
@@ -119,19 +119,19 @@ def test_an_empty_warehouse_has_a_cursor_to_begin_with(rig: Rig) -> None:
     assert client.get(f"/v1/changes?since={body['next']}").get_json()["count"] == 1
 
 
-def test_an_entry_waits_until_no_cache_holds_older_rows(told: Rig) -> None:
+def test_an_entry_waits_until_no_cache_holds_older_rows(five_changes: Rig) -> None:
     """A worker that may give rows up to `lag_s` old tells nothing that is younger."""
     wanted = changes.Wanted()
     now = int(time.time())
-    assert changes.page(told.storage, None, 100, wanted, 0)["count"] == 6
-    change_log.append(told.storage, Change("GB", "demand", None, 1, 1, 1, 0, 0), "t", now + 3)
-    assert changes.page(told.storage, None, 100, wanted, 0.4)["count"] <= 6
-    assert changes.page(told.storage, None, 100, wanted, 0)["count"] == 7
-    held = changes.page(told.storage, changes.NOW, 100, wanted, 0.4)["next"]
-    assert changes.page(told.storage, held, 100, wanted, 0)["count"] >= 1
+    assert changes.page(five_changes.storage, None, 100, wanted, 0)["count"] == 6
+    change_log.append(five_changes.storage, Change("GB", "demand", None, 1, 1, 1, 0, 0), "t", now + 3)
+    assert changes.page(five_changes.storage, None, 100, wanted, 0.4)["count"] <= 6
+    assert changes.page(five_changes.storage, None, 100, wanted, 0)["count"] == 7
+    held = changes.page(five_changes.storage, changes.NOW, 100, wanted, 0.4)["next"]
+    assert changes.page(five_changes.storage, held, 100, wanted, 0)["count"] >= 1
 
 
-def test_documents_that_follow_are_named(told: Rig) -> None:
+def test_documents_that_follow_are_named(five_changes: Rig) -> None:
     """Of rows of the last month only: NOW lies in the past of the true time by which entries are dated."""
     recent = int(time.time()) // 3600 * 3600
     briefs = ["/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"]
@@ -145,15 +145,15 @@ def test_documents_that_follow_are_named(told: Rig) -> None:
         ("US-NYISO", "price_day_ahead", recent + DAY, ["/v1/windows/US-NYISO"]),
         ("DE-LU", "capacity", recent, []),
     ):
-        change_log.append(told.storage, Change(zone, metric, None, ts, ts, 1, 0, 0), "t", int(time.time()))
-        entry = told.client().get("/v1/changes").get_json()["entries"][-1]
+        change_log.append(five_changes.storage, Change(zone, metric, None, ts, ts, 1, 0, 0), "t", int(time.time()))
+        entry = five_changes.client().get("/v1/changes").get_json()["entries"][-1]
         assert entry["published"] == published, (zone, metric)
 
 
-def test_a_log_that_cannot_be_read_is_no_invention(told: Rig) -> None:
-    told.storage.put("changes/log/00000000.json", b"spoilt")
-    answer = told.client().get("/v1/changes")
+def test_a_log_that_cannot_be_read_is_no_invention(five_changes: Rig) -> None:
+    five_changes.storage.put("changes/log/00000000.json", b"spoilt")
+    answer = five_changes.client().get("/v1/changes")
     assert answer.status_code == 410
-    rest = told.client().get(f"/v1/changes?since={answer.get_json()['oldest']}")
+    rest = five_changes.client().get(f"/v1/changes?since={answer.get_json()['oldest']}")
     assert rest.status_code == 200
     assert rest.get_json()["entries"] == []

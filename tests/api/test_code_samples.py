@@ -37,21 +37,21 @@ REFUSED = {
 }
 R = """
 given <- jsonlite::fromJSON(commandArgs(TRUE)[1], simplifyVector = FALSE)
-told <- list()
+answers <- list()
 for (sample in given) {
   Sys.setenv(EMDS_KEY = sample$key)
-  told[[sample$name]] <- tryCatch({
+  answers[[sample$name]] <- tryCatch({
     sink(nullfile()); read <- eval(parse(text = sample$text), new.env()); sink()
     if (is.data.frame(read)) paste(nrow(read), "rows:", paste(names(read), collapse = " "))
     else paste("read", class(read)[1])
   }, error = function(e) { sink(); conditionMessage(e) })
 }
-cat(jsonlite::toJSON(told, auto_unbox = TRUE))
+cat(jsonlite::toJSON(answers, auto_unbox = TRUE))
 """
 SQL = """
 import json, pathlib, sys, duckdb, duckdb_extension_httpfs
 [extension] = pathlib.Path(duckdb_extension_httpfs.__path__[0]).rglob("httpfs.duckdb_extension")
-told = {}
+answers = {}
 with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
     connection.execute("SET enable_progress_bar = false")  # a program without a file is taken for a person
     connection.execute(f"LOAD '{extension}'")  # an eighth of a second of CPU
@@ -60,12 +60,12 @@ with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connect
         try:
             found = connection.execute(sample["text"].replace("emds_...", sample["key"]))
             columns = " ".join(column[0] for column in found.description)
-            told[sample["name"]] = f"{len(found.fetchall())} rows: {columns}"
+            answers[sample["name"]] = f"{len(found.fetchall())} rows: {columns}"
         except duckdb.Error as error:
-            told[sample["name"]] = str(error)
+            answers[sample["name"]] = str(error)
         for [secret] in connection.execute("SELECT name FROM duckdb_secrets()").fetchall():
             connection.execute(f'DROP SECRET "{secret}"')
-print(json.dumps(told))
+print(json.dumps(answers))
 """
 
 
@@ -91,7 +91,7 @@ def page_line(language: str) -> str:
     return found[1]
 
 
-def shown(name: str, server: str = "https://emds.example") -> dict[str, str]:
+def samples_of(name: str, server: str = "https://emds.example") -> dict[str, str]:
     endpoint = ENDPOINTS[name]
     return code_samples.in_each_language(endpoint, server + example_path(endpoint))
 
@@ -100,28 +100,28 @@ def samples(address: str, language: str) -> Iterator[dict[str, str]]:
     """Every call that the page shows in a language, and those of docs/api.md."""
     yield {"name": "docs/api.md", "text": page_line(language).replace("http://127.0.0.1:8000", address), "key": ""}
     for name, endpoint in ENDPOINTS.items():
-        if text := shown(name, address).get(language):
+        if text := samples_of(name, address).get(language):
             own = key(address, name) if endpoint.keyed else "emds_none"
             yield {"name": name, "text": re.sub(r"/\d{4}-\d\d\.parquet", "/2026-03.parquet", text), "key": own}
 
 
-def judge(told: dict[str, str], language: str) -> None:
+def judge(answers: dict[str, str], language: str) -> None:
     """Everything was read but what must be refused; a series is a table of its columns."""
     refused = REFUSED | ({"metrics": 0} if language == "sql" else {})  # DuckDB has a word for 404, none for 401
     wrong = {
         name: text
-        for name, text in told.items()
+        for name, text in answers.items()
         if (f"HTTP {refused[name]}" not in text if name in refused else not re.match(r"read |[1-9]\d* rows", text))
     }
     assert not wrong, wrong
-    assert len(told) == 1 + sum(language == "r" or endpoint.method == "GET" for endpoint in ENDPOINTS.values())
+    assert len(answers) == 1 + sum(language == "r" or endpoint.method == "GET" for endpoint in ENDPOINTS.values())
     for name in ("docs/api.md", "price"):
-        assert re.match(r"\d+ rows: ts time value unit", told[name]), told[name]
+        assert re.match(r"\d+ rows: ts time value unit", answers[name]), answers[name]
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
 def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) -> None:
-    calls = shown(name)
+    calls = samples_of(name)
     assert calls.keys() == set(code_samples.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
     compile(calls["python"], name, "exec")
     assert all("https://emds.example/" in text and "{webhook}" not in text for text in calls.values())
@@ -131,7 +131,7 @@ def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js")
 def test_the_typescript_is_parsed(tmp_path: Path) -> None:
-    blocks = (f"async function call{i}() {{\n{shown(name)['typescript']}\n}}" for i, name in enumerate(ENDPOINTS))
+    blocks = (f"async function call{i}() {{\n{samples_of(name)['typescript']}\n}}" for i, name in enumerate(ENDPOINTS))
     (tmp_path / "all.mjs").write_text("\n".join(blocks))
     command = ["node", "--check", "all.mjs"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
@@ -141,7 +141,7 @@ def test_the_typescript_is_parsed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_copied_runs(address: str, tmp_path: Path) -> None:
     for name in RUN:
-        calls = shown(name, address)
+        calls = samples_of(name, address)
         runs = {"curl": ["sh", "-c", calls["curl"] + " --fail -s"], "python": [sys.executable, "-c", calls["python"]]}
         if shutil.which("node"):
             runs["typescript"] = ["node", "--input-type=module", "-e", calls["typescript"]]
@@ -193,7 +193,7 @@ def test_month_files_are_read_with_a_key_and_httpfs(address: str, tmp_path: Path
     command = [str(DUCKDB), "-c", SQL, str(tmp_path / "samples.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["year"] == f"{sum(file['rows'] for file in files)} rows: ts value"
-    assert "HTTP Error" in told["no key"]
+    answers = json.loads(done.stdout)
+    assert answers["year"] == f"{sum(file['rows'] for file in files)} rows: ts value"
+    assert "HTTP Error" in answers["no key"]
     assert len(year) > 1

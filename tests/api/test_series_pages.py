@@ -69,7 +69,7 @@ def walked(ask: Any, path: str) -> list[dict[str, Any]]:
 ZONES = ("AU-SA", "DE-LU", "GB")
 
 
-def told(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int]]]:
+def join_gaps(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int]]]:
     """The holes of pages by zone, those that touch as one. Fails where two overlap. `zone`: of pages of one zone."""
     spans: dict[str, list[list[int]]] = {}
     gaps = [gap for page in pages for gap in page["gaps"]]
@@ -97,12 +97,12 @@ def test_pages_tell_the_holes_of_the_whole_window_once(rig: Any, resolution: str
     for path in (f"/v1/demand?zones={','.join(ZONES)}&", "/v1/demand/GB?"):
         path += f"start={start}&end={start + 2 * HOUR}"
         [whole] = walked(ask, path)
-        holes = told([whole], "GB")
+        holes = join_gaps([whole], "GB")
         assert sum(map(len, holes.values())) > (4 if "zones" in path else 0)
         for order in ("asc", "desc"):
             for limit in (1, 2, 7):
                 pages = walked(ask, f"{path}&order={order}&limit={limit}")
-                assert told(pages, "GB") == holes, (order, limit)
+                assert join_gaps(pages, "GB") == holes, (order, limit)
                 if "zones" not in path:
                     edges = [(page["start"], page["end"]) for page in (pages if order == "asc" else pages[::-1])]
                     assert [end for _, end in edges[:-1]] == [begin for begin, _ in edges[1:]], "they adjoin"
@@ -144,11 +144,11 @@ def test_a_row_that_runs_when_a_page_begins_is_no_hole(rig: Any) -> None:
     for order in ("asc", "desc"):
         for limit in (1, 3, 5, 12):
             pages = walked(ask, f"/v1/demand?zones=AU-SA,GB&{window}&limit={limit}&order={order}")
-            told = {ts for page in pages for gap in page["gaps"] for ts in range(gap["start"], gap["end"], 300)}
+            missing_ts = {ts for page in pages for gap in page["gaps"] for ts in range(gap["start"], gap["end"], 300)}
             assert {gap["zone"] for page in pages for gap in page["gaps"]} == {"AU-SA"}
             # Where a page begins within the hole, less than an hourly row may be left of it there.
-            assert told <= set(range(missing["start"], missing["end"], 300)), (order, limit)
-            assert missing["start"] in told, (order, limit)
+            assert missing_ts <= set(range(missing["start"], missing["end"], 300)), (order, limit)
+            assert missing["start"] in missing_ts, (order, limit)
 
 
 def test_hourly_rows_before_finer_ones_cover_a_windows_begin(rig: Any) -> None:

@@ -248,13 +248,13 @@ def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo, tie
 
 def differences(where: str, published: dict[str, Any], computed: dict[str, Any]) -> list[str]:
     return [
-        f"{where}.{name}: published {shown(published.get(name))}, computed {shown(computed.get(name))}"
+        f"{where}.{name}: published {format_value(published.get(name))}, computed {format_value(computed.get(name))}"
         for name in sorted({*published, *computed})
         if published.get(name) != computed.get(name)
     ]
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     return repr(float(value)) if isinstance(value, Fraction) else repr(value)
 
 
@@ -297,7 +297,7 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
     joined = (
         [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
     )
-    return joined + [f"summary: {shown(n)} stands nowhere else" for n in sorted(lonely)]
+    return joined + [f"summary: {format_value(n)} stands nowhere else" for n in sorted(lonely)]
 
 
 def check_words(brief: dict[str, Any], tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:

@@ -214,9 +214,9 @@ def _settings(home: Path, folder: Path, **changes: Any) -> Settings:
 @pytest.fixture(scope="session")
 def app(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """One application for all tests that need no settings of their own."""
-    made = create_app(_settings(warehouse, tmp_path_factory.mktemp("accounts")))
-    yield made
-    made.extensions["emds"].gate.close()
+    app = create_app(_settings(warehouse, tmp_path_factory.mktemp("accounts")))
+    yield app
+    app.extensions["emds"].gate.close()
 
 
 @pytest.fixture
@@ -237,11 +237,11 @@ def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
     """Makes callers of applications with settings of their own."""
     apps: list[Flask] = []
 
-    def made(home: Path = warehouse, **changes: Any) -> Caller:
+    def make_caller(home: Path = warehouse, **changes: Any) -> Caller:
         apps.append(create_app(_settings(home, tmp_path, **changes)))
         return Caller(apps[-1])
 
-    yield made
+    yield make_caller
     for each in apps:
         each.extensions["emds"].gate.close()
 
@@ -267,9 +267,9 @@ class Agents:
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """All 25 zones, European prices to the end of tomorrow; not to be changed."""
     home = made_once(tmp_path_factory, "markets", markets.filled)
-    made = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
-    yield Agents(made, home)
-    made.extensions["emds"].gate.close()
+    app = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
+    yield Agents(app, home)
+    app.extensions["emds"].gate.close()
 
 
 NODE = Path(__file__).parents[1] / "node"

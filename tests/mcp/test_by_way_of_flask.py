@@ -40,7 +40,7 @@ def test_flask_would_answer_the_same(mcp: Any, monkeypatch: pytest.MonkeyPatch) 
     lines: list[bytes] = []
     monkeypatch.setattr(middleware.os, "write", lambda _, line: lines.append(line))
 
-    def told(path: str, body: str | bytes, headers: dict[str, str | None]) -> tuple[Any, ...]:
+    def answer(path: str, body: str | bytes, headers: dict[str, str | None]) -> tuple[Any, ...]:
         answer = mcp.raw(body, path=path, X_Request_Id="the-same", **headers)
         entry = json.loads(lines.pop())
         named = {name: entry[name] for name in ("route", "zone", "status", "method", "id")}
@@ -48,8 +48,8 @@ def test_flask_would_answer_the_same(mcp: Any, monkeypatch: pytest.MonkeyPatch) 
 
     found = []
     for body, headers in _ALIKE:
-        directly = told("/mcp", body, headers)
-        assert directly == told("//mcp", body, headers), (body[:60], headers)
+        directly = answer("/mcp", body, headers)
+        assert directly == answer("//mcp", body, headers), (body[:60], headers)
         found.append(directly)
     assert {status for status, *_ in found} == {200, 202, 400, 403, 406, 413, 415}
     assert {entry["route"] for *_, entry in found} == {"mcp.answer", "mcp.tools.list", "mcp.get_latest"}

@@ -10,7 +10,7 @@ import pytest
 
 from orchestration.cli import doctor, main
 from tests.orchestration.conftest import in_simulated
-from warehouse.store.home import at
+from warehouse.store.home import parse
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -19,9 +19,9 @@ def test_nearly_full_disks_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "home").mkdir()
     free = {tmp_path / "home": 10**12, tmp_path: 3 * 10**8}
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**12, 0, free[place]))
-    assert list(doctor.disk_faults(at(str(tmp_path / "home")))) == []
+    assert list(doctor.disk_faults(parse(str(tmp_path / "home")))) == []
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    ((warning, _),) = doctor.disk_faults(at("s3://emds/x", str(tmp_path)))
+    ((warning, _),) = doctor.disk_faults(parse("s3://emds/x", str(tmp_path)))
     assert warning.startswith(f"300 MB are free in {tmp_path}: ")
 
 

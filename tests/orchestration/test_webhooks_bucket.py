@@ -84,7 +84,7 @@ def test_a_row_read_after_its_entry_is_never_older(
         answer = client.get(f"/v1/demand/GB?start={BASE}&end={BASE + 3600}", headers=key)
         return float(answer.get_json()["data"][0]["value"])
 
-    def told() -> int:
+    def count_entries() -> int:
         """How many entries a message would hold."""
         documents = Documents(follower, rounds._lag_s(settings))
         bodies = events.news_for(documents, webhook, BASE, BASE).bodies
@@ -94,11 +94,11 @@ def test_a_row_read_after_its_entry_is_never_older(
         return int(client.get("/v1/changes").get_json()["count"])
 
     newest = waited = 0
-    while newest < 2 or told() <= newest:
+    while newest < 2 or count_entries() <= newest:
         clock.now += chance.uniform(0.05, 0.5 + fresh_s / 10)
         if chance.random() < 0.2:
             read()
-        entries = max(told(), listed())
+        entries = max(count_entries(), listed())
         assert entries == 0 or read() >= entries - 1, f"{clock.now}: told of {entries} entries"
         waited += 1
         assert waited < 200

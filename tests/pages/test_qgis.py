@@ -76,7 +76,7 @@ def layer_of(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def qgis_report(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What QGIS read."""
     home = tmp_path_factory.mktemp("qgis")
     home.chmod(0o700)
@@ -108,8 +108,8 @@ def expected(address: str, name: str) -> geopandas.GeoDataFrame:
 
 
 @pytest.mark.parametrize("name", layers(""))
-def test_qgis_reads_what_geopandas_reads(apart: Apart, told: dict[str, Any], name: str) -> None:
-    layer, frame = told["layers"][name], expected(apart.address, name)
+def test_qgis_reads_what_geopandas_reads(apart: Apart, qgis_report: dict[str, Any], name: str) -> None:
+    layer, frame = qgis_report["layers"][name], expected(apart.address, name)
     assert layer["valid"]
     assert set(layer["inside"]) == set(frame.id[frame.intersects(shapely.box(*BOX))])
     if name.endswith("by view"):
@@ -124,8 +124,8 @@ def test_qgis_reads_what_geopandas_reads(apart: Apart, told: dict[str, Any], nam
 
 
 @pytest.mark.parametrize("name", [name for name in layers("") if name.startswith("plants") and "view" not in name])
-def test_numbers_and_dates_are_such_in_qgis(apart: Apart, told: dict[str, Any], name: str) -> None:
-    layer, frame = told["layers"][name], expected(apart.address, name)
+def test_numbers_and_dates_are_such_in_qgis(apart: Apart, qgis_report: dict[str, Any], name: str) -> None:
+    layer, frame = qgis_report["layers"][name], expected(apart.address, name)
     fields = layer["fields"]
     assert fields["capacity_mw"] == "Real"
     assert fields["commissioning_year"] in ("Integer", "Integer64", "Real")
@@ -142,16 +142,16 @@ def test_numbers_and_dates_are_such_in_qgis(apart: Apart, told: dict[str, Any], 
     assert read == dict(zip(frame.id, zip(frame.capacity_mw, years, days, strict=True), strict=True))
 
 
-def test_a_price_that_nobody_published_is_not_0_in_qgis(told: dict[str, Any]) -> None:
-    prices = {row["id"]: row["price"] for row in told["layers"]["live of the service"]["rows"]}
+def test_a_price_that_nobody_published_is_not_0_in_qgis(qgis_report: dict[str, Any]) -> None:
+    prices = {row["id"]: row["price"] for row in qgis_report["layers"]["live of the service"]["rows"]}
     assert {zone for zone, price in prices.items() if price is None} == set(NO_PRICE)
 
 
-def test_a_column_of_dates_without_a_value_is_one_of_dates_in_a_flatgeobuf_file(told: dict[str, Any]) -> None:
-    assert told["layers"]["zones.fgb"]["fields"]["valid_to"] == "DateTime"
+def test_a_column_of_dates_without_a_value_is_one_of_dates_in_a_flatgeobuf_file(qgis_report: dict[str, Any]) -> None:
+    assert qgis_report["layers"]["zones.fgb"]["fields"]["valid_to"] == "DateTime"
 
 
-def test_qgis_needs_few_calls(apart: Apart, told: dict[str, Any]) -> None:
+def test_qgis_needs_few_calls(apart: Apart, qgis_report: dict[str, Any]) -> None:
     """It asks for 1,000 features at once, since the description says that it may, and for no more than its view."""
     calls = apart.calls("/v1/geo/collections/plants/items")
     assert {status for _, status in calls} == {200}
@@ -163,13 +163,15 @@ def test_qgis_needs_few_calls(apart: Apart, told: dict[str, Any]) -> None:
     }
 
 
-def test_qgis_leaves_a_filter_by_date_to_the_service_for_which_every_feature_matches(told: dict[str, Any]) -> None:
+def test_qgis_leaves_a_filter_by_date_to_the_service_for_which_every_feature_matches(
+    qgis_report: dict[str, Any],
+) -> None:
     """docs/map.md says so: no plant has such a date."""
-    assert len(told["layers"]["dated"]["kept"]) == told["layers"]["dated"]["count"] > 1000
+    assert len(qgis_report["layers"]["dated"]["kept"]) == qgis_report["layers"]["dated"]["count"] > 1000
 
 
-def test_a_map_of_the_service_is_drawn(apart: Apart, told: dict[str, Any]) -> None:
-    drawn = told["picture"]
+def test_a_map_of_the_service_is_drawn(apart: Apart, qgis_report: dict[str, Any]) -> None:
+    drawn = qgis_report["picture"]
     png = base64.b64decode(drawn["png"])
     assert png.startswith(b"\x89PNG")
     frame = expected(apart.address, "zones of the service")

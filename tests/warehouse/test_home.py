@@ -18,23 +18,23 @@ S3 = {"EMDS_HOME": "s3://emds/a?endpoint=http://127.0.0.1:9"}
 def test_a_folder_for_each_mode_is_the_default_and_its_own_local_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for feeds, mode in (("", "simulated"), ("live", "live"), ("recorded", "recorded"), ("../x", "simulated")):
-        place = home.of({"EMDS_FEEDS": feeds})
+        place = home.from_environ({"EMDS_FEEDS": feeds})
         assert isinstance(place.open(), Folder)
         assert place.local == place.open().local == tmp_path / "data" / mode
-    assert home.of({"EMDS_HOME": f"file://{tmp_path}/a%20b"}).local == tmp_path / "a b"
+    assert home.from_environ({"EMDS_HOME": f"file://{tmp_path}/a%20b"}).local == tmp_path / "a b"
 
 
 def test_a_bucket_takes_its_local_folder_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    storage = home.of({**S3, "EMDS_BUCKET_FRESH_SECONDS": "7"}).open()
+    storage = home.from_environ({**S3, "EMDS_BUCKET_FRESH_SECONDS": "7"}).open()
     assert isinstance(storage, Bucket)
     assert (storage.local, storage.fresh_s, str(storage)) == (tmp_path / "local", 7, S3["EMDS_HOME"])
-    assert home.of({**S3, "EMDS_LOCAL": "here"}).local == tmp_path / "here"
+    assert home.from_environ({**S3, "EMDS_LOCAL": "here"}).local == tmp_path / "here"
     environ = {**S3, "EMDS_LOCAL": "here"}
-    home.of(environ).settle(environ)
+    home.from_environ(environ).settle(environ)
     assert environ == {**S3, "EMDS_LOCAL": str(tmp_path / "here")}
     with pytest.raises(StorageError, match="set EMDS_DATABASE_URL"):
-        home.of(S3).settle(dict(S3))
+        home.from_environ(S3).settle(dict(S3))
 
 
 def test_accounts_beside_a_bucket_lie_only_where_the_owner_says():

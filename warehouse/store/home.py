@@ -65,13 +65,13 @@ class Home:
         environ["EMDS_HOME"] = str(self)
 
 
-def of(environ: Mapping[str, str]) -> Home:
+def from_environ(environ: Mapping[str, str]) -> Home:
     """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
     fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
-    return at(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s)
+    return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s)
 
 
-def at(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
+def parse(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
     """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
     if is_address(text):
         return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s)
