@@ -1,6 +1,6 @@
 """What a backfill of the command line costs on simulated publishers: rows a CPU second, and memory at its peak.
 
-    python -m tests.bench.backfill [--tree FOLDER] [--feed elexon.demand --start 2021-11-01 --end 2026-10-31]
+    python -m tests.bench.backfill [--feed elexon.demand --start 2021-11-01 --end 2026-10-31]
 
 Without `--feed`: all feeds. CPU is that of all processes, those that ended too; memory is the proportional set size of
 the whole process tree, seen twice a second. Linux only (/proc, prctl).
@@ -29,7 +29,6 @@ NOW = "2026-11-20T12:00:00Z"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--feed")
     parser.add_argument("--start", default="2026-10-01")
     parser.add_argument("--end", default="2026-10-31")
@@ -37,21 +36,12 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(prefix="emds-backfill-") as home:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
-        environ |= {"PYTHONPATH": str(args.tree), "DAGSTER_HOME": "", "EMDS_HOME": home, "EMDS_NOW": NOW}
+        environ |= {"DAGSTER_HOME": "", "EMDS_HOME": home, "EMDS_NOW": NOW}
         chosen = ["--feed", args.feed] if args.feed else []
-        argv = [
-            sys.executable,
-            "-m",
-            "orchestration.cli",
-            "backfill",
-            "--start",
-            args.start,
-            "--end",
-            args.end,
-            *chosen,
-        ]
+        span = ["--start", args.start, "--end", args.end]
+        argv = [sys.executable, "-m", "orchestration.cli", "backfill", *span, *chosen]
         begun = time.monotonic()
-        with subprocess.Popen(argv, cwd=args.tree, env=environ, stdout=subprocess.DEVNULL) as process:
+        with subprocess.Popen(argv, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL) as process:
             memory = watch(process)
         took = time.monotonic() - begun
         rows = held(Path(home))

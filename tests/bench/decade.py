@@ -12,11 +12,11 @@ import numpy as np
 
 from assets.documents import geo_layers
 from assets.documents.publish import publish
-from tests.bench.servers import ROOT
-from tests.bench.warehouse import NOW, source
+from tests.bench.servers import NOW, ROOT
+from tests.stand_ins import declared
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
-from warehouse.market.market import Metric
+from warehouse.market.market import Metric, Source
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.series import monthfile, net_rows
@@ -24,6 +24,12 @@ from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
+
+
+def source() -> Source:
+    """One publisher that carries everything."""
+    zones = {metric: [zone.id for zone in ZONES.values() if metric in zone.metrics] for metric in Metric}
+    return declared.source("bench", [declared.feed(f"bench.{m.value}", zones[m], (m,), "5m") for m in Metric])
 
 
 def resolution(zone: str, metric: Metric) -> str:

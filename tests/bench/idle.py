@@ -1,29 +1,25 @@
 """What `emds up` costs while nobody asks anything: CPU, memory, processes, and how fast its storage grows.
 
-    python -m tests.bench.idle [--tree FOLDER] [--minutes 5] [--stopped]
+    python -m tests.bench.idle [MINUTES]
 
-Starts `emds up` of a source tree over a small simulated warehouse and watches its whole process tree. `--stopped` turns
-schedules and sensors off first: what is left is the cost of waiting. Linux only (/proc).
+Starts `emds up` over a small simulated warehouse and watches its whole process tree, five minutes by default. Linux
+only (/proc).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from tests.stand_ins.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
-_SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
 
 
 def tree(root: int) -> list[int]:
@@ -64,51 +60,25 @@ def memory_mb(pids: list[int]) -> float:
     return total / 1024
 
 
-def ask(url: str, query: str, **variables: object) -> dict[str, dict]:  # type: ignore[type-arg]
-    body = json.dumps({"query": query, "variables": variables}).encode()
-    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)["data"]  # type: ignore[no-any-return]
-
-
-def stop_automation(url: str) -> None:
-    """Turns every schedule and sensor off."""
-    query = "query($s: RepositorySelector!) { %sOrError(repositorySelector: $s) { ... on %s { results { id } } } }"
-    for kind, mutation in (("schedules", "stopRunningSchedule"), ("sensors", "stopSensor")):
-        found = ask(url, query % (kind, kind.capitalize()), s=_SELECTOR)[f"{kind}OrError"]["results"]
-        for one in found:
-            ask(url, f"mutation($i: String!) {{ {mutation}(id: $i) {{ __typename }} }}", i=one["id"])
-
-
 def stored(home: Path) -> tuple[int, int]:
     """Bytes and files below EMDS_HOME/dagster."""
     files = [path for path in (home / "dagster").rglob("*") if path.is_file()]
     return sum(path.stat().st_size for path in files), len(files)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--tree", type=Path, default=ROOT)
-    parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--stopped", action="store_true")
-    args = parser.parse_args()
+def main(minutes: float = 5) -> None:
     home = Path(tempfile.mkdtemp(prefix="emds-idle-"))
-    api, ui = free_port(), free_port()
-    environ = {k: v for k, v in os.environ.items() if not k.startswith("EMDS_")}
-    environ |= {"PYTHONPATH": str(args.tree), "DAGSTER_HOME": "", "EMDS_HOME": str(home)}
-    argv = [sys.executable, "-u", "-m", "orchestration.cli", "up", "--days", "2", "--port", str(api)]
-    with subprocess.Popen(
-        [*argv, "--ui-port", str(ui)], cwd=args.tree, env=environ, stdout=subprocess.PIPE, text=True
-    ) as process:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
+    environ |= {"DAGSTER_HOME": "", "EMDS_HOME": str(home)}
+    ports = ["--port", str(free_port()), "--ui-port", str(free_port())]
+    argv = [sys.executable, "-u", "-m", "orchestration.cli", "up", "--days", "2", *ports]
+    with subprocess.Popen(argv, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as process:
         try:
             for line in process.stdout or ():
-                if line.startswith("Dagster:") or "Ctrl-C stops everything" in line:
+                if "Ctrl-C stops everything" in line:
                     break
-            if args.stopped:
-                time.sleep(20)
-                stop_automation(f"http://127.0.0.1:{ui}")
             time.sleep(60)  # all is loaded, first runs are under way or none are
-            watch(process.pid, home, args.minutes * 60)
+            watch(process.pid, home, minutes * 60)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)
@@ -132,4 +102,4 @@ def watch(pid: int, home: Path, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(float, sys.argv[1:]))

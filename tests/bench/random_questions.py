@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from tests.bench.decade import METRICS, resolution
-from tests.bench.warehouse import NOW
+from tests.bench.servers import NOW
 from warehouse.market.clock import DAY, RESOLUTIONS
 from warehouse.market.market import Metric
 from warehouse.market.zones import ZONES

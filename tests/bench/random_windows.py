@@ -1,44 +1,35 @@
 """Requests/s on questions that nobody asked before: random zones, metrics and windows over ten years of history.
 
-    python -m tests.bench.random_windows [--table FILE]
+    python -m tests.bench.random_windows
 
 16 connections, each request with the next of a thousand keys, so that every answer is counted. `warm series`: random
 windows over one series whose months are in memory. `all series`: random windows over all; each question is asked once.
-`asked again`: the same list a second time, also in each content coding, since most clients take one: a script's gzip, a
-browser's any. `all zones`: a day of all 25 in one call, against a day of one. The yardstick is a bare Flask route under
-the same gunicorn that returns as many bytes.
-
-First one worker, each server on a core and wrk on the other. Then, as `two cores`, two workers as they run in service,
-with wrk on the same cores.
-
-Exit 1 where a budget is missed. `--table` writes the figures as Markdown with versions, machine and commit.
+`asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of one. The
+yardstick is a bare Flask route under the same gunicorn that returns as many bytes. One worker; each server on a core
+and wrk on the other. Prints a table in Markdown. Exit 1 where a budget is missed.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.http.responses import CODINGS
 from tests.bench import wrk
 from tests.bench.decade import warehouse
-from tests.bench.figures import Figure, table
 from tests.bench.random_questions import WARM, YEARS, every_series, of_all_zones, questions
 from tests.bench.servers import ROOT, fetch, gunicorn, keys, on_core, ours, resident, running
+from tests.bench.wrk import Speed
 from tests.stand_ins.ports import free_port
 
 SECONDS = 8
-LEAST_OF_WARM, LEAST_OF_BARE, LEAST_OF_BARE_LONG = 0.70, 0.45, 0.40
-LEAST_OF_ALL_ZONES = 0.25
 MOST_RESIDENT_MB = 200
 
 _warm = list(questions(1, 1, YEARS, [(WARM[0], WARM[1].value)]))
@@ -47,89 +38,75 @@ _long = list(questions(3, 18, YEARS, [pair for pair in every_series() if pair[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
-    """Our service over ten years, and beside it the bare route with as many workers."""
+class Figure:
+    """One line of the table; `part` is the rate against another's, `least` its budget."""
 
-    ask: Any
-    """`wrk.run` of our service with keys."""
-    ask_bare: Any
-    """`wrk.run` of the bare route, which has the paths `/day` and `/long`."""
-    process: Any
+    name: str
+    speed: Speed
+    part: float | None = None
+    against: str = ""
+    least: float | None = None
+
+    @property
+    def missed(self) -> bool:
+        return self.least is not None and self.part is not None and self.part < self.least
+
+    def line(self) -> str:
+        part = "" if self.part is None else f"{self.part:.2f} of {self.against}"
+        least = "" if self.least is None else f"{self.least:g}"
+        speed = self.speed
+        return f"| {self.name} | {speed.rate:.0f} | {speed.p50:.2f} | {speed.p99:.2f} | {part} | {least} |"
 
 
 def over_ten_years() -> tuple[list[Figure], float]:
-    """Questions against the bare route on one core, and the worker's memory at the end in MB."""
-    with _served(1, on_core(0), on_core(1)) as servers:
-        ask = servers.ask
-        day, bulky = servers.ask_bare("/day"), servers.ask_bare("/long")
+    """Questions against the bare route, and the worker's memory at the end in MB."""
+    with _served() as (ask, ask_bare, process):
+        day, bulky = ask_bare("/day"), ask_bare("/long")
         first, kept = ask(paths=_warm), ask(paths=_warm)
         once, again = ask(paths=_cold), ask(paths=_cold)
         rows, whole = ask(paths=_long), ask(paths=list(of_all_zones(5, YEARS)))
-        coded = [(coding, ask(paths=_cold, coding=coding), ask(paths=_long, coding=coding)) for coding in CODINGS]
-        megabytes = resident(servers.process) / 1000
-    figures = [
+        megabytes = resident(process) / 1000
+    return [
         Figure("bare route, a day's bytes", day),
         Figure("24 h, one series, first time", first, first.rate / day.rate, "bare"),
-        Figure("24 h, one warm series", kept, kept.rate / day.rate, "bare", LEAST_OF_BARE),
-        Figure("24 h, all series, asked once", once, once.rate / kept.rate, "warm", LEAST_OF_WARM),
+        Figure("24 h, one warm series", kept, kept.rate / day.rate, "bare", 0.45),
+        Figure("24 h, all series, asked once", once, once.rate / kept.rate, "warm", 0.70),
         Figure("24 h, all series, asked again", again, again.rate / kept.rate, "warm"),
-        Figure("5,000 rows, asked once", rows, rows.rate / bulky.rate, "bare", LEAST_OF_BARE_LONG),
-        Figure("24 h, all zones in one call", whole, whole.rate / once.rate, "one zone", LEAST_OF_ALL_ZONES),
-    ]
-    for coding, short, bulk in coded:
-        figures.append(Figure(f"24 h, all series, {coding}", short, short.rate / again.rate, "uncoded"))
-        figures.append(Figure(f"5,000 rows, {coding}", bulk, bulk.rate / rows.rate, "uncoded"))
-    return figures, megabytes
-
-
-def on_two_cores() -> list[Figure]:
-    """The same of two workers, as they run in service; wrk takes its part of the same cores."""
-    with _served(2, [], []) as servers:
-        servers.ask(paths=_warm)
-        servers.ask_bare("/day")  # a worker that loads meanwhile gets none of the connections: by now all are there
-        day, bulky = servers.ask_bare("/day"), servers.ask_bare("/long")
-        kept, once, rows = (servers.ask(paths=paths) for paths in (_warm, _cold, _long))
-    return [
-        Figure("two cores: bare route, a day's bytes", day),
-        Figure("two cores: 24 h, one warm series", kept, kept.rate / day.rate, "bare"),
-        Figure("two cores: 24 h, all series, asked once", once, once.rate / kept.rate, "warm"),
-        Figure("two cores: 5,000 rows, asked once", rows, rows.rate / bulky.rate, "bare"),
-    ]
+        Figure("5,000 rows, asked once", rows, rows.rate / bulky.rate, "bare", 0.40),
+        Figure("24 h, all zones in one call", whole, whole.rate / once.rate, "one zone", 0.25),
+    ], megabytes
 
 
 @contextmanager
-def _served(workers: int, server_on: Sequence[str], wrk_on: Sequence[str]) -> Iterator[_Running]:
+def _served() -> Iterator[tuple[Any, Any, Any]]:
+    """`wrk.run` of our service with keys, `wrk.run` of the bare route's `/day` and `/long`, and our process."""
     home, port, bare_port = warehouse(YEARS), free_port(), free_port()
     base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
-    command, environ = ours(home, port, workers)
+    command, environ = ours(home, port)
     yardstick = gunicorn("bare:app", bare_port, "--pythonpath", str(ROOT / "tests" / "bench"))
-    with tempfile.TemporaryDirectory() as bodies, running([*server_on, *command], environ, f"{base}/readyz") as process:
+    with (
+        tempfile.TemporaryDirectory() as bodies,
+        running([*on_core(0), *command], environ, f"{base}/readyz") as process,
+    ):
         headers = keys(home, f"random{os.getpid()}")
         Path(bodies, "ready").write_bytes(b"{}")
         for name, path in (("day", _cold[0]), ("long", _long[0])):
             Path(bodies, name).write_bytes(fetch(base + path.partition("&format")[0], headers[0])[0])
-        given = {"BENCH_BODIES": bodies, "WEB_CONCURRENCY": str(workers)}
-        with running([*server_on, *yardstick], given, f"{bare}/ready"):
-            ask = partial(wrk.run, base, headers, seconds=SECONDS, before=wrk_on)
-            yield _Running(ask, lambda path: wrk.run(bare + path, before=wrk_on), process)
+        environ = {"BENCH_BODIES": bodies, "WEB_CONCURRENCY": "1"}
+        with running([*on_core(0), *yardstick], environ, f"{bare}/ready"):
+            ask = partial(wrk.run, base, headers, seconds=SECONDS, before=on_core(1))
+            yield ask, lambda path: wrk.run(bare + path, before=on_core(1)), process
 
 
 def main() -> int:
-    """Runs all; the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", type=Path, help="also write the table into this file")
-    args = parser.parse_args()
+    """Run all; return the exit code."""
     if shutil.which("wrk") is None:
         print("wrk is not installed: nothing was measured")
         return 0
     figures, megabytes = over_ten_years()
-    if (os.cpu_count() or 1) > 1:
-        figures += on_two_cores()
-    text = table(figures)
-    print(text)
+    print("| question | requests/s | p50 ms | p99 ms | against | budget |\n|---|---|---|---|---|---|")
+    print(*(figure.line() for figure in figures), sep="\n")
     print(f"worker: {megabytes:.0f} MB (at most {MOST_RESIDENT_MB})")
-    if args.table:
-        args.table.write_text(text)
     missed = [figure.name for figure in figures if figure.missed]
     missed += ["memory"] if megabytes > MOST_RESIDENT_MB else []
     print("\n".join(f"MISSED {name}" for name in missed) or "every budget kept")
