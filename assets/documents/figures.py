@@ -1,4 +1,4 @@
-"""Every zone's current figures at an instant: series read once, ranked all together, with units and due times.
+"""Every zone's current figures at an instant: series read once and ranked, with units and due times.
 
 Which document states what: see `assets.documents.bodies`.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
-from warehouse.figures.context import Reading, readings
+from warehouse.figures.context import Reading, read_at
 from warehouse.figures.recent import RecentRows, newest, recent
 from warehouse.figures.window_stats import SeriesHistory
 from warehouse.market.clock import DAY, interval_end
@@ -80,9 +80,7 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     kept_out = frozenset(feed for feed, member in catalogue["feeds"].items() if member["withheld"])
     reader = Reader(storage, _READER_BYTES)
     reads = {z: _read(reader, catalogue["zones"][z], now, kept_out) for z in zones}
-    rows = {(z, m): r for z, read in reads.items() for m, r in read.rows.items()}
-    ranked = dict(zip(rows, readings([r.history for r in rows.values()], now), strict=True))
-    return {z: _of_zone(catalogue, z, reads[z], {m: ranked[z, m] for m in reads[z].rows}) for z in zones}
+    return {z: _of_zone(catalogue, z, read, now) for z, read in reads.items()}
 
 
 @dataclass(slots=True)
@@ -110,14 +108,12 @@ def _read(reader: Reader, zone: Mapping[str, Any], now: int, withheld: frozenset
     return read
 
 
-def _of_zone(
-    catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, ranked: Mapping[str, Reading | None]
-) -> ZoneFigures:
+def _of_zone(catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, now: int) -> ZoneFigures:
     entry = catalogue["zones"][zone]
     named = {
-        metric: _figure(read.rows[metric], reading, _carriers(catalogue, zone, metric))
-        for metric, reading in ranked.items()
-        if reading is not None
+        metric: _figure(rows, reading, _carriers(catalogue, zone, metric))
+        for metric, rows in read.rows.items()
+        if (reading := read_at(rows.history, now)) is not None
     }
     missing = {
         m.value: _missing(entry["metrics"][m], m in read.unreadable)

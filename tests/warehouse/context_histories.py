@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 
 import numpy as np
 
-from warehouse.figures.context import Reading, readings
+from warehouse.figures.context import Reading, read_at
 from warehouse.figures.window_stats import SeriesHistory
 
 HOUR, DAY = 3600, 86400
@@ -16,11 +15,12 @@ START = NOW - 720 * HOUR
 
 
 def history(rows, tz="UTC") -> SeriesHistory:
-    """`rows` are (start, seconds, value or None)."""
+    """`rows` are (start, seconds, value); None: no row."""
+    rows = [row for row in rows if row[2] is not None]
     return SeriesHistory(
         np.array([r[0] for r in rows], np.int64),
         np.array([r[1] for r in rows], np.int64),
-        np.array([math.nan if r[2] is None else r[2] for r in rows], np.float64),
+        np.array([r[2] for r in rows], np.float64),
         tz,
     )
 
@@ -32,6 +32,6 @@ def hourly(values, now, extra=(), seconds=HOUR) -> SeriesHistory:
 
 
 def read(one: SeriesHistory, as_of: int = NOW + 60) -> Reading:
-    reading = readings([one], as_of)[0]
+    reading = read_at(one, as_of)
     assert reading is not None
     return reading

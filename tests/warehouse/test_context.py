@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.warehouse.context_histories import HOUR, NOW, START, history, hourly, read
-from warehouse.figures.context import readings
+from warehouse.figures.context import read_at
 
 
 def test_a_ordinary():
@@ -115,10 +115,8 @@ def test_t_daily_cycle():
 
 
 def test_nothing_has_begun():
-    assert readings([history([(NOW, HOUR, 1.0)])], NOW - 1) == [None]
-    assert readings([history([])], NOW) == [None]
-    assert readings([], NOW) == []
-    assert readings([history([(NOW, HOUR, None)])], NOW) == [None]
+    assert read_at(history([(NOW, HOUR, 1.0)]), NOW - 1) is None
+    assert read_at(history([]), NOW) is None
 
 
 def test_a_row_reaching_into_the_current_one_weighs_until_there():

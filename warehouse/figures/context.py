@@ -6,7 +6,6 @@ gives the formulae.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -87,15 +86,11 @@ class Reading:
     trend_omitted: str
 
 
-def readings(histories: Sequence[SeriesHistory], as_of: int) -> list[Reading | None]:
-    """What each series says at an instant (Unix seconds UTC); None where no row has begun."""
-    return [
-        None if stats is None else _reading(history, stats)
-        for history, stats in zip(histories, window_stats(histories, as_of), strict=True)
-    ]
-
-
-def _reading(history: SeriesHistory, stats: WindowStats) -> Reading:
+def read_at(history: SeriesHistory, as_of: int) -> Reading | None:
+    """What a series says at an instant (Unix seconds UTC); None where no row has begun."""
+    stats = window_stats(history, as_of)
+    if stats is None:
+        return None
     ts, value = int(history.ts[stats.row]), float(history.value[stats.row])
     omitted = _too_little(stats.window, WINDOW_S)
     threshold = _threshold(stats) if not omitted else _FLOOR

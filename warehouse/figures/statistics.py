@@ -6,20 +6,16 @@ such that at least a tenth of the covered time is at or below it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from warehouse.figures import window_stats
+from warehouse.rows.versions import Flags, Floats, Ints
 
-_TENTHS = (1, 5, 9)
 FIRST_SPANS = 10
 """How many of the spans beyond a threshold are named."""
-_NO_VALUES, _NO_SECONDS = np.empty(0, np.float64), np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,34 +130,15 @@ def _moments(values: Floats, weights: Ints | int, covered: int) -> tuple[float, 
 
 def _quantiles(values: Floats, weights: Ints | int) -> tuple[float, float, float]:
     """p10, p50, p90 of time."""
-    # Nearly all rows count for the same length of time, so that a quantile's rank is known but for the few others: only
-    # the rows of those ranks are put in order.
-    total = _sum(weights, len(values))
-    if isinstance(weights, int):
-        usual, odd_values, odd = weights, _NO_VALUES, _NO_SECONDS
-    else:
-        usual = int(weights[len(weights) // 2])
-        others = weights != usual
-        odd_values, odd = values[others], weights[others] - usual
-    slack = int(np.abs(odd).sum()) // usual + 2
-    ranks = [q * total // (10 * usual) for q in _TENTHS]
-    spans = [(max(0, rank - slack), min(rank + slack, len(values) - 1)) for rank in ranks]
-    parted = np.partition(values, [edge for span in spans for edge in span])
-
-    def passed(value: float) -> int:
-        """How long the series is at or below a value."""
-        return int(np.count_nonzero(values <= value)) * usual + int(odd[odd_values <= value].sum())
-
-    def least(q: int, first: int, last: int) -> float:
-        near = np.sort(parted[first : last + 1])
-        # At least that share of the time at or below it, in whole numbers: 10 * passed >= q * total.
-        return float(near[bisect_left(near, q * total, key=lambda value: 10 * passed(value))])
-
-    p10, p50, p90 = (least(q, *span) for q, span in zip(_TENTHS, spans, strict=True))
+    if not isinstance(weights, int):
+        p10, p50, p90 = (least for least, _ in window_stats.quantiles(values, weights))
+        return p10, p50, p90
+    ranks = [-(-tenth * len(values) // 10) - 1 for tenth in window_stats.TENTHS]
+    p10, p50, p90 = np.partition(values, ranks)[ranks].tolist()
     return p10, p50, p90
 
 
-def _beyond(mask: npt.NDArray[np.bool_], threshold: float, begin: Ints, until: Ints) -> Beyond:
+def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> Beyond:
     rows = np.flatnonzero(mask)
     if not len(rows):
         return Beyond(threshold, 0.0, 0, 0, ())
