@@ -85,10 +85,10 @@ lock:
 layers: $(STAMP)
 	$(BIN)/python -m geo_data.build layers
 
-# What EIA's and powerplantmatching's newest lists have otherwise than the table of plants, for review.
+# The US plants by EIA's newest list, for review: `git diff geo_data/tables/plants.csv` shows what changed.
 plants: $(STAMP)
 	mkdir -p $(or $(FOLDER),build/plants)
-	$(BIN)/python -m geo_data.build lists $(or $(FOLDER),build/plants)
+	$(BIN)/python -m geo_data.build list $(or $(FOLDER),build/plants)
 	$(BIN)/python -m geo_data.build plants $(or $(FOLDER),build/plants)
 
 hooks: $(STAMP)

@@ -1,14 +1,13 @@
-"""Rebuild the tables from publishers' files, check them, make the layers. Only `fetch` and `lists` ask the network.
+"""Rebuild the tables from publishers' files, check them, make the layers. Only `fetch` and `list` ask the network.
 
 python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
 python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
 python -m geo_data.build layers                   shipped/*, the files that are published, from the tables
-python -m geo_data.build lists FOLDER             the newest lists of plants alone
+python -m geo_data.build list FOLDER              EIA's newest list of plants alone
 python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
-python -m geo_data.build plants FOLDER            new, gone and changed plants by EIA-860M and powerplantmatching in
-                                                  FOLDER, shown and written to FOLDER/plants_review.csv for review
-python -m geo_data.build plants FOLDER --take     writes EIA's to tables/plants.csv, corrected by plant_mends.csv
+python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from the newest EIA-860M in FOLDER,
+                                                  corrected by plant_mends.csv; `git diff` shows what changed
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +22,12 @@ from typing import Any
 
 import shapely
 
-from geo_data import TABLES, backdrop, fetch, findings, footprints, layers, mending, records, refresh, review
+from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, mending, records
 from geo_data.recipe import LEVELS, Level
 from warehouse.market.zones import ZONES
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
 PLANTS = TABLES / "plants.csv"
-REVIEW = "plants_review.csv"
 
 
 def write_zones(folder: Path) -> None:
@@ -55,22 +52,14 @@ def write_backdrop(folder: Path) -> None:
     BACKDROP.write_text(backdrop.collection(folder), encoding="utf-8")
 
 
-def review_plants(folder: Path, take: bool = False) -> None:
-    """Shows what the newest lists change in the plants, and keeps it beside them.
+def write_plants(folder: Path) -> None:
+    """Writes the US plants of the newest workbook in the folder, corrected, beside the others.
 
-    `take` writes the US plants; European rows are taken by hand, each with its reason in plant_mends.csv.
+    European rows are taken by hand, each with its reason in plant_mends.csv. Raises FileNotFoundError.
     """
-    found = refresh.changes(folder, datetime.now(UTC).year)
-    (folder / REVIEW).write_text(review.table(found), encoding="utf-8", newline="")
-    sys.stdout.writelines(f"{change}\n" for change in found)
-    counts = Counter(change.kind for change in found)
-    sys.stdout.write(f"{', '.join(f'{counts[kind]} {kind}' for kind in review.KINDS)}: {folder / REVIEW}\n")
-    if take:
-        listed = refresh.us_plants(folder)
-        if listed is None:
-            raise FileNotFoundError(f"{folder} has no *_generator*.xlsx to take")
-        others = [plant for plant in records.plants() if not refresh.is_us(plant)]
-        records.write(PLANTS, mending.ordered([*listed, *others]))
+    listed = mending.mended(eia860m.plants(eia860m.newest(folder)), records.mends())
+    others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
+    records.write(PLANTS, mending.ordered([*listed, *others]))
 
 
 def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
@@ -82,12 +71,12 @@ def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
     return 1 if any(faults for checks in findings_by_layer.values() for faults in checks.values()) else 0
 
 
-VERBS: dict[str, Callable[..., None]] = {
+VERBS: dict[str, Callable[[Path], None]] = {
     "fetch": lambda folder: fetch.fetch(folder, fetch.addresses(datetime.now(UTC).date())),
-    "lists": lambda folder: fetch.fetch(folder, fetch.lists(datetime.now(UTC).date())),
+    "list": lambda folder: fetch.fetch(folder, [eia860m.address(datetime.now(UTC).date())]),
     "zones": write_zones,
     "backdrop": write_backdrop,
-    "plants": review_plants,
+    "plants": write_plants,
 }
 
 
@@ -97,16 +86,13 @@ def main(argv: list[str] | None = None) -> int:
     verbs.add_parser("check")
     verbs.add_parser("layers")
     for verb in VERBS:
-        own = verbs.add_parser(verb)
-        own.add_argument("folder", type=Path)
-        if verb == "plants":
-            own.add_argument("--take", action="store_true", help="write the table, after the changes were reviewed")
+        verbs.add_parser(verb).add_argument("folder", type=Path)
     arguments = parser.parse_args(argv)
     if arguments.verb == "layers":
         layers.write()
     elif arguments.verb in VERBS:
         try:
-            VERBS[arguments.verb](arguments.folder, **({"take": True} if getattr(arguments, "take", False) else {}))
+            VERBS[arguments.verb](arguments.folder)
         except (OSError, ValueError, KeyError) as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
             return 2

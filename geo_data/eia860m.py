@@ -78,10 +78,12 @@ def address(today: date) -> str:
     return URL.format(month=MONTHS[months % 12], year=months // 12)
 
 
-def newest(folder: Path) -> Path | None:
-    """The workbook of the latest month in a folder."""
+def newest(folder: Path) -> Path:
+    """The workbook of the latest month in a folder. Raises FileNotFoundError where it has none."""
     files = [path for path in folder.glob("*_generator*.xlsx") if _NAME.fullmatch(path.name)]
-    return max(files, key=lambda path: month_of(path), default=None)
+    if not files:
+        raise FileNotFoundError(f"{folder} has no *_generator*.xlsx")
+    return max(files, key=month_of)
 
 
 def month_of(workbook: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
-from geo_data import compare, eia860m
+from geo_data import eia860m
 from geo_data.recipe import INPUTS
 
 MOST_BYTES = 200_000_000
@@ -15,13 +15,7 @@ TIMEOUT_S = (10, 120)
 
 def addresses(today: date) -> list[str]:
     """Every file that `zones` and `plants` read, of the newest form that is out today."""
-    polygons = dict.fromkeys(source.url for source in INPUTS.values())
-    return [*polygons, *lists(today)]
-
-
-def lists(today: date) -> list[str]:
-    """The newest lists of plants: EIA's monthly workbook and powerplantmatching's table."""
-    return [eia860m.address(today), compare.URL]
+    return [*dict.fromkeys(source.url for source in INPUTS.values()), eia860m.address(today)]
 
 
 def fetch(folder: Path, files: Iterable[str]) -> None:

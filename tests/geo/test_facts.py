@@ -27,7 +27,7 @@ def features(path: Path) -> dict[str, dict[str, object]]:
 
 
 def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_geo: Path) -> None:
-    """The US plants come from a later form; `geo_data.review` compares them."""
+    """The US plants come from a later form."""
     source = {name: f for name, f in features(shared_geo / "plants.geojson").items() if not name.startswith("eia-")}
     kept = {p.id: p for p in records.plants() if not p.id.startswith("eia-")}
     mends = {(m.id, m.field) for m in records.mends() if not m.id.startswith("eia-")}

@@ -1,8 +1,7 @@
-"""Rebuild of the plants: Form 860M in its published layout, corrections, comparison of Europe, downloads."""
+"""Rebuild of the plants: Form 860M in its published layout, corrections, downloads."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import threading
 from collections.abc import Iterator
@@ -14,8 +13,7 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, compare, eia860m, fetch, mending, records, refresh, review
-from geo_data.compare import Listed
+from geo_data import build, eia860m, fetch, mending, records
 from geo_data.records import Mend, Plant
 
 MONTHLY_HEADING = [
@@ -96,25 +94,15 @@ def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
 
 
-def test_the_command_shows_changes_and_takes_them_only_when_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_command_writes_the_us_plants_of_the_workbook_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "plants.csv"
     monkeypatch.setattr(build, "PLANTS", target)
-    monthly(
-        tmp_path, [*MONTHLY, (6099, "Diablo Canyon", "CISO", 500.0, "Batteries", 2024, "(OP) Operating", 35.2, -120.8)]
-    )
-    build.review_plants(tmp_path)
-    shown = capsys.readouterr().out.splitlines()
-    assert not target.exists()
-    assert "changed US-CAISO eia-6099 Diablo Canyon: " in "\n".join(shown)
-    gone = sum(p.id.startswith("eia-") for p in records.plants()) - 1
-    assert sum(line.startswith("gone ") for line in shown) == gone
-    assert shown[-1] == f"1 new, {gone} gone, 1 changed: {tmp_path / 'plants_review.csv'}"
-    kept = list(csv.DictReader((tmp_path / "plants_review.csv").read_text().splitlines()))
-    assert [row["kind"] for row in kept].count("gone") == gone
-    assert {row["source"] for row in kept} == {"EIA-860M 2025-12"}
-    build.review_plants(tmp_path, take=True)
+    with pytest.raises(FileNotFoundError, match=r"has no \*_generator"):
+        build.write_plants(tmp_path)
+    monthly(tmp_path, MONTHLY)
+    build.write_plants(tmp_path)
     written = records.read(Plant, target)
     assert [p.id for p in written if p.id.startswith("eia-")] == ["eia-6099", "eia-70001"]
     others = [p for p in records.plants() if not p.id.startswith("eia-")]
@@ -131,9 +119,7 @@ def test_form_860m_gives_plants_of_250_mw_in_our_zones(tmp_path: Path) -> None:
 def test_the_newest_workbook_of_a_folder_counts(tmp_path: Path) -> None:
     monthly(tmp_path, MONTHLY[:2], "january_generator2026.xlsx")
     monthly(tmp_path, MONTHLY)
-    newest = eia860m.newest(tmp_path)
-    assert newest is not None
-    assert eia860m.month_of(newest) == "2026-01"
+    assert eia860m.month_of(eia860m.newest(tmp_path)) == "2026-01"
     assert eia860m.address(date(2026, 11, 22)).endswith("/august_generator2026.xlsx")
     assert eia860m.address(date(2026, 1, 28)).endswith("/november_generator2025.xlsx")
 
@@ -148,76 +134,6 @@ def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
     book.save(path)
     with pytest.raises(ValueError, match="no column Plant ID"):
         eia860m.plants(path)
-    with pytest.raises(FileNotFoundError, match=r"has no \*_generator"):
-        refresh.changes(tmp_path / "none", 2026)
-
-
-def paluel() -> Plant:
-    return next(p for p in records.plants() if p.name == "Paluel")
-
-
-def test_a_review_tells_new_gone_and_changed() -> None:
-    one, two = (dataclasses.replace(paluel(), id=name) for name in ("eia-1", "eia-2"))
-    moved = dataclasses.replace(one, capacity_mw=5000.0, lon=one.lon + 0.001, owner="another")
-    found = review.changes([one, two], [moved, dataclasses.replace(two, id="eia-3")])
-    assert [str(change) for change in found] == [
-        f"new     FR eia-3 Paluel: 5320 MW nuclear ({one.source})",
-        f"gone    FR eia-2 Paluel: 5320 MW nuclear ({one.source})",
-        f"changed FR eia-1 Paluel: capacity_mw 5320.0 -> 5000.0 ({one.source})",
-    ]
-    assert review.table([]) == "kind,source,country,zone,id,name,what\r\n"
-
-
-def listed(**changes: object) -> Listed:
-    row = Listed("Paluel", "FR", frozenset({"nuclear"}), 5320.0, None, 0.6354, 49.8582, frozenset())
-    return dataclasses.replace(row, **changes)
-
-
-@pytest.mark.parametrize(
-    ("rows", "lines"),
-    [
-        ([listed()], []),
-        ([listed(capacity_mw=5000.0)], []),
-        ([listed(capacity_mw=4000.0)], ["changed FR ppm-fr-paluel-nuclear Paluel: capacity_mw 5320 -> 4000"]),
-        ([listed(closes=2024.0)], ["gone    FR ppm-fr-paluel-nuclear Paluel: closed in 2024 by the list"]),
-        ([], ["gone    FR ppm-fr-paluel-nuclear Paluel: not in the list"]),
-        ([listed(), listed(name="Penly", lat=49.97, lon=1.21)], ["new     FR Penly: 5320 MW nuclear"]),
-        ([listed(), listed(name="Old", lat=45.0, closes=1999.0)], []),
-        # A closing date that is only announced is no closing.
-        ([listed(closes=2040.0), listed(name="New", lat=45.0, closes=2031.0)], ["new     FR New: 5320 MW nuclear"]),
-        # A plant is known by its ids, however far a list puts it.
-        ([listed(lat=44.0, ids=frozenset({str(paluel().eic)}))], []),
-    ],
-)
-def test_differences_from_the_european_list(rows: list[Listed], lines: list[str]) -> None:
-    found = compare.differences([paluel()], rows, 2026)
-    assert [str(change) for change in found] == [f"{line} (powerplantmatching)" for line in lines]
-
-
-def test_both_lists_of_a_folder_are_reviewed_together(tmp_path: Path) -> None:
-    monthly(tmp_path, MONTHLY)
-    (tmp_path / "powerplants.csv").write_text(EUROPEAN)
-    found = refresh.changes(tmp_path, 2026)
-    assert {change.source for change in found} == {"EIA-860M 2025-12", "powerplantmatching"}
-    kinds = {(change.source, change.kind, change.id) for change in found}
-    assert ("EIA-860M 2025-12", "new", "eia-70001") in kinds
-    assert ("EIA-860M 2025-12", "gone", "eia-210") in kinds
-    assert ("powerplantmatching", "gone", "ppm-fr-blayais-nuclear") in kinds
-    assert not [change for change in found if change.id == "ppm-fr-paluel-nuclear"]
-
-
-EUROPEAN = (
-    "id,Name,Fueltype,Technology,Set,Country,Capacity,Efficiency,DateIn,DateRetrofit,DateOut,lat,lon,EIC\n"
-    "0,Paluel,Nuclear,Steam Turbine,PP,France,5320.0,,1984.0,,,49.8582,0.6354,{}\n"
-    "1,Small,Solar,Pv,PP,France,20.0,,2015.0,,,45.0,1.0,{}\n"
-    "2,Foreign,Hard Coal,Steam Turbine,PP,Czechia,900.0,,1980.0,,2030.0,50.0,14.0,{}\n"
-)
-
-
-def test_the_european_list_is_read_by_country_and_size(tmp_path: Path) -> None:
-    table = tmp_path / "powerplants.csv"
-    table.write_text(EUROPEAN)
-    assert compare.read(table) == [listed()]
 
 
 class _Publisher(BaseHTTPRequestHandler):
