@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import replace
-from datetime import date, timedelta
-from urllib.parse import urlsplit
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
 from warehouse.market import clock
-from warehouse.market.clock import RESOLUTIONS, MarketDay, market_days
+from warehouse.market.clock import RESOLUTIONS, MarketDay, days_of, instant, market_days
 from warehouse.market.market import Feed, Metric, Source
 from warehouse.market.metrics import actual_of
 from warehouse.market.zones import ZONES
@@ -26,11 +28,12 @@ DAYS = {
     "today": [date(2026, 11, 18)],
     "tomorrow": [date(2026, 11, 19)],
 }
+NOON = instant("2026-11-18T12:00:00Z")
 
 
 @pytest.fixture(autouse=True)
 def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMDS_NOW", "2026-11-18T12:00:00Z")
+    monkeypatch.setenv("EMDS_NOW", str(NOON))
 
 
 def test_a_source_has_the_name_of_its_file() -> None:
@@ -136,3 +139,41 @@ def test_a_month_is_asked_for_in_few_requests_or_one_a_day_in_whatever_order(one
     assert len(requests) <= siblings * len(days)
     assert one.requests([], clock.now()) == []
     assert set(one.requests([*reversed(days), days[0]], clock.now())) == set(requests)
+
+
+@pytest.mark.parametrize(("name", "first", "last", "most"), [
+    ("elexon.price", "from", "to", 7), ("caiso.lmp_rt", "startdatetime", "enddatetime", 31),
+])  # fmt: skip
+def test_no_question_is_longer_than_its_publisher_answers_in_the_month_of_a_repeated_hour(
+    name: str, first: str, last: str, most: int
+) -> None:
+    """October's and November's days hold an hour more: both publishers count in hours."""
+    one = feed(name)
+    days = market_days(date(2026, 10, 15), date(2026, 11, 14), one.tz)
+    asked = [dict(request.params) for request in one.requests(days, clock.now())]
+    spans = [(datetime.fromisoformat(params[first]), datetime.fromisoformat(params[last])) for params in asked]
+    assert max(end - start for start, end in spans) <= timedelta(days=most)
+    assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
+    assert (spans[0][0].timestamp(), spans[-1][1].timestamp()) == (days[0].start, days[-1].end)
+
+
+AS_RECORDED = {
+    *("aemo.dispatch", "aemo.price_and_demand", "caiso.fuelsource", "eia.demand", "eia.generation", "eia.interchange"),
+    *("elexon.demand", "energy_charts.price", "entsoe.capacity", "entsoe.demand", "entsoe.price", "ercot.load"),
+    *("ercot.load_hourly", "ercot.spp_da", "ercot.system_wide_prices", "isone.lmp_da", "isone.load", "miso.lmp_da"),
+    *("miso.load", "miso.load_daily", "miso.nsi", "spp.lmp_da", "spp.lmp_rt", "spp.load"),
+}
+
+
+def test_recorded_requests_are_among_those_that_we_send(recordings: Path) -> None:
+    """The others were recorded from a mirror, for part of a day, or with other parameters that say the same."""
+    sent = set()
+    for entry in json.loads((recordings / "MANIFEST.json").read_bytes()):
+        if entry["feed"] in AS_RECORDED and entry["day"] and ".." not in entry["request_url"]:
+            one = feed(entry["feed"])
+            address, _, query = entry["request_url"].partition(" (")[0].partition("?")
+            recorded = {name: value for name, value in parse_qsl(query) if value != "REDACTED"}
+            days = [MarketDay(day, one.tz) for day in days_of(entry["day"])]
+            if any(r.url == address and recorded.items() <= dict(r.params).items() for r in one.requests(days, NOON)):
+                sent.add(one.id)
+    assert sent == AS_RECORDED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -51,13 +50,6 @@ def stated(rows):
 MORNING = instant("2026-11-20T07:00Z")
 
 
-def test_recorded_values_of_october_2026_are_texts(recordings):
-    rows = json.loads((recordings / "eia/region-data_D_2026-10-01T16_EXCERPT_rows.json").read_bytes())
-    values = stated(read(DEMAND, answer(rows)))
-    assert values["US-SPP", None, instant("2026-10-01T15:00Z")] == 35441.0
-    assert len(values) == 8
-
-
 @pytest.mark.parametrize("period", ["2026-11-20", "20261120"])
 def test_a_day_is_no_hour(period):
     """As in the dataset of days, which differs in `frequency` and `timezone` alone."""
@@ -68,19 +60,6 @@ def test_a_day_is_no_hour(period):
 @pytest.mark.parametrize("value", [16991, 16991.0, "16991"])
 def test_a_period_is_the_hours_end(value):
     assert stated(read(DEMAND, answer([region("2026-11-20T08", value)]))) == {("US-NYISO", None, MORNING): 16991.0}
-
-
-def test_borders_turn_their_sign_and_add_up():
-    rows = [
-        border("2026-11-20T08", "-300", "NEVP", name="Nevada Power Company"),
-        border("2026-11-20T08", "100", "SWPP"),
-        border("2026-11-20T08", "5", "CISO", fromba="BANC"),
-    ]
-    assert stated(read(INTERCHANGE, answer(rows))) == {
-        ("US-CAISO", "Nevada Power Company", MORNING): 300.0,
-        ("US-CAISO", "US-SPP", MORNING): -100.0,
-        ("US-CAISO", None, MORNING): 200.0,
-    }
 
 
 def test_a_net_waits_for_a_border_that_shows_nearby():
@@ -145,27 +124,3 @@ def test_a_cut_answer_leads_to_its_next_page():
     assert dict(last.params)["offset"] == "6"
     assert DEMAND.follow(json.dumps(answer([region("2026-11-20T08", 1)], 7)).encode(), last) == []
     assert DEMAND.follow(json.dumps(answer([], 7)).encode(), further) == [], "no page without rows leads on"
-
-
-def test_the_recorded_cut_answer_leads_on(recordings):
-    (first,) = GENERATION.requests([MarketDay(date(2023, 1, 1), "UTC")], clock.now())
-    (further,) = GENERATION.follow((recordings / "eia/fuel-type-data_20230101_offset0.json").read_bytes(), first)
-    assert dict(further.params)["offset"] == "5000"
-
-
-@pytest.mark.parametrize(
-    ("feed", "file", "day"),
-    [
-        (DEMAND, "eia/region-data_D_20230101.json", date(2023, 1, 1)),
-        (INTERCHANGE, "eia/interchange-data_CISO_20240101.json", date(2024, 1, 1)),
-        (GENERATION, "eia/fuel-type-data_20230101_offset0.json", date(2023, 1, 1)),
-    ],
-)
-def test_requests_agree_with_the_recorded_ones(feed, file, day, recorded):
-    (request,) = feed.requests([MarketDay(day, "UTC")], clock.now())
-    recorded_url = urlsplit(recorded(file)["request_url"])
-    assert request.url == f"{recorded_url.scheme}://{recorded_url.netloc}{recorded_url.path}"
-    wanted = {name: value for name, value in parse_qsl(recorded_url.query) if name != "api_key"}
-    assert wanted.items() <= dict(request.params).items()
-    assert request.secrets[0].name == "api_key"
-    assert "api_key" not in dict(request.params)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import date
 
 import pytest
 
 from assets import sources
 from assets.sources.elexon import TIES
 from warehouse.errors import FeedChanged
-from warehouse.market import clock
-from warehouse.market.clock import instant, market_days
+from warehouse.market.clock import instant
 from warehouse.market.market import Request
 
 PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
@@ -57,33 +55,12 @@ def test_the_envelope_names_the_demand_of_rows_that_name_none():
             read(DEMAND, other)
 
 
-def test_a_recorded_part_of_the_ties_has_borders_and_no_net(parsed):
-    rows = parsed("elexon/interconnectors_2026-07-11_subset.json")
-    assert {(r.counterparty, r.link, r.value, r.ts) for r in rows} == {
-        ("FR", "gb-fr-eleclink", 980.0, 1783769400),
-        ("Ireland", "INTEW", -274.0, 1783769400),
-        ("FR", "gb-fr-ifa", 1706.0, 1783769400),
-        ("DK-1", "gb-dk1-viking", 1426.0, 1783769400),
-    }
-
-
 def test_dead_leg_and_index_without_volume_are_dropped_and_counted():
     rows = read(
         PRICE, {"data": [index("N2EXMIDP", 0, 0), index(), index(price=0, volume=0, start="2026-07-01T10:00:00Z")]}
     )
     assert [(r.ts, r.value, r.unit) for r in rows] == [(instant(AT), 106.83, "GBP/MWh")]
     assert rows.dropped == {"N2EX leg": 1, "no volume": 1}
-
-
-def test_the_same_demand_has_another_name_on_each_endpoint():
-    times = {"startTime": AT, "settlementDate": "2026-07-01", "settlementPeriod": 22}
-    outturn = {
-        "metadata": {"datasets": ["INDO", "ITSDO"]},
-        "data": [{**times, "initialDemandOutturn": 22748, "initialTransmissionSystemDemandOutturn": 24258}],
-    }
-    dataset = {"data": [{**times, "dataset": "INDO", "demand": 22748}]}
-    assert list(read(DEMAND, outturn)) == list(read(DEMAND, dataset))
-    assert [(r.ts, r.value, r.resolution) for r in read(DEMAND, outturn)] == [(instant(AT), 22748.0, "30m")]
 
 
 def test_demand_of_zero_or_null_is_missing():
@@ -129,19 +106,8 @@ def test_a_name_that_is_no_text_is_a_changed_feed():
         read(TIES_FEED, {"data": [{**dated, "interconnectorName": {"en": "France(IFA)"}}]})
 
 
-def test_a_demand_that_does_not_say_which_is_refused():
-    with pytest.raises(FeedChanged):
-        read(DEMAND, {"data": [{"startTime": AT, "demand": 24258}]})
-
-
 def nets(rows):
     return {r.ts: r.value for r in rows if r.counterparty is None}
-
-
-def test_the_net_is_the_sum_of_all_ties():
-    rows = read(TIES_FEED, {"data": ALL})
-    assert nets(rows) == {instant(AT): 1000.0}
-    assert len(rows) == 11
 
 
 def test_a_tie_that_says_two_things_has_no_net():
@@ -187,30 +153,3 @@ def test_a_tie_counts_from_its_first_reading_and_not_before():
     data = [flow(name, 10, at) for name in old for at in start]
     young = read(TIES_FEED, {"data": [*data, flow("Ireland (Greenlink)", 10, start[1])]})
     assert nets(young) == {instant(start[0]): 90.0, instant(start[1]): 100.0}
-
-
-def ask(feed, first, last=None):
-    return feed.requests(market_days(first, last or first, feed.tz), clock.now())
-
-
-@pytest.mark.parametrize(
-    ("day", "start", "end"),
-    [
-        (date(2026, 11, 20), "2026-11-20T00:00Z", "2026-11-21T00:00Z"),
-        (date(2026, 7, 1), "2026-06-30T23:00Z", "2026-07-01T23:00Z"),
-        (date(2026, 3, 29), "2026-03-29T00:00Z", "2026-03-29T23:00Z"),
-        (date(2026, 10, 25), "2026-10-24T23:00Z", "2026-10-26T00:00Z"),
-    ],
-)
-def test_the_index_is_asked_for_from_london_midnight_to_midnight(day, start, end):
-    (request,) = ask(PRICE, day)
-    assert request.url == "https://data.elexon.co.uk/bmrs/api/v1/balancing/pricing/market-index"
-    assert request.params == (("from", start), ("to", end), ("dataProviders", "APXMIDP"), ("format", "json"))
-
-
-def test_no_question_of_the_index_spans_more_than_seven_times_24_hours():
-    """October's 31 days hold an hour more; from and to are both included."""
-    requests = ask(PRICE, date(2026, 10, 1), date(2026, 11, 30))
-    spans = [instant(dict(r.params)["to"]) - instant(dict(r.params)["from"]) for r in requests]
-    assert max(spans) == 7 * 24 * 3600
-    assert sum(spans) == (61 * 24 + 1) * 3600

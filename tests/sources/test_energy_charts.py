@@ -10,8 +10,7 @@ import pytest
 from assets.sources import feed
 from warehouse.errors import FeedChanged, NotLicensed
 from warehouse.judge.quality import judge
-from warehouse.market import clock
-from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.clock import MarketDay
 from warehouse.market.market import Request
 
 PRICE = feed("energy_charts.price")
@@ -86,21 +85,9 @@ def test_what_is_not_cc_by_is_not_licensed(licence):
         read(answer(day(date(2026, 5, 1), 900), license_info=licence))
 
 
-def test_the_recorded_restrictive_text_is_not_licensed(recordings):
-    text = (recordings / "energy_charts/license_info_restricted.txt").read_text()
-    with pytest.raises(NotLicensed):
-        read(answer(day(date(2026, 5, 1), 900), license_info=text), "FR")
-
-
 def test_without_a_zone_nothing_is_guessed():
     with pytest.raises(FeedChanged, match="zone"):
         read(answer(day(date(2026, 5, 1), 900)), None)
-
-
-def test_a_recorded_request_is_the_one_that_we_send(recorded):
-    url = recorded("energy_charts/price_DE-LU_2024-12-10_hourly_pretty.json")["request_url"]
-    request = PRICE.requests(market_days(date(2024, 12, 10), date(2024, 12, 11), PRICE.tz), clock.now())[0]
-    assert url == request.url + "?" + "&".join("=".join(pair) for pair in request.params)
 
 
 def test_an_interface_that_is_to_end_is_a_notice_and_its_prices_stand():

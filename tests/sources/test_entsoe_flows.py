@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from datetime import date
-
 import pytest
 
 from assets.sources import feed
 from assets.sources.entsoe.areas import BORDERS, EIC
 from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.errors import FeedChanged
-from warehouse.market.clock import DAY, MarketDay, instant
+from warehouse.market.clock import DAY, instant
 from warehouse.market.market import Metric, Request
 from warehouse.rows.schema import Rows, SeriesKey
 
@@ -58,13 +55,6 @@ def over(rows, neighbour):
 
 def border(name, neighbour):
     return next(b for b in BORDERS[name] if b.neighbour == neighbour)
-
-
-def test_a_border_is_what_comes_in_less_what_goes_out():
-    rows = FLOWS.combine(zone("ES"))
-    assert over(rows, "FR") == {(NOON, "1h"): 70.0}
-    assert over(rows, "Portugal") == {(NOON, "1h"): 70.0}
-    assert net(rows) == {(NOON, "1h"): 140.0}
 
 
 def test_a_border_with_one_direction_is_none_and_makes_no_net():
@@ -151,18 +141,6 @@ def test_a_cable_counts_from_its_first_tests_on():
     assert net(FLOWS.combine(zone("DK-1", at=before))) == {(before, "1h"): 420.0}
 
 
-def test_borders_of_one_line_are_those_of_the_geographic_layer(recordings):
-    layer = json.loads((recordings / "../geo/interconnectors.geojson").read_bytes())
-    lines: dict[frozenset, list[str]] = {}
-    for line in layer["features"]:
-        lines.setdefault(frozenset((line["properties"]["from"], line["properties"]["to"])), []).append(
-            line["properties"]["id"]
-        )
-    for one in (b for borders in BORDERS.values() for b in borders):
-        ids = lines.get(frozenset((one.zone, one.neighbour)), [])
-        assert one.link == (ids[0] if len(ids) == 1 else None), one
-
-
 # From bodies.
 
 
@@ -210,13 +188,6 @@ def test_a_cable_silent_for_two_weeks_is_out_of_service_and_the_net_goes_on_with
         assert not [r for r in rows if r.counterparty == "NL" and MIDNIGHT + 2 * DAY <= r.ts < MIDNIGHT + 15 * DAY]
 
 
-def test_a_cable_that_returns_with_its_figures_is_a_part_of_the_nets_again():
-    assert set(net_of(FLOWS.combine(days_of_flows("NO-2", "NL", 0))).values()) == {75.0 * len(BORDERS["NO-2"])}
-    days = [MarketDay(date(2026, 11, 20), FLOWS.tz)]
-    starts = {dict(request.params)["periodStart"] for request in FLOWS.requests(days, days[0].end)}
-    assert starts == {"202611052300"}, "each run asks for the two weeks before again"
-
-
 @pytest.mark.parametrize(
     ("zone", "neighbour"),
     [(z, b.neighbour) for z, own in BORDERS.items() for b in own if not b.is_cable],
@@ -242,14 +213,6 @@ def read(body, zone=None):
     return FLOWS.parse(body, Request(FLOWS.id, "", zone=zone))
 
 
-def test_a_body_gives_each_of_our_zones_its_side():
-    rows = read(flow(EIC["FR"], EIC["ES"], [500]))
-    assert {(r.zone, r.counterparty, r.link, r.value) for r in rows} == {
-        ("ES", "FR", INTO, 500.0),
-        ("FR", "ES", OUT_OF, -500.0),
-    }
-
-
 @pytest.mark.parametrize(("name", "cable"), [("FR", "Celtic"), ("DE-LU", "NeuConnect")])
 def test_an_announced_border_withholds_the_net_from_its_year_on(name, cable):
     last, first = instant("2027-12-31T23:00:00Z"), instant("2028-01-01T00:00:00Z")
@@ -267,11 +230,6 @@ def test_a_cable_counts_from_its_first_reading_even_before_its_date():
     others = gathered(*(zone("DK-1", at=at, but=("NL", "GB")) for at in hours))
     cobra = gathered(*(one_way(border("DK-1", "NL"), way, {hours[1]: 30.0}) for way in (INTO, OUT_OF)))
     assert [ts for ts, _ in net(FLOWS.combine(gathered(others, cobra)))] == hours[:2]
-
-
-def test_two_bodies_make_the_border_of_both_zones_with_opposite_signs():
-    rows = FLOWS.combine(gathered(read(flow(EIC["FR"], EIC["ES"], [500])), read(flow(EIC["ES"], EIC["FR"], [80.5]))))
-    assert {(r.zone, r.counterparty, r.value) for r in rows} == {("ES", "FR", 419.5), ("FR", "ES", -419.5)}
 
 
 def test_a_border_published_under_a_control_area_is_the_zones():
@@ -296,20 +254,3 @@ def test_a_border_published_under_a_control_area_is_the_zones():
 def test_what_is_no_border_that_was_asked_for_is_refused(origin, target, zone):
     with pytest.raises(FeedChanged):
         read(flow(origin, target, [1]), zone)
-
-
-def test_the_recorded_week_of_a_border(parsed):
-    into = parsed("entsoe/a11_DE-LU_to_NL_2024-09-02_week_a03gaps.xml")
-    out = parsed("entsoe/a11_NL_to_DE-LU_2024-09-02_week_a03gaps.xml")
-    rows = FLOWS.combine(gathered(into, out))
-    for name, other in (("NL", "DE-LU"), ("DE-LU", "NL")):
-        assert len([r for r in rows if (r.zone, r.counterparty) == (name, other)]) == 672
-    first = {r.zone: r.value for r in rows if r.ts == instant("2024-09-01T22:00:00Z")}
-    assert first == {"NL": 1269.56, "DE-LU": -1269.56}
-    arriving = {r.ts: r.value for r in into if r.zone == "NL"}
-    leaving = {r.ts: r.value for r in out if r.zone == "NL"}
-    assert {r.ts: r.value for r in rows if r.zone == "NL"} == {
-        ts: pytest.approx(arriving[ts] + leaving[ts]) for ts in arriving
-    }
-    assert sum(1 for ts in arriving if arriving[ts] > 0 and leaving[ts] < 0) == 271
-    assert net(rows) == {}

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from assets import sources
-from warehouse.errors import FeedChanged, NotPublished
+from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days
 from warehouse.market.market import Request
@@ -25,15 +25,6 @@ def read(feed, document):
 
 def stamp(text):
     return {"BeginDate": f"{text[:16]}:00.000{text[16:]}"}
-
-
-def price(text, lmp, location="4000"):
-    return {
-        **stamp(text),
-        "Location": {"@LocId": location, "@LocType": "HUB", "$": ".H.INTERNAL_HUB"},
-        "LmpTotal": lmp,
-        "LossComponent": 1,
-    }
 
 
 def load(text, mw, name="Load"):
@@ -69,51 +60,12 @@ DA_HEADER = (
 )
 
 
-def test_recorded_ties_add_up_where_all_are_there(parsed):
-    rows = Rows()
-    for border in ("CA-NB", "CA-QC", "US-NY"):
-        rows.merge(parsed(f"isone/externalflow_{border}_20250326.json"))
-    assert len(rows) == 221 + 2 * 211 + 3 * 227
-    combined = FLOWS.combine(rows)
-    net = {r.ts: r.value for r in combined if r.link is None}
-    midnight = instant("2025-03-26T00:00-04:00")
-    assert sorted(net) == list(range(midnight, midnight + 211 * 300, 300)), "the Quebec page lags the others"
-    assert net[midnight] == pytest.approx(112.412 + 0.281 + 526.381 - 101.734 - 152.546)
-
-
-def test_the_recorded_sentence_means_not_published(recordings):
-    with pytest.raises(NotPublished):
-        read(DA, (recordings / "isone/error_no_data.txt").read_bytes())
-
-
 @pytest.mark.parametrize("wrap", [lambda entry: entry, lambda entry: [entry]], ids=["object", "list"])
 def test_a_single_entry_may_be_an_object(wrap):
     entries = wrap(load("2026-11-20T07:00-05:00", 13657.3))
     assert list(read(LOAD, {"HourlySystemLoads": {"HourlySystemLoad": entries}})) == [
         Row("US-ISONE", "demand", None, None, None, instant("2026-11-20T12:00Z"), 13657.3, "MW", "1h"),
     ]
-
-
-def test_offsets_tell_the_repeated_hour():
-    entries = [
-        price("2026-11-01T01:00-04:00", 30.5),
-        price("2026-11-01T01:00-05:00", 31.5),
-        price("2026-11-01T01:00-05:00", 99, "4001"),
-    ]
-    rows = read(DA, {"HourlyLmps": {"HourlyLmp": entries}})
-    assert [(r.ts, r.value) for r in rows] == [
-        (instant("2026-11-01T05:00Z"), 30.5),
-        (instant("2026-11-01T06:00Z"), 31.5),
-    ]
-
-
-def test_real_time_prices_are_five_minute_ones_only():
-    five = [price("2026-11-20T07:05-05:00", 44.12)]
-    assert [r.resolution for r in read(RT, {"FiveMinLmps": {"FiveMinLmp": five}})] == ["5m"]
-    with pytest.raises(FeedChanged):
-        read(RT, {"HourlyLmps": {"HourlyLmp": five}})
-    with pytest.raises(FeedChanged):
-        read(DA, {"HourlyLmps": {"HourlyLmp": five}})
 
 
 @pytest.mark.parametrize("quote", ['"', ""])
@@ -152,22 +104,6 @@ def test_the_five_minute_load_report_is_placed_by_its_order():
     rows = read(LOAD, report("System Load Report", '"H","Date/Time","Native Load","Asset Related Load"', *lines))
     first = instant("2026-11-01T00:55-04:00")
     assert [(r.ts, r.value) for r in rows] == [(first + i * 300, 9000.5 + i) for i in range(26)]
-
-
-def test_flows_turn_their_sign_and_name_their_ties():
-    at = "2026-11-20T07:05-05:00"
-    rows = read(
-        FLOWS,
-        page(
-            tie("4010", (at, -112.4), ("2026-11-20T07:10-05:00", None)), tie("4017", (at, 101.7)), tie("4012", (at, 0))
-        ),
-    )
-    assert [(r.counterparty, r.link, r.value) for r in rows] == [
-        ("New Brunswick", "4010", 112.4),
-        ("US-NYISO", "isone-nyiso-northport", -101.7),
-        ("Hydro-Quebec", "4012", 0.0),
-    ]
-    assert str(list(rows)[2].value) == "0.0"
 
 
 def combined(*ties):

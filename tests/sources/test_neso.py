@@ -12,7 +12,6 @@ from warehouse.judge.quality import judge
 from warehouse.market import clock
 from warehouse.market.clock import market_days
 from warehouse.market.market import Request
-from warehouse.rows.schema import Row
 
 INTENSITY, GENERATION = sources.feed("neso.carbon_intensity"), sources.feed("neso.generation")
 
@@ -41,11 +40,6 @@ MIX = half_hour(
     "2021-04-30T22:00Z",
     generationmix=[{"fuel": "biomass", "perc": 7.8}, {"perc": 0, "fuel": "coal"}, {"fuel": "imports", "perc": None}],
 )
-
-
-def test_null_actual_is_no_row_and_forecast_is_no_actual():
-    rows = read(INTENSITY, {"data": [MIDNIGHT, RUNNING]})
-    assert list(rows) == [Row("GB", "carbon_intensity", None, None, None, 1785542400, 165.0, "gCO2/kWh", "30m")]
 
 
 @pytest.mark.parametrize("forecast", [89, 185, None])
@@ -87,25 +81,3 @@ def test_a_mix_that_lacks_a_fuel_is_dropped_and_counted():
     rows = read(GENERATION, {"data": [whole, cut]})
     assert {r.ts for r in rows} == {1785542400}
     assert rows.dropped == {"shares that are not 100 per cent": 1}
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "path"),
-    [
-        (date(2026, 11, 20), None, "2026-11-20T00:00Z/2026-11-21T00:00Z"),
-        (date(2026, 3, 29), None, "2026-03-29T00:00Z/2026-03-30T00:00Z"),
-        (date(2026, 10, 25), None, "2026-10-25T00:00Z/2026-10-26T00:00Z"),
-        (date(2019, 4, 1), date(2019, 4, 7), "2019-04-01T00:00Z/2019-04-08T00:00Z"),
-    ],
-)
-def test_a_day_is_asked_for_to_its_end_in_utc(first, last, path):
-    (request,) = ask(GENERATION, first, last)
-    assert request.url == f"https://api.carbonintensity.org.uk/generation/{path}"
-    assert request.params == ()
-    assert request.days[0] == first
-
-
-def test_the_recorded_request_is_the_one_that_we_send_but_for_its_lost_last_half_hour(recorded):
-    url = recorded("neso/generation_2019-04-01_week.json")["request_url"]
-    (request,) = ask(GENERATION, date(2019, 4, 1), date(2019, 4, 7))
-    assert url == request.url.replace("2019-04-08T00:00Z", "2019-04-07T23:59Z")

@@ -66,41 +66,11 @@ def flows(stamps, ties=tuple(TIES), more=()):
     )
 
 
-def test_stray_readings_of_recorded_files_are_dropped_and_counted(parsed):
-    assert parsed("nyiso/pal_20171122.csv").dropped == {"off the five-minute grid": 22}
-    assert parsed("nyiso/ExternalLimitsFlows_20171122.csv").dropped == {"off the five-minute grid": 20}
-
-
-def test_the_recorded_autumn_day_has_25_hours_by_the_order_of_its_lines(recordings):
-    hours = (recordings / "nyiso/damlbmp_zone_20251102_CAPITL_WEST.csv").read_bytes().replace(b"WEST", b"N.Y.C.")
-    prices = net(read(DA, hours))
-    assert len(prices) == 25
-    assert (prices[at("2025-11-02T01:00-04:00")], prices[at("2025-11-02T01:00-05:00")]) == (50.72, 48.63)
-    fives = (recordings / "nyiso/realtime_zone_20251102_CAPITL_only.csv").read_bytes().replace(b"CAPITL", b"N.Y.C.")
-    prices = net(read(RT, fives))
-    assert list(prices) == list(range(at("2025-11-02T00:00-04:00"), at("2025-11-03T00:00-05:00"), 300))
-    assert (prices[at("2025-11-02T00:55-04:00")], prices[at("2025-11-02T01:55-04:00")]) == (55.55, 49.23)
-
-
-@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 8), 23), (date(2026, 11, 1), 25), (date(2026, 11, 20), 24)])
-def test_every_day_has_its_hours(day, hours):
-    midnight = MarketDay(day, "America/New_York").start
-    prices = net(read(DA, lbmp(clock_stamps(midnight, hours, 3600))))
-    assert prices == {midnight + i * 3600: 10.5 + i for i in range(hours)}
-    prices = net(read(RT, lbmp(clock_stamps(midnight + 300, hours * 12, 300))))
-    assert prices == {midnight + i * 300: 10.5 + i for i in range(hours * 12)}
-
-
 def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
     stamps = clock_stamps(MarketDay(date(2026, 11, 1), "America/New_York").start, 25, 3600)
     rows = read(DA, lbmp(stamps[::-1]))
     assert len(rows) == 23
     assert rows.dropped == {"ambiguous stamp": 2}
-
-
-def test_an_hour_that_spring_skips_is_no_time():
-    with pytest.raises(FeedChanged):
-        read(DA, lbmp(["03/08/2026 02:00"]))
 
 
 @pytest.mark.parametrize(
@@ -116,24 +86,6 @@ def test_advisory_quarter_hours_of_a_running_day_are_no_prices(ends, kept):
     rows = read(RT, lbmp([f"11/20/2026 {end}" for end in ends]))
     assert len(rows) == kept
     assert sum(rows.dropped.values()) == len(ends) - kept
-
-
-def test_hourly_and_five_minute_files_are_not_taken_for_each_other():
-    midnight = MarketDay(date(2026, 11, 20), "America/New_York").start
-    with pytest.raises(FeedChanged):
-        read(RT, lbmp(clock_stamps(midnight, 24, 3600)))
-    with pytest.raises(FeedChanged):
-        read(DA, lbmp(clock_stamps(midnight + 300, 24, 300)))
-
-
-def test_demand_is_the_sum_of_eleven_zones_and_of_no_fewer():
-    rows = read(
-        LOAD,
-        pal(["11/20/2026 00:00:00", "11/20/2026 00:05:00"])
-        + pal(["11/20/2026 00:10:00"], LOAD_ZONES[:10]).split("\n", 1)[1],
-    )
-    assert net(rows) == {at("2026-11-20T00:00-05:00"): 1157.75, at("2026-11-20T00:05-05:00"): 1157.75}
-    assert rows.dropped == {"sum without all its parts": 1}
 
 
 def test_until_2005_city_and_island_are_one_part_of_the_sum():
@@ -181,17 +133,6 @@ def test_a_zone_at_exactly_zero_is_an_outage_of_its_meter():
     assert rows.dropped == {"a zone at 0 MW: meter outage": 1}
 
 
-def test_every_tie_has_its_row_and_quebec_counts_once():
-    rows = read(FLOWS, flows(["11/20/2026 00:00"]))
-    ties = {r.link: (r.counterparty, r.value) for r in rows if r.counterparty}
-    assert len(ties) == 11
-    assert ties["SCH - HQ - NY"] == ("Hydro-Quebec", 10.5)
-    assert ties["SCH - HQ_CHPE"] == ("Hydro-Quebec", 30.5)
-    assert ties["pjm-nyiso-neptune"] == ("US-PJM", 100.5)
-    assert ties["isone-nyiso-crosssound"] == ("US-ISONE", 60.5)
-    assert net(rows) == {at("2026-11-20T00:00-05:00"): sum(value for _, value in ties.values())}
-
-
 def test_without_a_tie_there_is_no_net():
     rows = read(FLOWS, flows(["11/20/2026 00:00"], tuple(TIES)[1:]))
     assert not net(rows)
@@ -212,14 +153,6 @@ def test_a_tie_that_is_known_to_be_there_is_missed_on_the_day_that_lacks_it():
     without = [point for point in TIES if point != "625211"]
     assert net(read(FLOWS, flows(["09/19/2026 00:00"], without)))
     assert not net(read(FLOWS, flows(["09/20/2026 00:00"], without)))
-
-
-def test_a_month_comes_in_one_zip():
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for day in (1, 2):
-            archive.writestr(f"2025110{day}realtime_zone.csv", lbmp([f"11/0{day}/2025 00:05:00"]))
-    assert [r.ts for r in read(RT, out.getvalue())] == [at("2025-11-01T00:00-04:00"), at("2025-11-02T00:00-04:00")]
 
 
 @pytest.mark.parametrize("blank", [b"", b"\r\n", LBMP.encode(), f"{LBMP}\r\n".encode()])

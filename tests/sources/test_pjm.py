@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from urllib.parse import parse_qsl
 
 import pytest
 
@@ -44,24 +43,6 @@ def test_hourly_real_time_prices_are_not_taken_for_those_of_five_minutes():
         read(RT, page(hours))
     assert len(read(RT, page(hours[:1]))) == 1
     assert len(read(RT, page([*hours, item("2026-06-09T04:05:00", market="rt")]))) == 4
-
-
-def test_items_are_unsorted_and_of_many_nodes():
-    rows = read(
-        DA,
-        page(
-            [
-                item("2026-06-09T05:00:00", -1),
-                item("2026-06-09T04:00:00", 44.2, 51292, "BGE"),
-                item("2026-06-09T04:00:00"),
-            ]
-        ),
-    )
-    start = instant("2026-06-09T04:00:00Z")
-    assert [(r.ts, r.value, r.metric, r.resolution) for r in rows.sorted()] == [
-        (start, 31.862345, "price_day_ahead", "1h"),
-        (start + 3600, -1.0, "price_day_ahead", "1h"),
-    ]
 
 
 def test_a_node_is_known_by_its_number_or_its_name():
@@ -106,20 +87,6 @@ def test_pages_are_followed_until_totalrows_are_there():
         DA.follow(page(two[:1], 3, 1), second)
     with pytest.raises(FeedUnavailable, match="counts 4"):
         DA.parse(page(two[:1], 4, 3), second)
-
-
-def test_the_recorded_request_asked_for_the_same_day_and_fields(recorded):
-    """It filtered by type instead of the node, for all zones of a day in pages of 600."""
-    entry = recorded("pjm/da_hrl_lmps_zones_20260609.json")
-    url, _, query = entry["request_url"].partition(" (")[0].partition("?")
-    theirs = dict(parse_qsl(query))
-    (request,) = DA.requests([MarketDay(date.fromisoformat(entry["day"]), DA.tz)], clock.now())
-    ours = dict(request.params)
-    assert request.url == url
-    assert {name: ours[name] for name in ("startRow", "datetime_beginning_ept")} == {
-        name: theirs[name] for name in ("startRow", "datetime_beginning_ept")
-    }
-    assert ours["fields"] == theirs["fields"] + ",row_is_current"
 
 
 def test_recent_prices_are_unverified_and_every_question_about_today_is_a_new_one(monkeypatch):

@@ -1,25 +1,133 @@
-"""What ERCOT is asked: listings that lead to zips, the pages of its keyed API, and dashboards."""
+"""ERCOT: listings that lead to zips, the pages of its keyed API, renamed columns, dashboards and their ties."""
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from datetime import date
 
 import pytest
 
-from tests.sources.ercot_reports import (
-    AUTUMN,
-    ORDINARY,
-    SPP_DA,
-    SPP_RT,
-    SPRING,
-    day_ahead,
-    read,
-)
+from assets import sources
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, market_days
+from warehouse.market.clock import instant, market_days
 from warehouse.market.market import Request
+
+SPP_RT, SPP_DA, PRICES, LOAD, HOURLY, TIES = (
+    sources.feed(f"ercot.{name}")
+    for name in ("spp_rt", "spp_da", "system_wide_prices", "load", "load_hourly", "dc_ties")
+)
+SPRING, AUTUMN, ORDINARY = date(2026, 3, 8), date(2026, 11, 1), date(2026, 9, 23)
+DA_COLUMNS = "DeliveryDate,HourEnding,SettlementPoint,SettlementPointPrice,DSTFlag"
+RT_COLUMNS = (
+    "DeliveryDate,DeliveryHour,DeliveryInterval,SettlementPointName,SettlementPointType,SettlementPointPrice,DSTFlag"
+)
+
+
+def read(feed, body, kind="rows"):
+    """The rows that a feed reads from bytes, or from what becomes JSON."""
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return feed.parse(body, Request(feed.id, "", kind=kind))
+
+
+def zipped(text: str) -> bytes:
+    """A zip of one CSV file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cdr.00012331.csv", text)
+    return out.getvalue()
+
+
+def day_ahead(day: date, hours: list[tuple[int, str]], columns: str = DA_COLUMNS, node: str = "HB_HUBAVG") -> bytes:
+    """A day-ahead report; `hours`: (hour ending, flag of the repeated hour)."""
+    lines = [f"{day:%m/%d/%Y},{hour:02d}:00,{node}, {hour + len(flag) / 100:.2f},{flag}" for hour, flag in hours]
+    return zipped("\n".join([columns, *lines]) + "\n")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        DA_COLUMNS.replace("DSTFlag", "RepeatedHourFlag"),
+        DA_COLUMNS.replace("SettlementPoint,", "SettlementPointName,"),
+        "delivery_date,hour_ending,settlement_point,settlement_point_price,repeated_hour_flag",
+    ],
+)
+def test_columns_have_been_renamed(columns):
+    assert len(read(SPP_DA, day_ahead(ORDINARY, [(1, "N")], columns))) == 1
+
+
+def test_an_hour_has_four_quarters_and_spring_no_third_hour():
+    with pytest.raises(FeedChanged, match="quarter"):
+        read(SPP_RT, zipped(f"{RT_COLUMNS}\n11/01/2026,1,5,HB_HUBAVG,AH,1,N\n"))
+    with pytest.raises(FeedChanged, match="02:00"):
+        read(SPP_DA, day_ahead(SPRING, [(3, "N")]))
+
+
+T = instant("2026-09-05T05:00:00Z")
+
+
+def test_demand_stands_at_its_stamp_and_rows_that_are_forecasts_are_left():
+    rows = [
+        {"demand": 50_000 + i, "forecast": int(i > 1), "epoch": (T + 300 * i) * 1000, "capacity": 1} for i in range(4)
+    ]
+    assert [(r.ts, r.value, r.resolution) for r in read(LOAD, {"data": rows})] == [
+        (T, 50_000.0, "5m"),
+        (T + 300, 50_001.0, "5m"),
+    ]
+    with pytest.raises(FeedChanged, match="forecast"):
+        read(LOAD, {"data": [{"demand": 1, "forecast": 2, "epoch": T * 1000}]})
+    with pytest.raises(NotPublished):
+        read(LOAD, {"data": []})
+
+
+def flows(ts: int, **ties: object) -> dict[str, object]:
+    return {"currentFrequency": 60, **ties, "epoch": ts * 1000, "interval": "00:00:00"}
+
+
+def test_a_tie_that_is_named_without_a_figure_leaves_no_net():
+    """Eagle Pass, which need not be named, too."""
+    ties = {"dcE": 0, "dcN": -218, "dcL": 70, "dcR": 0}
+    rows = read(TIES, {"data": [flows(T, **ties, dcS=-30), flows(T + 300, **ties, dcS=None), flows(T + 600, **ties)]})
+    assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(T, 178.0), (T + 600, 148.0)]
+    assert rows.dropped == {"a tie is missing": 1}
+
+
+@pytest.mark.parametrize("reading", [flows(T, dcX=1), flows(T), {"dcE": 1, "interval": "00:00:00"}, "dcE"])
+def test_readings_of_no_known_tie_are_a_changed_feed(reading):
+    with pytest.raises(FeedChanged):
+        read(TIES, {"data": [reading]})
+
+
+@pytest.mark.parametrize(
+    ("feed", "reading"),
+    [
+        (LOAD, {"demand": 50_000, "forecast": 0}),
+        (TIES, {"dcE": 1, "dcN": 1, "dcL": 1, "dcR": 1}),
+    ],
+)
+def test_what_begins_after_the_dashboard_was_made_is_no_reading(feed, reading):
+    body = {"data": [{**reading, "epoch": (T + at) * 1000} for at in (0, 300, 600)]}
+    for updated, last in (
+        ("2026-09-05 00:05:00-0500", T + 300),
+        ("2026-09-05 00:09:59-0500", T + 300),
+        (None, T + 600),
+    ):
+        rows = read(feed, {**body, **({"lastUpdated": updated} if updated else {})})
+        assert max(r.ts for r in rows) == last
+        assert rows.dropped["after the dashboard's own time"] == (last < T + 600)
+
+
+def test_prices_of_the_day_ahead_are_known_before_the_dashboard_was_made():
+    entry = {"hbHubAvg": 30, "interval": (T + 7200) * 1000}
+    rows = read(PRICES, {"lastUpdated": "2026-09-05 00:05:00-0500", "rtSppData": [entry], "damSppData": [entry]})
+    assert [r.metric for r in rows] == ["price_day_ahead"]
+    for missing in ("rtSppData", "damSppData"):
+        with pytest.raises(FeedChanged, match=missing):
+            read(PRICES, {name: [entry] for name in ("rtSppData", "damSppData") if name != missing})
+    with pytest.raises(FeedChanged, match="systemLoad"):
+        read(HOURLY, {day: {"data": [{"epoch": T, "currentLoadForecast": 1}]} for day in ("previousDay", "currentDay")})
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +147,6 @@ def followed(feed, body: bytes, *days: date) -> list[tuple[str, tuple[date, ...]
     requests = feed.follow(body, Request(feed.id, "", days=days, kind="listing"))
     assert all(r.url == "https://www.ercot.com/misdownload/servlets/mirDownload" and r.kind == "rows" for r in requests)
     return [(dict(r.params)["doclookupId"], r.days) for r in requests]
-
-
-def test_a_listing_leads_to_the_csv_documents_of_the_days_asked_for(recordings):
-    body = (recordings / "ercot/mis_doclist_12331.json").read_bytes()
-    assert followed(SPP_DA, body, date(2026, 10, 4)) == [("1282050068", (date(2026, 10, 4),))]
-    assert followed(SPP_DA, body, date(2026, 10, 3), date(2026, 10, 4), date(2026, 10, 5)) == [
-        ("1281661396", (date(2026, 10, 3),)),
-        ("1282050068", (date(2026, 10, 4),)),
-    ]
-    assert not len(SPP_DA.parse(body, Request(SPP_DA.id, "", kind="listing")))
 
 
 def archived(*entries: tuple[str, str, int]) -> bytes:
@@ -137,15 +235,6 @@ def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
         ((date(2026, 11, 18),), False),
         ((date(2026, 11, 17),), True),
     ]
-
-
-@pytest.mark.parametrize(
-    "file", ["ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260308.json", "ercot/np4-190-cd_dam_spp_HB_HUBAVG_20260923.json"]
-)
-def test_requests_are_those_that_were_recorded(file, recorded):
-    entry = recorded(file)
-    (request,) = SPP_DA.requests([MarketDay(date.fromisoformat(entry["day"]), SPP_DA.tz)], clock.now())
-    assert request.url + "?" + "&".join("=".join(pair) for pair in request.params) == entry["request_url"]
 
 
 def page(current: int, pages: int) -> bytes:
