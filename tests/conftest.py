@@ -27,7 +27,7 @@ _LONGEST = (
     *("test_fleet", "test_schemathesis", "test_ui", "test_up", "test_campaign", "test_run_containers"),
     *("test_x402_chain", "test_copy", "test_clients", "test_fuzz", "test_reach", "test_x402_service"),
     *("test_browser", "test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones"),
-    *("test_reference", "test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators"),
+    *("test_context", "test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators"),
     *("test_accounts", "test_bucket", "test_changes_bucket", "test_generators", "test_openapi", "test_changes"),
     *("test_probe", "test_x402_attacks", "test_qgis", "test_recompute", "test_static_side", "test_bulk_readers"),
     *("test_record",),
@@ -54,7 +54,7 @@ _SLOW_ONES = """
     simulated/test_grid simulated/test_twins simulated/test_unknown_members
     sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
     warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
-    warehouse/test_context_reference warehouse/test_damaged_files
+    warehouse/test_damaged_files
     warehouse/test_forecasts::test_vintages_agree_with_the_model_in_whatever_order_they_come
     warehouse/test_forecasts::test_a_lost_month_is_restored_from_its_bodies_as_it_was
     warehouse/test_resample::test_means_are_the_exact_ones_rounded_once

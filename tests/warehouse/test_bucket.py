@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import obstore
 import pytest
@@ -154,7 +155,8 @@ def test_no_such_bucket_is_an_error_and_no_empty_warehouse(bucket_place, line):
     from warehouse.store.bucket import Bucket
 
     storage = Bucket(f"s3://missing-bucket?endpoint={line.url}", bucket_place.local)
-    for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/")):
+    put = partial(storage.put, "a", b"")
+    for ask in (lambda: storage.stat("a"), lambda: storage.get("a"), lambda: storage.keys("a/"), put):
         with pytest.raises(StorageError, match="no such bucket"):
             ask()
 

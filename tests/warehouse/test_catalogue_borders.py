@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
-from typing import Any
 
+from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 NOW = 1_795_305_600
-
-
-def _nothing(*_: Any) -> Any:
-    raise AssertionError("nobody is asked")
-
-
-FEED = Feed(
-    id="one.flows",
-    title="flows",
-    zones=("GB", "DE-LU"),
-    metrics=(Metric.INTERCHANGE,),
-    rank=1,
-    resolution="1h",
-    stamps="start",
-    tz="UTC",
-    since=date(2020, 1, 1),
-    publication=Publication(lag_minutes=5),
-    requests=_nothing,
-    parse=_nothing,
-    every_minutes=60,
-)
-SOURCE = Source("one", "One", "https://one.example", ("one.example",), 60, "none", "", "One", "yes", (FEED,), False)
+FEED = feed("one.flows", ["GB", "DE-LU"], [Metric.INTERCHANGE], "1h")
+SOURCE = source("one", [FEED])
 
 
 def described(home: Path, silent_days: int) -> list[str]:

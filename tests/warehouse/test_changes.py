@@ -92,18 +92,6 @@ def test_a_kill_of_a_publication_loses_no_entry(tmp_path, killed_at):
     assert step > 3
 
 
-def test_a_damaged_month_that_is_set_aside_is_told_as_a_whole(tmp_path):
-    folder, follower = Folder(tmp_path), Follower()
-    fold(folder, "one.fast", BASE, [1, 2, 3])
-    follower.follow(folder)
-    folder.put(layout.series("demand", "GB", "2026-10"), b"spoilt")
-    fold(folder, "one.fast", BASE + HOUR, [8], known_at=5)
-    follower.follow(folder)
-    assert follower.entries[-1] == changes.whole_month("demand", "GB", "2026-10")
-    assert follower.rows == rows_of(folder)
-    assert [value for value, *_ in follower.rows.values()] == [8]
-
-
 def test_a_month_that_is_gone_is_told(tmp_path):
     folder, follower = Folder(tmp_path), Follower()
     fold(folder, "one.fast", BASE, [1, 2, 3])

@@ -6,14 +6,13 @@ from bisect import bisect_right
 from dataclasses import replace
 from datetime import date, time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.stand_ins import stored_rows
+from tests.stand_ins import declared, stored_rows
 from warehouse.judge import coverage, quality
 from warehouse.market.clock import DAY, HOUR, MarketDay, Window
-from warehouse.market.market import Feed, Forecast, Publication
+from warehouse.market.market import Forecast, Publication
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import Versions
@@ -134,19 +133,6 @@ def spelled(versions):
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def test_a_body_of_many_vintages_folds_to_what_the_vintages_one_by_one_fold_to(tmp_path):
-    issued = [(hour, {h: 20_000.0 + hour * h for h in range(hour, 30)}) for hour in range(6)]
-    together, apart = Folder(tmp_path / "a"), Folder(tmp_path / "b")
-    fold(together, rows_of(*issued), NOON)
-    for vintage in issued:
-        fold(apart, rows_of(vintage), NOON)
-    for at in range(6):
-        then = NOON + at * HOUR
-        assert answers(together, published_before=then) == answers(apart, published_before=then)
-    assert answers(together, published_before=NOON)[20] == 20_000.0
-    assert answers(together)[20] == 20_100.0
-
-
 def test_the_best_rank_that_has_a_vintage_early_enough_answers(folder):
     fold(folder, rows_of((0, {9: 900.0, 10: 900.0})), NOON, "two.ahead")
     fold(folder, rows_of((5, {9: 800.0})), NOON + 5 * HOUR)
@@ -180,40 +166,26 @@ def test_an_answer_that_says_no_time_is_dated_by_itself():
     ]
 
 
-@pytest.fixture
-def feed() -> Feed:
-    """A publisher that forecasts each half hour."""
-    return Feed(
-        id="one.ahead",
-        title="Demand ahead",
-        zones=("GB",),
-        metrics=(Forecast.DEMAND,),
-        rank=1,
-        resolution="1h",
-        stamps="start",
-        tz="UTC",
-        since=date(2026, 1, 1),
-        publication=Publication(grace_minutes=30),
-        requests=lambda days, now: [],
-        parse=lambda body, request: Rows(),
-        every_minutes=30,
-    )
+FEED = declared.feed(
+    "one.ahead", ["GB"], [Forecast.DEMAND], "1h", publication=Publication(grace_minutes=30), every_minutes=30
+)
+"""A publisher that forecasts each half hour."""
 
 
-def test_owed_are_vintages_by_when_they_were_published(feed):
+def test_owed_are_vintages_by_when_they_were_published():
     day = MarketDay(date(2026, 11, 13), "UTC")
     rows = rows_of(*((hour, dict.fromkeys(range(hour, 40), 20000.0)) for hour in (-11, -5, 11)))
-    cover = coverage.check(rows, feed, [day.window], NOON + 3 * DAY)
+    cover = coverage.check(rows, FEED, [day.window], NOON + 3 * DAY)
     gaps = cover.gaps["GB", Forecast.DEMAND]
     assert [(gap.start, gap.end, gap.intervals) for gap in gaps] == [(NOON, NOON + 6 * HOUR, 1)]
     assert not cover.complete
-    judged = quality.judge(rows, feed, [day.window], NOON + 3 * DAY)
+    judged = quality.judge(rows, FEED, [day.window], NOON + 3 * DAY)
     assert len(judged.accepted) == len(rows)
     assert [finding.check for finding in judged.findings] == ["short"]
 
 
-def test_of_a_daily_forecast_one_vintage_is_owed_a_day(feed):
-    daily = replace(feed, publication=Publication(daily_at=time(10), grace_minutes=60))
+def test_of_a_daily_forecast_one_vintage_is_owed_a_day():
+    daily = replace(FEED, publication=Publication(daily_at=time(10), grace_minutes=60))
     day = MarketDay(date(2026, 11, 13), "UTC")
     rows = rows_of((-3, dict.fromkeys(range(12, 36), 20000.0)))
     assert not coverage.check(rows, daily, [day.window], NOON).gaps
@@ -221,8 +193,8 @@ def test_of_a_daily_forecast_one_vintage_is_owed_a_day(feed):
     assert not coverage.check(rows, daily, [day.next().window], NOON + 12 * HOUR).gaps
 
 
-def test_judged_are_the_values_of_each_vintage_by_the_bounds_of_what_it_forecasts(feed):
+def test_judged_are_the_values_of_each_vintage_by_the_bounds_of_what_it_forecasts():
     rows = rows_of((0, {1: 20_000.0}), (1, {1: 21_000.0, 2: 0.0}))
-    judged = quality.judge(rows, feed, [], NOON)
+    judged = quality.judge(rows, FEED, [], NOON)
     assert [(row.ts, row.value) for row in judged.quarantined] == [(NOON + 2 * HOUR, 0.0)]
     assert len(judged.accepted) == 2

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
 
 import pytest
 
+from tests.stand_ins import declared
 from warehouse.documents import health
 from warehouse.documents.health import Health, expected_by, state
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
-from warehouse.market.market import Feed, Metric, Publication
-from warehouse.rows.schema import Rows
+from warehouse.market.market import Metric, Publication
 from warehouse.store.storage import Folder
 
 BRUSSELS = "Europe/Brussels"
 ROLLING = Publication(lag_minutes=10, grace_minutes=30)
 AUCTION = Publication(daily_at=time(13, 30), day_offset=-1, grace_minutes=120)
 THE_DAY_AFTER = Publication(daily_at=time(6), day_offset=1, grace_minutes=60)
-
-
-def feed_of(resolution: str, tz: str, publication: Publication) -> Feed:
-    since, metrics = date(2020, 1, 1), (Metric.PRICE,)
-    return Feed(
-        id="a.b",
-        title="",
-        zones=("FR",),
-        metrics=metrics,
-        rank=1,
-        resolution=resolution,
-        stamps="start",
-        tz=tz,
-        since=since,
-        publication=publication,
-        requests=lambda d: [],
-        parse=lambda b, r: Rows(),
-        every_minutes=5,
-    )
+FEED = declared.feed("a.b", ["FR"], [Metric.PRICE], "5m", publication=ROLLING)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +35,7 @@ def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> No
     market_day = MarketDay(day, BRUSSELS)
     assert AUCTION.out_at(market_day) == instant(out)
     assert expected_by(AUCTION, BRUSSELS, "1h", market_day.start) == instant(out) + 2 * HOUR
-    feed = feed_of("1h", BRUSSELS, AUCTION)
+    feed = replace(FEED, resolution="1h", tz=BRUSSELS, publication=AUCTION)
     assert coverage.due_until(feed, market_day.window, instant(out) + 2 * HOUR - 1) == market_day.start
     assert coverage.due_until(feed, market_day.window, instant(out) + 2 * HOUR) == market_day.end
 
@@ -123,6 +106,5 @@ def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_span_ends_where_nothing_is_due_yet() -> None:
-    feed = feed_of("5m", "UTC", ROLLING)
     span = Window(0, 24 * HOUR)
-    assert [coverage.due_until(feed, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]
+    assert [coverage.due_until(FEED, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]

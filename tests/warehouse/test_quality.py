@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stand_ins import declared
 from warehouse.judge.quality import judge, to_json
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Feed, Metric, Publication
@@ -24,22 +25,8 @@ LATER = DAY.end + 30 * 86400
 def feed_of(
     zones: tuple[str, ...] = ("FR",), metric: Metric = Metric.DEMAND, resolution: str = "1h", **more: object
 ) -> Feed:
-    fields: dict[str, object] = {
-        "id": "test.feed",
-        "title": "",
-        "zones": zones,
-        "metrics": (metric,),
-        "rank": 1,
-        "resolution": resolution,
-        "stamps": "start",
-        "tz": "Europe/Brussels",
-        "since": date(2015, 1, 1),
-        "publication": Publication(60),
-        "requests": lambda days, now: [],
-        "parse": lambda body, request: Rows(),
-        "every_minutes": 60,
-    }
-    return Feed(**{**fields, **more})  # type: ignore[arg-type]
+    usual = {"tz": "Europe/Brussels", "publication": Publication(60), "every_minutes": 60}
+    return declared.feed("test.feed", zones, [metric], resolution, **usual | more)
 
 
 def series(
@@ -83,15 +70,6 @@ def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
     assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("hole", "warning", 1)]
     assert verdict.complete[("FR", "demand")] == ()
-
-
-def test_two_values_for_one_interval_are_both_set_aside() -> None:
-    rows = series(DAY)
-    rows.add("FR", "demand", DAY.start, 40_000.0, "MW", "1h")
-    verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert sorted(r.value for r in verdict.quarantined) == [40_000.0, 50_000.0]
-    assert DAY.start not in {r.ts for r in verdict.accepted}
-    assert verdict.incomplete == {("FR", "demand"): (DAY.window,)}
 
 
 def test_equal_readings_become_one_and_are_counted() -> None:

@@ -15,7 +15,7 @@ from warehouse.caches import TtlCache
 from warehouse.market.clock import DAY, Window, instant
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
-from warehouse.series.reader import FileReplaced, MonthFile, Reader, joined
+from warehouse.series.reader import FileReplaced, MonthFile, Reader
 from warehouse.store import layout
 from warehouse.store.storage import Folder, Identity
 
@@ -31,11 +31,9 @@ class Counting(Folder):
         self.got: list[str] = []
         self.parts: list[tuple[str, int, int]] = []
         self.tried: list[str] = []
-        self.modes = 0
 
     def get(self, key: str) -> bytes | None:
         self.got += [] if key == layout.MODE else [key]
-        self.modes += key == layout.MODE
         return super().get(key)
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
@@ -167,16 +165,6 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
     assert reader.carriers(file, "net") == reader.carriers(file, "borders") == {("fine", "fine.all")}
 
 
-def test_rows_are_those_that_series_read_gives(storage: Counting) -> None:
-    window = Window(MAY - 40 * DAY, MAY + DAY)
-    reader = Reader(storage, 10_000_000)
-    rows = joined(reader.rows(file, "net") for file in reader.files("GB", "demand", window))
-    first, last = rows.between(window)
-    expected = stored_rows.read(storage, "GB", "demand", window)
-    assert rows.ts[first:last].tolist() == expected.column("ts").to_pylist()
-    assert rows.value[first:last].tolist() == expected.column("value").to_pylist()
-
-
 def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     rows = Rows()
     rows.extend(SeriesKey("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(100, 300)], [7.0] * 200)
@@ -205,13 +193,6 @@ def test_a_new_file_is_another_identity(storage: Counting) -> None:
     assert after != before
     assert 777.0 in reader.rows(after, "net").value
     assert reader.rows(before, "net").value.tolist() == old[0], "what was read twice may still be finished with"
-
-
-def test_a_file_replaced_between_finding_and_reading_is_found_out(storage: Counting) -> None:
-    reader = Reader(storage, 10_000_000)
-    [file] = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY))
-    with pytest.raises(FileReplaced):
-        reader.rows(MonthFile(file.month, file.key, file.identity._replace(version=1)), "net")
 
 
 def test_a_document_that_was_replaced_meanwhile_is_read_anew(storage: Counting) -> None:

@@ -24,7 +24,7 @@ from warehouse.figures.resample import (
     means,
     sums,
 )
-from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, instant
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, instant
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 
@@ -48,25 +48,6 @@ def resampled(rows: RowColumns, span: Window, interval: Interval, tz: str = "UTC
     """The means of a span of whole intervals."""
     within = bounds(span, interval, tz)
     return means(sums(rows, within), within, interval)
-
-
-def test_an_hour_half_covered_has_a_mean_and_one_less_covered_none() -> None:
-    rows = columns(
-        [*((AT + i * 300, 5.0, "5m") for i in range(6)), *((AT + HOUR + i * 300, 5.0, "5m") for i in range(5))]
-    )
-    hourly = resampled(rows, Window(AT, AT + 2 * HOUR), "1h")
-    assert hourly.ts.tolist() == [AT]
-    assert hourly.coverage.tolist() == [0.5]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-06-01", 24)])
-def test_a_civil_day_has_the_hours_that_it_has(day: str, hours: int) -> None:
-    start = MarketDay.at(instant(f"{day}T12:00:00Z"), "Europe/Berlin")
-    rows = columns([(start.start + i * HOUR, float(i), "1h") for i in range(hours)])
-    daily = resampled(rows, Window(start.start, start.end), "1d", "Europe/Berlin")
-    assert daily.ts.tolist() == [start.start]
-    assert daily.samples.tolist() == [hours]  # type: ignore[union-attr]
-    assert daily.value[0] == round(sum(range(hours)) / hours, 6)
 
 
 def test_where_the_unit_changes_within_an_interval_there_is_no_mean() -> None:
@@ -129,16 +110,17 @@ def test_means_are_the_exact_ones_rounded_once(rows: list[tuple[int, float, str]
         covered = sum(seconds for _, seconds in group)
         if covered / (interval_at(start, interval, tz).end - start) >= LEAST_COVERAGE:
             exact = sum((value * seconds for value, seconds in group), Fraction(0)) / covered
-            expected[start] = (round(exact * 10**6) / 10**6, len(group))
+            share = covered / (interval_at(start, interval, tz).end - start)
+            expected[start] = (round(exact * 10**6) / 10**6, len(group), round(share, 4))
     window = Window(rows[0][0], rows[-1][0] + 1)
-    computed: dict[int, tuple[float, int]] = {}
+    computed: dict[int, tuple[float, int, float]] = {}
     for span in chunks(window, interval, tz):
         within = bounds(span, interval, tz)
         of_days = [sums(columns(rows), bounds(days, "1d", tz)) for days in chunks(span, "1d", tz)]
         parts = [sums(columns(rows), within)] if interval == "1h" else of_days
         whole = joined(part.between(span) for part in parts)
         mean = means(whole, within, interval)
-        values = zip(mean.value.tolist(), mean.samples.tolist(), strict=True)  # type: ignore[union-attr]
+        values = zip(*(column.tolist() for column in (mean.value, mean.samples, mean.coverage)), strict=True)  # type: ignore[union-attr]
         computed |= dict(zip(mean.ts.tolist(), values, strict=True))
     assert computed == expected
 

@@ -10,7 +10,7 @@ from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, Model, feed_rows, fold, spans, tuples, values
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows
-from warehouse.series import change_log, series
+from warehouse.series import series
 from warehouse.store.storage import Folder
 
 
@@ -64,14 +64,6 @@ def rerun(folder, feed, rows, covered, ranks, now):
     again = series.fold(folder, feed, rows, {("GB", "demand"): covered}, ranks, now, "live")
     assert not any(f.wrote for f in again)
     assert everything(folder) == before
-
-
-def test_a_lower_ranks_rows_change_nothing_that_is_served(folder):
-    fold(folder, "one.fast", BASE, [10, 20])
-    before, cursor = stored_rows.read(folder, "GB", "demand", EVERYTHING), change_log.newest(folder)
-    fold(folder, "three.back", BASE, [1, 2])
-    assert stored_rows.read(folder, "GB", "demand", EVERYTHING).equals(before)
-    assert change_log.newest(folder) == cursor
 
 
 def test_fold_counts(folder):

@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
-import pytest
 
 from tests.stand_ins import stored_rows
-from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples, values
-from warehouse.errors import StorageError
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples
 from warehouse.figures.recent import newest
 from warehouse.market.clock import Window
 from warehouse.market.market import Terms
@@ -38,17 +36,6 @@ def test_what_a_reader_got_before_is_what_as_of_gives(folder):
         assert tuples(stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, now, RANKS)) == rows
 
 
-def test_windows_are_half_open_and_months_join(folder):
-    def read(window):
-        return Reader(folder, 0).read("GB", "demand", "net", window).value.tolist()
-
-    fold(folder, "one.fast", BASE, range(8))
-    assert read(Window(BASE + 3600, BASE + 6 * 3600)) == [1, 2, 3, 4, 5]
-    assert read(Window(BASE + 1, BASE + 3600)) == []
-    assert read(Window(BASE, BASE)) == []
-    assert len(folder.keys("series/")) == 2
-
-
 def test_newest_gives_all_fuels_of_the_last_begun_interval(folder):
     def fuels(at):
         rows = newest(Reader(folder, 0), "GB", "generation", BASE - 86400, at, ())
@@ -59,12 +46,6 @@ def test_newest_gives_all_fuels_of_the_last_begun_interval(folder):
     assert fuels(BASE + 3600) == ["gas", "wind"]
     assert fuels(BASE + 7200) == ["gas"]
     assert fuels(BASE - 1) is None
-
-
-def test_a_file_that_does_not_decode_is_an_error(folder):
-    folder.put(layout.series("demand", "GB", "2026-10"), b"PAR1 not really PAR1")
-    with pytest.raises(StorageError, match="is damaged"):
-        values(folder)
 
 
 SHAPES = {"demand": {}, "interchange": {"counterparty": "FR", "link": "ifa"}, "generation": {"fuel": "wind"}}

@@ -150,15 +150,6 @@ def test_an_update_replaces_what_cannot_be_read(folder):
     assert folder.path("aside/k").is_dir()
 
 
-def test_a_copy_keeps_both(storage):
-    storage.put("k", b"one", version=10)
-    assert storage.copy("k", "a/k")
-    storage.put("k", b"two")
-    assert (storage.get("k"), storage.get("a/k")) == (b"two", b"one")
-    assert not storage.copy("none", "a/none")
-    assert storage.get("a/none") is None
-
-
 def test_a_listing_tells_another_put_by_its_stamp(storage):
     storage.put("a/one", b"1", version=10)
     storage.put("a/two", b"2", version=10)
@@ -200,9 +191,11 @@ def test_a_write_that_fails_names_its_file_and_leaves_the_old_bytes(folder, monk
 def test_a_copy_keeps_bytes_and_version_and_a_copy_of_nothing_is_nothing(storage):
     storage.put("a/b.json", b"one", version=7)
     assert storage.copy("a/b.json", "damaged/x/a/b.json")
+    storage.put("a/b.json", b"two")
     storage.delete("a/b.json")
     assert not storage.copy("a/b.json", "damaged/x/a/b.json")
-    assert storage.get("a/b.json") is None
+    assert not storage.copy("none", "a/none")
+    assert storage.get("a/b.json") is storage.get("a/none") is None
     assert storage.get("damaged/x/a/b.json") == b"one"
     assert storage.stat("damaged/x/a/b.json").version == 7
 
