@@ -9,6 +9,14 @@ UI_PORT ?= 3000
 RECORDINGS ?=
 UP_OPTIONS ?=
 TEST_OPTIONS ?=
+# What `make check` runs, without what is marked slow: of each room what starts no server and fills no warehouse.
+QUICK := tests/test_architecture.py tests/docs tests/sources tests/warehouse $(wildcard $(patsubst %,tests/%.py, \
+  api/test_accounts api/test_catalogue api/test_code_samples api/test_formats api/test_forms_of_time api/test_gate \
+  api/test_keys api/test_ledger api/test_names_of_zones api/test_openapi api/test_paging api/test_series \
+  api/test_settings api/test_statistics api/test_windows api/test_x402_offer api/test_x402_wire assets/test_figures \
+  assets/test_local_time assets/test_runs* assets/test_summary assets/test_verdicts fetch/test_session* geo/test_joins \
+  geo/test_papers mcp/test_tools_* orchestration/test_compose orchestration/test_definitions orchestration/test_deploy \
+  orchestration/test_gaps orchestration/test_webhooks_sending pages/test_page simulated/test_faults))
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -31,24 +39,23 @@ thorough: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --thorough $(TEST_OPTIONS)
 
 check: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q $(QUICK)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	DAGSTER_DISABLE_TELEMETRY=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/dg check defs
 
 coverage: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 # Random faults on copies of a small warehouse, for an hour; PLACE=bucket: over an S3 server on loopback.
 faults: $(STAMP)
-	$(BIN)/python -m tests.faults $(or $(SECONDS),3600) $(or $(SEED),1) $(or $(PLACE),folder)
+	$(BIN)/python -m tests.campaigns.faults $(or $(SECONDS),3600) $(or $(SEED),1) $(or $(PLACE),folder)
 
 # PostgreSQL, an object store, nginx, three replicas and Dagster on this machine, killed in turn under traffic.
 fleet: setup
-	$(BIN)/python -m tests.fleet $(or $(SECONDS),600) $(or $(DAYS),365)
+	FLEET_SECONDS=$(or $(SECONDS),600) FLEET_DAYS=$(or $(DAYS),365) $(BIN)/python -m pytest -m campaign tests/campaigns/test_fleet.py
 
 # What runs is what is locked, by hash, without the network; then what is known of it, from PyPI's advisories.
 audit: $(STAMP)

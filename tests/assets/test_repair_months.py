@@ -13,8 +13,7 @@ from assets.fetch.session import Fetched
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
-from tests.faults import files
-from tests.stand_ins import stored_rows
+from tests.stand_ins import damage, stored_rows
 from warehouse.documents import manifest
 from warehouse.market import clock
 from warehouse.market.clock import Window
@@ -94,7 +93,7 @@ def test_a_month_made_again_answers_what_was_known_at_every_instant(corrected: P
 def test_a_run_between_the_loss_and_the_repair_costs_nothing(corrected: PipelineContext) -> None:
     served, before = stored(corrected), known(corrected, NOON + 30)
     assert isinstance(corrected.storage, Folder)
-    files.cut(corrected.storage.path(MONTH), CHANCE)
+    damage.cut(corrected.storage.path(MONTH), CHANCE)
     run(replace(corrected, session=_At({DAY: whole(0, 20) + b" " + whole(20, 34, 40000)}, NOON + 7190)), DAY)
     assert len(stored(corrected)) < len(served)
     assert damaged.waiting(corrected.storage) == [MONTH]
@@ -108,7 +107,7 @@ def test_a_month_that_cannot_be_written_now_keeps_its_mark(corrected: PipelineCo
     before = stored(corrected)
     set_aside(corrected)
     assert damaged.waiting(corrected.storage) == []
-    files.cut(corrected.storage.path(MONTH), CHANCE)
+    damage.cut(corrected.storage.path(MONTH), CHANCE)
     set_aside(corrected)
     folder = corrected.storage.path(MONTH).parent
     folder.rename(corrected.storage.path("elsewhere"))
@@ -125,8 +124,8 @@ def test_a_month_that_cannot_be_written_now_keeps_its_mark(corrected: PipelineCo
 def test_a_body_lost_too_costs_its_own_days_until_they_are_asked_for_again(corrected: PipelineContext) -> None:
     assert isinstance(corrected.storage, Folder)
     [body] = corrected.storage.keys(layout.raw_prefix(FEED.id, str(YESTERDAY)))
-    files.flip(corrected.storage.path(body), CHANCE)
-    files.cut(corrected.storage.path(MONTH), CHANCE)
+    damage.flip(corrected.storage.path(body), CHANCE)
+    damage.cut(corrected.storage.path(MONTH), CHANCE)
     set_aside(corrected)
     repair.rebuild_marked(corrected)
     assert sorted(stored(corrected)) == [-50, -49, *range(32)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench import wrk
@@ -21,6 +21,7 @@ from tests.bench.peers import prepared
 from tests.bench.random_questions import every_series, questions
 from tests.bench.servers import ROOT, fetch, gunicorn, keys, ours, running
 from tests.stand_ins.ports import free_port
+from tests.stand_ins.processes import descendants
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FINE = [pair for pair in every_series() if pair[0][:2] in ("US", "AU")]
@@ -74,14 +75,7 @@ def _print(
 
 def _cpu(pid: int) -> float:
     """Return the CPU seconds of a process and its children so far."""
-    return sum(float(sum(map(int, _stat(each)[11:13]))) for each in _family(pid)) / _TICKS
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _family(int(child))
+    return sum(float(sum(map(int, _stat(each)[11:13]))) for each in (pid, *descendants(pid))) / _TICKS
 
 
 def _stat(pid: int) -> list[str]:

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from tests.stand_ins.ports import free_port
+from tests.stand_ins.processes import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -24,17 +25,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def tree(root: int) -> list[int]:
     """The process and all its descendants."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found
+    return [root, *descendants(root)]
 
 
 def cpu_seconds(pids: list[int]) -> float:

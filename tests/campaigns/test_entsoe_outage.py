@@ -17,8 +17,9 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
 from orchestration.work import resources
-from warehouse.documents import catalogue
+from warehouse.documents import catalogue, health
 from warehouse.errors import NotPublished
+from warehouse.market import clock
 from warehouse.market.clock import DAY, RESOLUTIONS, instant, market_days
 
 pytestmark = pytest.mark.campaign
@@ -78,6 +79,13 @@ def served(home: Path) -> Iterator[Served]:
                 yield Served(zone, metric, row["ts"], RESOLUTIONS[row["resolution"]], row["source"])
 
 
+def states(context: PipelineContext) -> set[tuple[str, str]]:
+    """State and last error of the Web API's feeds, as `/v1/status` tells them."""
+    known = [(zone, feeds()[zone.feed]) for zone in health.load(context.storage, "entsoe") if zone.feed in WEB_API]
+    now = clock.now()
+    return {(health.state(z, f.publication, f.tz, f.resolution, now), z.last_error[:30]) for z, f in known}
+
+
 def seconds_by_zone(rows: Iterable[Served], metric: str) -> dict[str, int]:
     """Zone -> seconds that have a row."""
     covered: dict[str, int] = defaultdict(int)
@@ -103,6 +111,7 @@ def test_with_the_web_api_away_the_file_library_fills_all_twelve_zones(
     monkeypatch.setenv("EMDS_NOW", DURING)
     away = pipeline(tmp_path, ("entsoe", "energy_charts"))
     assert ingest(away, (*WEB_API, "energy_charts.price")) == {*WEB_API, "energy_charts.price"}
+    assert states(away) == {("down", "web-api.tp.entsoe.eu answers 5")}
     assert not ingest(away, FILES)
     rows = list(served(tmp_path))
     assert {row.source for row in rows} == {"entsoe_files"}
@@ -112,7 +121,9 @@ def test_with_the_web_api_away_the_file_library_fills_all_twelve_zones(
     assert all(seconds >= 8 * DAY for seconds in demand.values()), demand
     assert_nothing_twice(rows)
     monkeypatch.setenv("EMDS_NOW", AFTER)
-    assert not ingest(pipeline(tmp_path, ()), WEB_API)
+    back = pipeline(tmp_path, ())
+    assert not ingest(back, WEB_API)
+    assert {error for _, error in states(back)} == {""}
     rows = list(served(tmp_path))
     assert {row.source for row in rows} == {"entsoe"}
     assert_nothing_twice(rows)

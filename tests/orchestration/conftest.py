@@ -97,17 +97,20 @@ def accounts_server() -> Iterator[postgres.Postgres]:
     running.close()
 
 
+@pytest.fixture
+def post(tmp_path: Path) -> Iterator[Post]:
+    """Webhooks with accounts in SQLite."""
+    with Post(tmp_path) as made:
+        yield made
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
-def post(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
+def post_anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
     """Webhooks with accounts in SQLite, then in PostgreSQL."""
     url = ""
     if request.param == "postgres":
         running: postgres.Postgres = request.getfixturevalue("accounts_server")
         running.empty()
         url = running.url
-    made = Post(tmp_path, url)
-    yield made
-    for receiver in made.receivers:
-        receiver.close()
-    for accounts in made.opened:
-        accounts.close()
+    with Post(tmp_path, url) as made:
+        yield made

@@ -1,18 +1,18 @@
 """The webhook gets which run failed and why: the reason itself. No late annotations."""
 
-import json
 import os
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
+import orjson
 import pytest
 
 from orchestration.jobs import alerts
 from orchestration.work.resources import open_context
+from tests.stand_ins.receiver import Receiver
 from warehouse.documents import health
 from warehouse.documents.health import Health
 from warehouse.market import clock
@@ -20,30 +20,18 @@ from warehouse.market import clock
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 
 
-class Webhook(BaseHTTPRequestHandler):
-    heard: list[dict[str, object]]
-
-    def do_POST(self) -> None:
-        self.heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
-
-
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[dict[str, object]]]:
-    """The messages that a webhook on loopback received."""
-    Webhook.heard = []
-    with HTTPServer(("127.0.0.1", 0), Webhook) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-        monkeypatch.setenv("EMDS_ALERT_WEBHOOK", f"http://127.0.0.1:{server.server_port}/alerts")
-        yield Webhook.heard
-        server.shutdown()
-        thread.join()
+def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Receiver]:
+    """A webhook on loopback."""
+    receiver = Receiver()
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_ALERT_WEBHOOK", receiver.url)
+    yield receiver
+    receiver.close()
+
+
+def messages(heard: Receiver) -> list[dict[str, Any]]:
+    return [orjson.loads(body) for _, body in heard.tries]
 
 
 class Watch:
@@ -67,7 +55,7 @@ class Watch:
 
 
 @pytest.fixture
-def watch(heard: list[dict[str, object]], tmp_path: Path) -> Watch:
+def watch(heard: Receiver, tmp_path: Path) -> Watch:
     return Watch(tmp_path)
 
 
@@ -86,19 +74,19 @@ def silent() -> None:
     raise dg.RetryRequested(max_retries=0) from dg.Failure("2026-01-02: FeedUnavailable: no answer in time")
 
 
-def test_an_outage_is_told_once_and_its_end_once(heard: list[dict[str, object]], watch: Watch) -> None:
+def test_an_outage_is_told_once_and_its_end_once(heard: Receiver, watch: Watch) -> None:
     for step in (works, silent, changed, silent, works, works, changed):
         watch.run(step)
-    assert [(m["event"], m["job"]) for m in heard] == [
+    assert [(m["event"], m["job"]) for m in messages(heard)] == [
         ("outage", "caiso_every_1h"),
         ("recovered", "caiso_every_1h"),
         ("outage", "caiso_every_1h"),
     ]
-    assert heard[1]["since"] == heard[0]["since"]
+    assert messages(heard)[1]["since"] == messages(heard)[0]["since"]
 
 
 def test_the_sensor_keeps_what_it_reported_in_its_cursor_and_no_token(
-    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+    heard: Receiver, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tick(cursor: str) -> tuple[str, str]:
         resources = {"warehouse": watch.pipeline}
@@ -116,11 +104,11 @@ def test_the_sensor_keeps_what_it_reported_in_its_cursor_and_no_token(
     for expected in ("1 messages sent", "0 messages sent"):
         message, cursor = tick(cursor)
         assert message == expected
-    assert [m["event"] for m in heard] == ["outage"]
+    assert [m["event"] for m in messages(heard)] == ["outage"]
 
 
 def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
-    heard: list[dict[str, object]], watch: Watch, monkeypatch: pytest.MonkeyPatch
+    heard: Receiver, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noon = clock.instant("2026-11-20T12:00:00Z")
 
@@ -135,7 +123,7 @@ def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
     at(noon + 3600, noon, "mis.nyiso.com answers 503")
     at(noon + 7200, noon, "mis.nyiso.com answers 503")
     at(noon + 7500, noon + 7500, "")
-    told = [(m["event"], m["job"], m.get("source"), m.get("reason")) for m in heard]
+    told = [(m["event"], m["job"], m.get("source"), m.get("reason")) for m in messages(heard)]
     assert told == [
         ("outage", "nyiso.load", "nyiso", "mis.nyiso.com answers 503"),
         ("recovered", "nyiso.load", None, None),

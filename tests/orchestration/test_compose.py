@@ -14,6 +14,7 @@ import yaml
 
 from api.settings import Settings
 from orchestration import cli
+from orchestration.servers import dagster_home
 from orchestration.work.settings import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
@@ -107,6 +108,23 @@ def test_a_run_gets_what_a_service_has() -> None:
     assert f"{kwargs['stop_timeout']}s" == service["stop_grace_period"]
     dockerfile = (ROOT / "Dockerfile").read_text()
     assert 'VOLUME ["/data", "/public"]' in dockerfile, "a run writes to a disk of its own there"
+
+
+def test_the_fleets_dagster_differs_from_one_machines_by_launcher_and_storage_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    configured = []
+    for folder, environ in (("one", {}), ("fleet", FLEET)):
+        for name in ("EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE"):
+            monkeypatch.setenv(name, environ.get(name, ""))
+        configured.append((dagster_home.dagster_home(tmp_path / folder) / "dagster.yaml").read_text())
+    one, many = map(yaml.safe_load, configured)
+    assert {name for name in many if many[name] != one.get(name)} == {"run_launcher", "storage"}
+    assert set(one) <= set(many)
+    assert FLEET["EMDS_POSTGRES_PASSWORD"] not in configured[1]
+    assert many["run_launcher"]["class"] == "DockerRunLauncher"
+    assert many["run_launcher"]["config"]["image"] == {"env": "EMDS_RUN_IMAGE"}
 
 
 def test_every_volume_file_and_network_is_there() -> None:

@@ -13,12 +13,10 @@ import pytest
 
 from api.application import create_app
 from api.settings import Settings
-from assets.ingest.runs import ingest_days
-from assets.sources import feed
 from orchestration import cli
 from orchestration.work import copy
 from orchestration.work.resources import open_context
-from tests.faults.warehouse import LATER, NOW, days_of, ingest, opened, served
+from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode
 from warehouse.series import vintages
@@ -117,9 +115,8 @@ def _copy(small: Path, target: Storage) -> None:
     copy.copy(Folder(small), target)
 
 
-@pytest.mark.parametrize("step", [60, 121])
-def test_a_killed_copy_is_refused_as_a_warehouse_and_goes_on(small, bucket_place, step):
-    assert bucket_place.killed_at(partial(_copy, small), step)
+def test_a_killed_copy_is_refused_as_a_warehouse_and_goes_on(small, bucket_place):
+    assert bucket_place.killed_at(partial(_copy, small), 121)
     os.environ.update(EMDS_HOME=bucket_place.address, EMDS_LOCAL=str(bucket_place.local))
     with pytest.raises(WrongMode):
         open_context()
@@ -152,25 +149,6 @@ def _by_name(storage: Storage) -> dict[str, bytes | None]:
     """Month files and kept bodies; the order of bodies, true milliseconds, is left out of their names."""
     keys = [key for prefix in ("series/", "history/", "raw/") for key in storage.keys(prefix)]
     return {re.sub(r"/\d{13}-", "/", key): storage.get(key) for key in keys}
-
-
-def test_a_kill_at_a_random_request_of_an_ingest_loses_nothing(small, bucket_place):
-    copy.copy(Folder(small), bucket_place.open())
-    before, _ = served(opened(small, LATER))
-    for step in (7, 40, 81):
-        assert bucket_place.killed_at(partial(_ingest_over, bucket_place.address, str(bucket_place.local)), step)
-    over, _ = _run(bucket_place.address, bucket_place.local)
-    rows, _ = _run(str(small), small)
-    assert over == rows
-    assert before.keys() <= over.keys()
-    assert cli.main(["verify"]) == 0
-
-
-def _ingest_over(address: str, local: str, _: Storage) -> None:
-    os.environ.update(EMDS_HOME=address, EMDS_NOW=str(LATER), EMDS_LOCAL=local, EMDS_BUCKET_FRESH_SECONDS="0")
-    pipeline = open_context()
-    ingest_days(pipeline, feed("elexon.demand"), days_of(feed("elexon.demand"), 1, LATER))
-    ingest_days(pipeline, feed("nyiso.load"), days_of(feed("nyiso.load"), 1, LATER))
 
 
 def test_a_copy_into_itself_either_way_is_refused(tmp_path, capsys):

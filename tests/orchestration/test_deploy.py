@@ -1,9 +1,11 @@
-"""What stands in `orchestration/deploy` for Kubernetes and Helm: names agree, probes exist, no rights too many."""
+"""Kubernetes and Helm files: names agree, probes exist, no rights too many. The image: locked, whole, no root."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -14,6 +16,7 @@ from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "orchestration" / "deploy"
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
 KINDS: dict[str, dict[str, Any]] = {
     part["kind"]: part for part in yaml.safe_load_all((DEPLOY / "kubernetes" / "api.yaml").read_text())
 }
@@ -95,3 +98,49 @@ def snake(values: Any) -> Any:
             for name, part in values.items()
         }
     return [snake(part) for part in values] if isinstance(values, list) else values
+
+
+# The image
+
+
+def audit() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("audit", ROOT / ".ci" / "audit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def instructions(word: str) -> list[str]:
+    joined = DOCKERFILE.replace("\\\n", " ")
+    return [line.split(None, 1)[1] for line in joined.splitlines() if line.startswith(f"{word} ")]
+
+
+def test_what_the_image_installs_is_locked_by_hash() -> None:
+    installs = [line for line in instructions("RUN") if "pip install" in line]
+    assert len(installs) == 2
+    assert "--require-hashes -r requirements-image.lock" in installs[0]
+    assert "--no-deps" in installs[1]
+
+
+def test_everything_that_the_image_copies_is_there() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    for line in instructions("COPY"):
+        if "--from" not in line:
+            for name in line.split()[:-1]:
+                assert (ROOT / name).exists(), name
+                assert name not in ignored
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    copied = {name for line in instructions("COPY") for name in line.split()[:-1]}
+    assert packages <= copied, "a package is left out of the image"
+
+
+def test_both_locks_have_hashes_and_the_image_holds_what_was_tested() -> None:
+    checks = audit()
+    texts = [(ROOT / name).read_text() for name in checks.LOCKS]
+    assert [checks.without_hashes(text) for text in texts] == [[], []]
+    tested, image = map(checks.locked, texts)
+    assert len(image) > 50
+    assert {name: versions for name, versions in image.items() if tested.get(name, versions) != versions} == {}
+    assert not {"pytest", "mypy", "x402"} & image.keys()

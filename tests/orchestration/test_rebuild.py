@@ -1,7 +1,4 @@
-"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew.
-
-`emds doctor` in words.
-"""
+"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew."""
 
 from __future__ import annotations
 
@@ -70,12 +67,16 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
 
 
 def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of days a week back ISO-NE gives final prices beside the first ones, within the same second."""
+    """Of days a week back ISO-NE gives final prices beside the first ones, within the same second.
+
+    Left out are the feeds of which a day takes a hundred answers and more.
+    """
     in_simulated(monkeypatch, tmp_path)
     pipeline = open_context()
-    feeds = [one for source in pipeline.sources.values() for one in source.feeds]
+    many = ("aemo.trading", "aemo.dispatch", "entsoe.flows", "spp.lmp_rt")
+    feeds = [one for source in pipeline.sources.values() for one in source.feeds if one.id not in many]
     tasks = [task for one in feeds for task in monthly_tasks(one, [date(2026, 11, 14), date(2026, 11, 19)])]
-    tasks += monthly_tasks(feed("isone.lmp_rt"), [date(2026, 11, day) for day in range(10, 18)])
+    tasks += monthly_tasks(feed("isone.lmp_rt"), [date(2026, 11, day) for day in (11, 12)])
     for task in tasks:
         ingest_days(pipeline, feed(task.feed), days_of(task))
     before = _rows(pipeline.storage)
@@ -114,21 +115,3 @@ def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
     assert rebuild.resolve(pipeline, feeds, None, None) == (1, [])
     assert rebuild.resolve(pipeline, feeds, None, None) == (0, [])
     assert mix(storage)
-
-
-def test_the_doctor_tells_states_and_no_secret(
-    storage: Folder,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("EMDS_METRICS_TOKEN", "s3cret-token")
-    assert main(["doctor"]) == 0
-    output = capsys.readouterr().out
-    assert "EMDS_METRICS_TOKEN = (set)" in output
-    assert "s3cret" not in output
-    (line,) = [line for line in output.splitlines() if "neso.generation" in line]
-    assert line.split()[1] == "ok"
-    monkeypatch.setenv("EMDS_NOW", clock.iso(NOW + clock.DAY))
-    assert main(["doctor"]) == 1
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "neso.generation" in line]
-    assert line.split()[1] == "down"

@@ -17,6 +17,7 @@ import pytest
 
 from orchestration.servers import processes, up
 from tests.stand_ins.ports import free_port
+from tests.stand_ins.processes import children, descendants, runs
 from tests.stand_ins.receiver import patient
 
 pytestmark = pytest.mark.slow
@@ -76,7 +77,7 @@ def until_up(process: subprocess.Popen[str]) -> str:
 
 def alive(folder: Path, *names: str) -> list[str]:
     """The servers whose own children still run."""
-    return [name for name in names if _runs(int((folder / name).read_text()))]
+    return [name for name in names if runs(int((folder / name).read_text()))]
 
 
 def all_end(folder: Path, *names: str) -> bool:
@@ -84,20 +85,12 @@ def all_end(folder: Path, *names: str) -> bool:
     return patient(lambda: alive(folder, *names) == [])
 
 
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_everything(running: subprocess.Popen[str], tmp_path: Path, number: int) -> None:
+def test_a_signal_stops_everything(running: subprocess.Popen[str], tmp_path: Path) -> None:
     output = until_up(running)
     assert "emds_test" not in output, "no key where standard output is no terminal"
     assert "/v1/brief/GB?sample=true'" in output
     assert alive(tmp_path, "api", "ui") == ["api", "ui"]
-    running.send_signal(number)
+    running.send_signal(signal.SIGTERM)
     assert running.wait(30) == 0
     assert all_end(tmp_path, "api", "ui")
 
@@ -174,31 +167,6 @@ def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monke
     assert server.last_lines() == f"\n-- {server.log}\nc"
 
 
-def children(pid: int) -> set[int]:
-    """The processes that one has started."""
-    try:
-        tasks = [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
-        return {int(child) for task in tasks for child in task.read_text().split()}
-    except FileNotFoundError:
-        return set()
-
-
-def below(pid: int) -> set[int]:
-    """Those, and those that they have started."""
-    return children(pid).union(*map(below, children(pid)))
-
-
-def left(pids: set[int]) -> list[list[str]]:
-    """The command lines of those that still run; a zombie has none."""
-    running = []
-    for pid in pids:
-        try:
-            running.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return [argv for argv in running if argv != [""]]
-
-
 def second(home: Path) -> subprocess.Popen[str]:
     """A true `emds up` over a home, on ports of its own."""
     ports = ("--port", str(free_port()), "--ui-port", str(free_port()))
@@ -218,7 +186,7 @@ def test_servers_end_with_an_up_that_is_killed(running: subprocess.Popen[str], t
     servers = children(running.pid)
     assert len(servers) == 3
     running.kill()
-    assert patient(lambda: left(servers) == []), left(servers)
+    assert patient(lambda: not any(map(runs, servers)))
     for name in ("api", "ui"):  # what a killed server leaves is its own affair
         os.kill(int((tmp_path / name).read_text()), signal.SIGKILL)
 
@@ -227,10 +195,10 @@ def test_a_first_fill_ends_with_an_up_that_is_killed(tmp_path: Path) -> None:
     with second(tmp_path / "home") as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("first start: ")
-        assert patient(lambda: len(below(process.pid)) >= 4), "the fill, its workers, and what starts them"
-        started = below(process.pid)
+        assert patient(lambda: len(descendants(process.pid)) >= 4), "the fill, its workers, and what starts them"
+        started = descendants(process.pid)
         process.kill()
-        assert patient(lambda: left(started) == []), left(started)
+        assert patient(lambda: not any(map(runs, started)))
 
 
 def test_a_second_up_over_a_home_names_the_first_and_does_nothing(

@@ -1,34 +1,24 @@
-"""Webhooks of a warehouse in a bucket: delivered through kills, and never told before every worker gives the rows."""
+"""Webhooks of a warehouse in a bucket: an entry is told only once every worker gives its rows."""
 
 from __future__ import annotations
 
-import os
 import random
-import sqlite3
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import orjson
 import pytest
 
-from api.access import sign_up as sign_ups
 from api.access import webhooks as subscriptions
-from api.access.database import Database
-from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from api.access.webhooks import Subscription
 from api.application import create_app
 from api.documents import cache, changes
 from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
-from orchestration import cli
 from orchestration.webhooks import events, rounds
 from orchestration.webhooks.events import Documents
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
-from tests.stand_ins.receiver import Receiver
 from tests.warehouse.series_model import BASE
 from warehouse import caches
 from warehouse.documents import catalogue
@@ -107,42 +97,3 @@ def test_a_row_read_after_its_entry_is_never_older(
             newest += 1
             put(writer, float(newest), newest + 1)
     app.extensions["emds"].gate.close()
-
-
-def deliver(address: str, local: str, database_url: str, _: Storage) -> None:
-    """`emds webhooks deliver`, in whatever process."""
-    os.environ.update(EMDS_HOME=address, EMDS_LOCAL=local, EMDS_DATABASE_URL=database_url, EMDS_WEBHOOK_PRIVATE="1")
-    os.environ["EMDS_BUCKET_FRESH_SECONDS"] = "0"
-    cli.main(["webhooks", "deliver"])
-
-
-@pytest.mark.slow
-def test_a_deliverer_over_a_bucket_killed_at_its_requests_loses_and_disorders_nothing(
-    bucket_place: BucketPlace, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("EMDS_HOME", "EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_WEBHOOK_PRIVATE", "EMDS_BUCKET_FRESH_SECONDS"):
-        monkeypatch.setenv(name, "")
-    url, receiver = f"sqlite:///{tmp_path / 'accounts.sqlite'}", Receiver()
-    accounts = UsageCounter(Database.opened(url))
-    sign_ups.sign_up(accounts.database, SignUp("a@example.org", "127.0.0.1", ""), 0, 1)
-    webhook = subscriptions.create(accounts.database, 1, Subscription(receiver.url, ("changes",)), "0", 1)
-    receiver.secret = webhook.secret
-    clock.now = 1_000_000.0
-    killed = 0
-    for turn, step in enumerate((2, 4, 6, 0), 1):
-        put(bucket_place.open(), float(turn), turn)
-        work = partial(deliver, bucket_place.address, str(bucket_place.local), url)
-        if step:
-            killed += bucket_place.killed_at(work, step)
-        else:
-            clock.now += 100
-            work(bucket_place.open())
-        with closing(sqlite3.connect(tmp_path / "accounts.sqlite", timeout=20)) as connection:
-            connection.execute("UPDATE webhooks SET next_at = 0, claimed_until = 0")  # as if its lease were over
-            connection.commit()
-    entries = [entry for message in receiver.taken for entry in message["data"]["entries"]]
-    assert [(e["added"], e["changed"]) for e in entries] == [(1, 0), (0, 1), (0, 1), (0, 1)]
-    assert len({e["id"] for e in entries}) == 4
-    assert killed == 3
-    receiver.close()
-    accounts.close()

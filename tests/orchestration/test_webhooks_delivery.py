@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import event
 
 from api.access import sign_up as sign_ups
@@ -15,13 +18,13 @@ from api.access import webhooks
 from api.access.database import AccountsUnavailable
 from api.access.keys import digest_of
 from api.access.sign_up import SignUp
-from api.access.webhooks import Message, Webhook
+from api.access.webhooks import Message, Subscription, Webhook
 from orchestration.webhooks import delivery, transport
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
-from tests.stand_ins.receiver import Receiver, patient
 
 
-def test_changes_arrive_signed_and_in_order(post: Post) -> None:
+def test_changes_arrive_signed_and_in_order(post_anywhere: Post) -> None:
+    post = post_anywhere
     receiver = post.receiver()
     webhook = post.subscribe(receiver.url, zones=("GB",))
     receiver.secret = webhook.secret
@@ -77,9 +80,9 @@ def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> 
 
 
 @pytest.mark.slow
-def test_a_deliverer_killed_at_any_point_loses_and_disorders_nothing(post: Post) -> None:
+def test_a_deliverer_killed_at_any_point_loses_and_disorders_nothing(post_anywhere: Post) -> None:
     """Killed before each statement of the database, and right after each request; the next round goes on."""
-    point, killed = 0, True
+    post, point, killed = post_anywhere, 0, True
     receiver = post.receiver()
     webhook = post.subscribe(receiver.url)
     sent = 0
@@ -119,7 +122,8 @@ def _killed_at_statement(post: Post, step: int) -> bool:
     return status == signal.SIGKILL
 
 
-def test_two_deliverers_at_once_send_nothing_twice(post: Post) -> None:
+def test_two_deliverers_at_once_send_nothing_twice(post_anywhere: Post) -> None:
+    post = post_anywhere
     receiver = post.receiver()
     post.subscribe(receiver.url)
     post.change(at=1)
@@ -198,7 +202,9 @@ def test_a_round_ends_within_its_time(post: Post) -> None:
 
 
 @pytest.mark.slow
-def test_however_many_ask_at_once_a_key_has_at_most_ten(post: Post) -> None:
+def test_however_many_ask_at_once_a_key_has_at_most_ten(post_anywhere: Post) -> None:
+    post = post_anywhere
+
     def ask(number: int) -> bool:
         try:
             post.subscribe(f"https://hook.example/{number}")
@@ -221,20 +227,25 @@ def test_redirects_are_not_followed(post: Post, status: int) -> None:
     assert post.state(webhook).last_error == f"answered {status}"
 
 
-def test_a_receiver_that_comes_back_is_found(post: Post) -> None:
-    """Killed and started again on its port: nothing is lost, nothing out of order."""
-    first = Receiver()
-    port = first.server.server_address[1]
-    webhook = post.subscribe(f"http://127.0.0.1:{port}/")
-    post.change(at=1)
-    post.round()
-    first.close()
-    post.change(at=2)
-    assert post.round().failed == 1
-    post.change(at=3)
-    again = post.receiver()
-    post.sql(f"UPDATE webhooks SET url = '{again.url}'")
-    post.due_now()
-    post.round()
-    assert patient(lambda: firsts(again) == [2, 3])
-    assert post.state(webhook).failing_since is None
+SUBSCRIPTION = Subscription("https://hook.example/", ("changes",))
+
+
+def webhook(number: int, key: int) -> Webhook:
+    return Webhook(
+        f"wh_{number}", key, SUBSCRIPTION, "", 0, "", {}, "", None, 0, number, False, 0, None, "", waiting=1
+    )  # fmt: skip
+
+
+@given(st.lists(st.integers(1, 16), min_size=1, max_size=40))
+def test_keys_with_messages_take_turns(keys: list[int]) -> None:
+    served = [each.key for each in delivery.in_turns([webhook(number, key) for number, key in enumerate(keys)])]
+    assert Counter(served) == Counter(keys)
+    last = {key: number for number, key in enumerate(keys)}
+    assert served[: len(last)] == sorted(last, key=lambda key: last[key]), "the key served longest ago first"
+    waiting, turn = Counter(keys), set[int]()
+    for key in served:
+        if key in turn:
+            assert all(not waiting[other] for other in set(keys) - turn), "a key waited for two turns of another"
+            turn = set()
+        turn.add(key)
+        waiting[key] -= 1

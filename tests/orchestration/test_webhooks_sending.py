@@ -7,14 +7,12 @@ import time
 from ipaddress import ip_address
 from typing import Any
 
-import orjson
 import pytest
 from standardwebhooks import Webhook as Verifier
 
 from api.access.public_addresses import is_public
-from orchestration.webhooks import events, transport
+from orchestration.webhooks import transport
 from orchestration.webhooks.transport import NotDelivered
-from tests.orchestration.webhook_receivers import NOW
 
 
 def test_the_official_verifier_accepts_what_is_signed() -> None:
@@ -89,8 +87,3 @@ def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
     with pytest.raises(NotDelivered, match="not an https address"):
         transport.post(url, {}, b"{}", private=False)
-
-
-def test_a_message_is_json_of_the_recommended_form() -> None:
-    body = orjson.loads(events.message("changes", NOW, {"a": 1}))
-    assert body == {"type": "changes", "timestamp": "2027-01-15T08:00:00Z", "data": {"a": 1}}

@@ -39,6 +39,13 @@ class Post:
         self.accounts = self.open()
         self.key = sign_ups.sign_up(self.accounts.database, SignUp("a@example.org", "127.0.0.1", ""), 0, 1).key
 
+    def __enter__(self) -> Post:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (*self.receivers, *self.opened):
+            each.close()
+
     def open(self) -> UsageCounter:
         accounts = UsageCounter(Database.opened(self.url))
         self.opened.append(accounts)

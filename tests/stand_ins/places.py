@@ -20,7 +20,7 @@ _CHILDREN.set_forkserver_preload(
     [
         *("obstore.store", "warehouse.store.bucket", "warehouse.series.series", "tests.stand_ins.places"),
         *("tests.warehouse.test_series_kills", "tests.warehouse.test_changes_bucket"),
-        *("tests.orchestration.test_copy", "tests.orchestration.test_webhooks_bucket"),
+        "tests.orchestration.test_copy",
     ]
 )
 """What the children would each import, up to 1.7 s of CPU: the modules that hold their work are among it."""

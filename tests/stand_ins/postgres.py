@@ -18,6 +18,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from tests.stand_ins.ports import free_port
+from tests.stand_ins.processes import children, runs
 
 
 def programs() -> Path | None:
@@ -82,11 +83,11 @@ class Postgres:
     def kill(self) -> None:
         """SIGKILL to the server and everything that it started, as where the machine is lost; `start` recovers it."""
         main = int((self._root / "pg" / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
-        for process in (main, *map(int, children)):
+        family = (main, *children(main))
+        for process in family:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        while any(_runs(process) for process in (main, *map(int, children))):
+        while any(runs(process) for process in family):
             time.sleep(0.02)
         (self._root / "pg" / "postmaster.pid").unlink()
 
@@ -105,11 +106,3 @@ class Postgres:
         if os.getuid() == 0:
             command = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--", *command]
         subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=60)
-
-
-def _runs(process: int) -> bool:
-    """Whether a process is there, and no ended one that waits for its parent."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 
 @dataclass
 class Receiver:
-    """`answer(number of the try)` gives a status, or "drop", "hang", "hints", "trickle"; 200 by default."""
+    """`answer(number of the try)` gives a status, or "hang", "trickle"; 200 by default."""
 
     answer: Callable[[int], Any] = lambda _: 200
     secret: str = ""
@@ -59,13 +59,6 @@ class Receiver:
                     call.wfile.write(b"x: y\r\n")
                 except OSError:
                     return
-        if how == "drop":
-            self.take(call, body)
-            call.connection.close()
-            return
-        if how == "hints":
-            call.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
-            how = 200
         if how == 200:
             self.take(call, body)
         call.send_response(how)

@@ -8,13 +8,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse.market.clock import Window, months
+from warehouse.errors import MarketError
+from warehouse.market.clock import Window, month_window, months
 from warehouse.rows import resolve
 from warehouse.rows.schema import SCHEMA
-from warehouse.series import monthfile, vintages
+from warehouse.series import monthfile, series, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
 from warehouse.store.storage import Storage
+
+Row = tuple[str, str, str, str, str, int]
+"""Zone, metric, fuel, border, tie and start."""
+
+
+def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
+    """Every row that is served with its value, and the zones and metrics that cannot be read."""
+    rows: list[tuple[Row, float]] = []
+    unreadable = []
+    for metric, zone, month in series.places(storage):
+        try:
+            table = read(storage, zone, metric, month_window(month))
+        except MarketError:
+            unreadable.append(f"{zone} {metric}")
+            continue
+        for row in table.to_pylist():
+            parts = (row[name] or "" for name in ("fuel", "counterparty", "link"))
+            rows.append(((zone, metric, *parts, row["ts"]), row["value"]))  # type: ignore[arg-type]
+    return rows, unreadable
 
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:

@@ -11,8 +11,7 @@ import orjson
 import pytest
 
 from orchestration.work import verify
-from tests.faults import files
-from tests.stand_ins import stored_rows
+from tests.stand_ins import damage, stored_rows
 from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
 from warehouse.market.market import Request
@@ -21,6 +20,8 @@ from warehouse.series import damaged, raw, series
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Folder
+
+pytestmark = pytest.mark.slow
 
 DAY = date(2026, 11, 2)
 START = 1793577600
@@ -103,7 +104,7 @@ def test_every_flipped_bit_is_found_and_none_reaches_an_answer(folder: Folder, t
     whole = answers(folder)
     assert None not in [whole[name] for name in whole if name != "latest/FR.json"]
     count = 0
-    for key, _ in files.harmed(folder.root, (files.flip,), flips, seed=1):
+    for key, _ in damage.harmed(folder.root, (damage.flip,), flips, seed=1):
         faults = list(verify.faults(folder))
         assert key in {fault.key for fault in faults}, key
         for name, answer in answers(folder).items():
@@ -115,7 +116,7 @@ def test_every_flipped_bit_is_found_and_none_reaches_an_answer(folder: Folder, t
 
 def test_cut_empty_zeroed_and_unreadable_files_are_named_and_cost_their_own_answers_alone(folder: Folder) -> None:
     whole = answers(folder)
-    for key, harm in files.harmed(folder.root, files.HARMS, 120, seed=2):
+    for key, harm in damage.harmed(folder.root, damage.HARMS, 120, seed=2):
         assert key in {fault.key for fault in verify.faults(folder)}, (key, harm)
         for name, answer in answers(folder).items():
             assert answer is None or answer == whole[name], (key, harm, name)
@@ -128,7 +129,7 @@ def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> N
     served = layout.series("demand", "GB", "2026-11")
     [history] = folder.keys(layout.history_prefix("demand", "GB"))
     for key in (served, history):
-        files.empty(folder.path(key), files.random.Random(1))
+        damage.empty(folder.path(key), damage.random.Random(1))
     fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
     assert stored_rows.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
     assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why

@@ -25,10 +25,13 @@ from tests.stand_ins.compose import FLEET, model
 from tests.stand_ins.container_engine import Engine
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.postgres import Postgres
+from tests.stand_ins.processes import descendants
 
 EMDS = (sys.executable, "-m", "orchestration.cli")
 SERVICES: dict[str, Any] = model(FLEET)["services"]
 CODE = "code"
+DOWN_S = 2.0
+"""So long a part is away before it is started again."""
 REPLICAS = int(SERVICES["replica"]["deploy"]["replicas"])
 _VERBS = """
 import json, sys
@@ -41,7 +44,6 @@ sys.exit(max(main(verb) for verb in json.loads(sys.argv[1])))
 class Server:
     """A process in a session of its own."""
 
-    name: str
     argv: Sequence[str]
     environ: Mapping[str, str]
     log: Path
@@ -49,9 +51,6 @@ class Server:
 
     def __post_init__(self) -> None:
         self.start()
-
-    def runs(self) -> bool:
-        return self.process.poll() is None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -66,6 +65,12 @@ class Server:
                 os.kill(process, signal.SIGKILL)
         self.process.wait(30)
 
+    def restart(self) -> None:
+        """Killed, and started again after a while."""
+        self.kill()
+        time.sleep(DOWN_S)
+        self.start()
+
     def stop(self) -> None:
         """SIGTERM, and SIGKILL to what is left after a while."""
         below = descendants(self.process.pid)
@@ -76,16 +81,6 @@ class Server:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         self.process.wait(30)
-
-
-def descendants(process: int) -> list[int]:
-    """Every process below one."""
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in map(int, task.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
 
 
 class Parts:
@@ -106,7 +101,7 @@ class Parts:
         self.engine = Engine(folder, folder / "daemon", besides)
         self._common = self._environ(besides)
         store = (sys.executable, "-m", "tests.stand_ins.object_store", str(folder / "objects"), str(self.store_port))
-        self.store = Server("store", store, dict(os.environ), folder / "store.log")
+        self.store = Server(store, dict(os.environ), folder / "store.log")
         self.replicas: list[Server] = []
         self.dagster: dict[str, Server] = {}
         """Its servers by compose's names, code servers first."""
@@ -152,31 +147,19 @@ class Parts:
         if done.returncode:
             raise RuntimeError(f"{verbs}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
 
-    def start_dagster(self) -> None:
-        """Code server and web server; returns once the former has loaded."""
-        self._start(CODE)
-        self._await_code(CODE)
-        self._start("webserver")
-
-    def start_daemon(self) -> None:
-        """What starts runs: once no schedule is left that would start others than the campaign's."""
-        self._start("daemon")
-
-    def _start(self, name: str) -> None:
+    def start_dagster(self, name: str) -> None:
+        """One of its servers; the code server is waited for: it listens once it has loaded."""
         argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
-        self.dagster[name] = Server(name, argv, self.environ(name), self.folder / f"{name}.log")
-
-    def _await_code(self, name: str) -> None:
+        self.dagster[name] = Server(argv, self.environ(name), self.folder / f"{name}.log")
         ends = time.monotonic() + 180
-        while not self._code_serves(name):
-            if time.monotonic() > ends or not self.dagster[name].runs():
+        while name == CODE and not self._listens():
+            if time.monotonic() > ends or self.dagster[name].process.poll() is not None:
                 raise RuntimeError(f"code server: {self.dagster[name].log.read_text()[-3000:]}")
             time.sleep(0.3)
 
-    def _code_serves(self, name: str) -> bool:
-        """Whether a code server listens: it does once it has loaded."""
+    def _listens(self) -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.ports[name])) == 0
+            return probe.connect_ex(("127.0.0.1", self.ports[CODE])) == 0
 
     def health(self, service: str) -> subprocess.CompletedProcess[str]:
         """compose's health check of one of Dagster's servers, as a process."""
@@ -196,7 +179,7 @@ class Parts:
         for number, port in enumerate(self.replica_ports, 1):
             name = f"replica{number}"
             argv = (*EMDS, "serve", "--port", str(port))
-            self.replicas.append(Server(name, argv, self.environ(name), self.folder / f"{name}.log"))
+            self.replicas.append(Server(argv, self.environ(name), self.folder / f"{name}.log"))
 
     def close(self) -> None:
         """Ends everything that was started."""

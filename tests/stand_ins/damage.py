@@ -45,15 +45,6 @@ def zeros(path: Path, chance: random.Random) -> None:
     path.write_bytes(body)
 
 
-def swap(path: Path, chance: random.Random) -> None:
-    """The bytes of another file of the same kind."""
-    others = [other for other in path.parents[1].rglob(f"*{path.suffix}") if other.read_bytes() != path.read_bytes()]
-    if others:
-        path.write_bytes(chance.choice(others).read_bytes())
-    else:
-        flip(path, chance)
-
-
 def endless_link(path: Path, _: random.Random) -> None:
     """A link to itself: not even root can read it."""
     path.unlink()

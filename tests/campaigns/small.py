@@ -18,18 +18,16 @@ from orchestration.work.resources import open_context
 from tests.stand_ins import stored_rows
 from warehouse.documents import catalogue
 from warehouse.errors import MarketError
-from warehouse.market.clock import DAY, HOUR, MarketDay, Window, instant, local_date
+from warehouse.market.clock import HOUR, MarketDay, instant, local_date
 from warehouse.market.market import Feed
 from warehouse.market.zones import ZONES
-from warehouse.series import series
 from warehouse.store import artefact, layout
 
 NOW = instant("2026-11-18T12:00:00Z")
 LATER = NOW + HOUR
 FEEDS = ("elexon.demand", "neso.generation", "nyiso.load", "energy_charts.price", "eia.demand")
 BASE_DAYS = 6
-Served = dict[tuple[str, str, str, str, str, int], float]
-"""Zone, metric, fuel, border, tie and start -> value."""
+Served = dict[stored_rows.Row, float]
 
 
 def days_of(of: Feed, back: int, now: int) -> list[MarketDay]:
@@ -94,20 +92,8 @@ def built(folder: Path) -> Truth:
 
 def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
     """Every row that is served, and the zones and metrics that cannot be read."""
-    rows: Served = {}
-    unreadable = []
-    for metric, zone, month in series.places(pipeline.storage):
-        year, number = int(month[:4]), int(month[5:])
-        start = instant(f"{year:04}-{number:02}-01T00:00:00Z")
-        try:
-            table = stored_rows.read(pipeline.storage, zone, metric, Window(start, start + 31 * DAY))
-        except MarketError:
-            unreadable.append(f"{zone} {metric}")
-            continue
-        for row in table.to_pylist():
-            key = (zone, metric, row["fuel"] or "", row["counterparty"] or "", row["link"] or "", row["ts"])
-            rows[key] = row["value"]
-    return rows, unreadable
+    rows, unreadable = stored_rows.served(pipeline.storage)
+    return dict(rows), unreadable
 
 
 def with_documents(truth: Truth) -> set[str]:
