@@ -4,7 +4,7 @@ A schedule asks once a day for the months since the first that is out of date. A
 every month asked for with its row count. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -70,17 +70,14 @@ def _mart(mart: Mart, sources: Mapping[str, Source], months: dg.PartitionsDefini
         out = withheld(warehouse.sources, warehouse.rights, warehouse.mode)
         with duckdb.get_connection() as connection:
             counts = refresh(warehouse.storage, connection, mart, asked, out, warehouse.mode)
-        schema = _schema(column_types(warehouse.storage, mart, warehouse.mode))
+        columns = column_types(warehouse.storage, mart, warehouse.mode)
+        schema = dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns])
         for month, rows in counts.items():
             metadata: dict[str, Any] = {"dagster/row_count": rows, "dagster/column_schema": schema}
             context.log_event(dg.AssetMaterialization(mart_key(mart), partition=month, metadata=metadata))
         yield from ()
 
     return rows_by_month
-
-
-def _schema(columns: Sequence[tuple[str, str]]) -> dg.TableSchema:
-    return dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns])
 
 
 def _records() -> dg.AssetsDefinition:

@@ -5,7 +5,7 @@ Dagster's freshness goes by runs: whether an asset was made in time. The check `
 No `from __future__ import annotations`, as in every file that Dagster's annotations may come to.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
 import dagster as dg
@@ -65,11 +65,6 @@ def raw_key(source: str) -> dg.AssetKey:
 def pool_of(source: Source) -> str:
     """One pool a host: runs of one publisher take turns."""
     return source.hosts[0].replace(".", "_").replace("-", "_")
-
-
-def recent(feed: Feed, days: Sequence[MarketDay], today: date) -> set[MarketDay]:
-    """The days that the publisher may still revise."""
-    return {day for day in days if day.day >= today - timedelta(days=feed.revised_days + 1)}
 
 
 def made_every(minutes: int) -> dg.FreshnessPolicy:

@@ -1,4 +1,4 @@
-"""The published documents as assets: `latest` and `brief` by zone, and catalogue, snapshot and live map of all zones.
+"""The published documents as assets: by zone `latest` and `brief`; catalogue, snapshot and live map; publishers.
 
 Every run of a feed publishes the zones that it touched; a schedule publishes all zones each quarter hour besides, since
 a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
@@ -9,10 +9,12 @@ from typing import Any
 
 import dagster as dg
 
+from assets.documents import publishers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key, made_every
+from warehouse.market import clock
 from warehouse.market.market import Source
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
@@ -20,6 +22,7 @@ from warehouse.store import layout
 PREFIX, GROUP = "published", "documents"
 CATALOGUE, SNAPSHOT = dg.AssetKey([PREFIX, "catalogue"]), dg.AssetKey([PREFIX, "snapshot"])
 LIVE = dg.AssetKey(["geo", "live"])
+MEASURED = dg.AssetKey([PREFIX, "publishers"])
 OF_ALL_ZONES = {
     CATALOGUE: (layout.CATALOGUE, "What is held, whose it is, and how fresh: zones, feeds, licences, spans."),
     SNAPSHOT: (layout.SNAPSHOT, "All zones' latest values in one document."),
@@ -34,8 +37,8 @@ FAILED = "not all is published"
 
 
 def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
-    """Two steps: the documents by zone, downstream of every feed, and those of all zones, downstream of these."""
-    return [_by_zone(sources), _of_all_zones()]
+    """The documents by zone, downstream of every feed; those of all zones, downstream of these; `/v1/publishers`."""
+    return [_by_zone(sources), _of_all_zones(), _publishers(sources)]
 
 
 def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
@@ -117,3 +120,25 @@ def figures(pipeline: PipelineContext, document: str) -> dict[str, Any]:
     if standing is None or not standing.size:
         return {}
     return {"bytes": standing.size, "published_at": dg.MetadataValue.timestamp(standing.version / 1e9)}
+
+
+def _publishers(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=MEASURED,
+        group_name=GROUP,
+        deps=[asset_key(f) for s in sources.values() for f in s.feeds],
+        owners=[OWNER],
+        kinds={"json"},
+        pool="documents",
+        description="By feed and month: how late rows came, how many were revised and how, holes, failures by kind.",
+    )
+    def measured(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext]
+    ) -> dg.MaterializeResult[None]:
+        document = publishers.publish(
+            warehouse.storage, warehouse.sources, warehouse.rights, warehouse.mode, clock.now()
+        )
+        feeds = {entry["feed"] for entry in document["publishers"]}
+        return dg.MaterializeResult(metadata={"months": len(document["months"]), "feeds": len(feeds)})
+
+    return measured

@@ -6,7 +6,7 @@ A feed's row is live until the feed itself corrects or withdraws it, whether it 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -120,19 +120,16 @@ def of_day(feed_rows: StoredRows, feed: Feed, day: MarketDay) -> StoredDay:
 
 def touched_days(rows: StoredRows, feed: Feed) -> set[MarketDay]:
     """The market days of `rows.touched`."""
-    return {MarketDay(day, feed.tz) for ts in rows.touched for day in _count_by_day(feed, ts)}
+    return {MarketDay(day, feed.tz) for ts in rows.touched for day in _days_of(feed, ts)}
 
 
-def _count_by_day(feed: Feed, ts: Ints) -> Mapping[date, int]:
-    """Rows by market day; a yearly feed's by the year that they lie in, which may begin a day early in UTC."""
+def _days_of(feed: Feed, ts: Ints) -> Iterator[date]:
+    """The market days of these stamps; of a yearly feed the first days of the years, which may begin early in UTC."""
     if feed.yearly:
-        years = [clock.local_date(int(start) + clock.DAY, feed.tz).year for start in ts]
-        return {date(year, 1, 1): years.count(year) for year in set(years)}
-    counts: dict[date, int] = {}
-    stamps, at = np.sort(ts), 0
-    while at < len(stamps):
-        day = MarketDay.at(int(stamps[at]), feed.tz)
-        end = int(np.searchsorted(stamps, day.end))
-        counts[day.day] = end - at
-        at = end
-    return counts
+        yield from (date(clock.local_date(int(start) + clock.DAY, feed.tz).year, 1, 1) for start in ts)
+        return
+    stamps = np.sort(ts)
+    while len(stamps):
+        day = MarketDay.at(int(stamps[0]), feed.tz)
+        yield day.day
+        stamps = stamps[np.searchsorted(stamps, day.end) :]

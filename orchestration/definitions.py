@@ -20,8 +20,7 @@ from assets.feeds import raw_asset, series_asset
 from assets.geo import GEO, LAYERS, geo_assets
 from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
-from assets.published import OF_ALL_ZONES, document_assets
-from assets.publishers import MEASURED, publishers_asset
+from assets.published import MEASURED, OF_ALL_ZONES, document_assets
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
@@ -60,7 +59,7 @@ def build() -> dg.Definitions:
             for feed in source.feeds
         ]
         assets += mart_assets(known, first_month(known, firsts))
-    assets += [*document_assets(known), *geo_assets(), publishers_asset(known)]
+    assets += [*document_assets(known), *geo_assets()]
     assets.append(analyst_asset(known))
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))
     jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")))

@@ -1,6 +1,6 @@
 """`logged`: bookkeeping never decides over data. What a block raises is logged with its place, and the work goes on.
 
-For plots, event logs, retention and health notes, and where one zone's or task's failure must not cost another's.
+For event logs, retention and health notes, and where one zone's or task's failure must not cost another's.
 """
 
 from __future__ import annotations
@@ -48,6 +48,6 @@ def described(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException) -> str:
-    """` (plots.py:61)`: where an exception was raised; empty for one that never was."""
+    """` (health.py:61)`: where an exception was raised; empty for one that never was."""
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -52,9 +52,10 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
         with _record(failures, layout.latest(z)):
             if not _put(storage, layout.latest(z), body, version):
                 beaten.append(z)
-    if beaten:
+    if beaten:  # take the latests that newer publishers have put
         with _record(failures, layout.SNAPSHOT):
-            _take_newer(storage, described["zones"], beaten, now)
+            newer = {z: artefact.load(storage, layout.latest(z)) for z in beaten}
+            _put_snapshot(storage, described["zones"], newer, now, artefact.new_version())
     for z, zf in known.items():
         with _record(failures, layout.brief(z)):
             simulated = described["mode"] == "simulated"
@@ -124,20 +125,6 @@ def _put_snapshot(
                 continue
             members.pop(z, None)
             if body is not None:
-                members[z] = bodies.member(body)
-        return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
-
-    artefact.update(storage, layout.SNAPSHOT, merge)
-
-
-def _take_newer(storage: Storage, zones: Mapping[str, Any], beaten: Collection[str], now: int) -> None:
-    """Puts the latests that newer publishers have put into the snapshot."""
-
-    def merge(before: Any) -> dict[str, Any]:
-        members = _members(storage, before)
-        for z in beaten:
-            members.pop(z, None)
-            if (body := artefact.load(storage, layout.latest(z))) is not None:
                 members[z] = bodies.member(body)
         return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
 

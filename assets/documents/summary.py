@@ -7,14 +7,16 @@ else the net flow, else carbon intensity.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
-from assets.documents.local_time import LocalTime
 from assets.documents.spoken_numbers import grouped, heard
 from assets.documents.statement import Statement
 from warehouse.figures.context import WINDOW_DAYS
 from warehouse.figures.coverage_note import listed
+from warehouse.market.clock import utc, zone_of
 from warehouse.market.metrics import SCALAR, brief_words
 
 _MIX = "generation_mix"
@@ -22,6 +24,31 @@ _LARGEST_FUELS = 3
 
 Parts = dict[str, str]
 Numbers = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTime:
+    """An instant (Unix seconds UTC) as a person on the clock of `tz` reads it: `2026-10-25 18:00 CET (17:00 UTC)`."""
+
+    ts: int
+    tz: str
+
+    @property
+    def local(self) -> datetime:
+        return datetime.fromtimestamp(self.ts, zone_of(self.tz))
+
+    def __str__(self) -> str:
+        return f"{self.local:%Y-%m-%d} {self._clock}"
+
+    def beside(self, other: LocalTime) -> str:
+        """Without the date where the other time has the same."""
+        return self._clock if self.local.date() == other.local.date() else str(self)
+
+    @property
+    def _clock(self) -> str:
+        there = utc(self.ts)
+        day = "" if there.date() == self.local.date() else f"{there:%Y-%m-%d} "
+        return f"{self.local:%H:%M %Z} ({day}{there:%H:%M} UTC)"
 
 
 def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numbers]:

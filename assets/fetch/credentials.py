@@ -26,10 +26,6 @@ class Credentials:
     form: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Fields of a posted form."""
 
-    def and_header(self, name: str, value: str) -> Credentials:
-        """A copy with one more header."""
-        return Credentials(self.query, (*self.headers, (name, value)), self.form)
-
     @property
     def values(self) -> tuple[str, ...]:
         """Every secret value as sent."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
@@ -19,51 +19,20 @@ from warehouse.market.clock import days_of
 from warehouse.market.market import Request
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """One entry of the manifest."""
-
-    file: str
-    feed: str
-    zone: str | None
-    day: str | None
-    url: str
-    status: int
-
-    @classmethod
-    def from_entry(cls, entry: Mapping[str, object]) -> Recording:
-        """An entry of the manifest. Raises StorageError without file or feed."""
-        file, feed = entry.get("file"), entry.get("feed")
-        if not isinstance(file, str) or not isinstance(feed, str):
-            raise StorageError("a manifest's entry needs a file and a feed")
-        zone, day, status = entry.get("zone"), entry.get("day"), entry.get("http_status")
-        return cls(
-            file,
-            feed,
-            zone if isinstance(zone, str) else None,
-            day if isinstance(day, str) else None,
-            _address(str(entry.get("request_url") or "")),
-            status if isinstance(status, int) else 200,
-        )
-
-    @property
-    def address(self) -> str:
-        """The address it came from with the file's name as fragment: unique in the folder."""
-        return f"{self.url or 'recorded:'}#{self.file}"
+def recordings(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """Every entry of a feed, in the manifest's order, by its address: where it came from, with the file's name as
+    fragment, which makes it unique in the folder. Raises StorageError.
+    """
+    return {_address(entry): entry for entry in _entries(folder) if entry["feed"]}
 
 
-def recordings(folder: Path) -> list[Recording]:
-    """Every entry that belongs to a feed, in the manifest's order. Raises StorageError."""
-    return [Recording.from_entry(entry) for entry in _entries(folder) if entry.get("feed")]
-
-
-def _entries(folder: Path) -> list[Mapping[str, object]]:
+def _entries(folder: Path) -> list[Mapping[str, Any]]:
     try:
-        entries = json.loads((folder / "MANIFEST.json").read_bytes())
+        entries: list[Mapping[str, Any]] = json.loads((folder / "MANIFEST.json").read_bytes())
     except (OSError, ValueError) as error:
         raise StorageError(f"no manifest in {folder.name}: {error}") from None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise StorageError(f"the manifest in {folder.name} is no list of entries")
+    if not isinstance(entries, list) or not all(isinstance(e, dict) and {"file", "feed"} <= e.keys() for e in entries):
+        raise StorageError(f"the manifest in {folder.name} is no list of entries with a file and a feed")
     return entries
 
 
@@ -77,15 +46,15 @@ def recorded_requests(folder: Path) -> list[Request]:
     known = feeds()
     return [
         Request(
-            r.feed,
-            r.address,
-            days=days_of(r.day) if r.day else (),
-            zone=r.zone,
-            kind="listing" if _is_listing(r.file) else "rows",
-            ext=r.file.rpartition(".")[2],
+            entry["feed"],
+            address,
+            days=days_of(entry["day"]) if entry.get("day") else (),
+            zone=entry.get("zone"),
+            kind="listing" if re.search(r"(dir|doc)list", entry["file"]) else "rows",
+            ext=entry["file"].rpartition(".")[2],
         )
-        for r in recordings(folder)
-        if r.feed in known
+        for address, entry in recordings(folder).items()
+        if entry["feed"] in known
     ]
 
 
@@ -93,21 +62,17 @@ class Recorded:
     """Replies to `recorded_requests` from the folder; uses no network. Raises NotPublished for any other question."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._by_address = {recording.address: recording for recording in recordings(folder)}
+        self._folder, self._by_address = folder, recordings(folder)
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        recording = self._by_address.get(request.url)
-        if recording is None:
+        entry = self._by_address.get(request.url)
+        if entry is None:
             raise NotPublished("no recording answers this")
-        return Reply(recording.status, {}, (self._folder / recording.file).read_bytes())
+        return Reply(entry.get("http_status") or 200, {}, (self._folder / entry["file"]).read_bytes())
 
 
-def _is_listing(file: str) -> bool:
-    return re.search(r"(dir|doc)list", file) is not None
-
-
-def _address(text: str) -> str:
-    """The address of a `request_url`, without a leading method or trailing remarks."""
-    match = re.search(r"https?://\S+", text)
-    return match.group().replace("{", "%7B").replace("}", "%7D") if match else ""
+def _address(entry: Mapping[str, Any]) -> str:
+    """The address in a `request_url`, without a leading method or trailing remarks."""
+    match = re.search(r"https?://\S+", entry.get("request_url") or "")
+    url = match.group().replace("{", "%7B").replace("}", "%7D") if match else "recorded:"
+    return f"{url}#{entry['file']}"

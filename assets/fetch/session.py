@@ -160,7 +160,8 @@ class Session:
             if service := TOKEN_SERVICES.get(secret.where):
                 user, password = (self._environ[name].strip() for name in secret.env)
                 token = self._token(service, request, user, password)
-                credentials = credentials.and_header("Authorization", "Bearer " + token)
+                bearer = ("Authorization", "Bearer " + token)
+                credentials = replace(credentials, headers=(*credentials.headers, bearer))
         return credentials
 
     def _token(self, service: TokenService, request: Request, user: str, password: str) -> str:

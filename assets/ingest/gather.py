@@ -1,15 +1,19 @@
-"""Gathers what a publisher answers: ask, keep the bytes, parse, follow listings and pages until none is left."""
+"""Gathers what a publisher answers: ask, keep the bytes, parse, follow listings and pages until none is left.
+
+What a feed's own code and its publisher raise untyped becomes FeedChanged, with its place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
 
 from assets.fetch.session import Fetched
-from assets.ingest.boundary import feed_code, transport
 from assets.ingest.context import PipelineContext
+from warehouse.bookkeeping import described, raised_at
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
 from warehouse.judge import quality
 from warehouse.market.clock import MarketDay
@@ -20,6 +24,28 @@ from warehouse.series import raw
 
 MOST_REQUESTS = 20_000
 """Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
+
+
+@contextmanager
+def feed_code(feed: str, stage: str) -> Iterator[None]:
+    """Runs a feed's own function (`parse`, `follow`, `combine`, ...). Raises FeedError leaves, never anything else."""
+    try:
+        yield
+    except FeedError:
+        raise
+    except Exception as error:
+        raise FeedChanged(f"{feed}: {stage} raised {described(error)}") from error
+
+
+@contextmanager
+def transport(feed: str) -> Iterator[None]:
+    """Runs a request. The text of an untyped exception is left out: it may hold an address with a key in it."""
+    try:
+        yield
+    except FeedError:
+        raise
+    except Exception as error:
+        raise FeedChanged(f"{feed}: the request raised {type(error).__name__}{raised_at(error)}") from None
 
 
 @dataclass(slots=True)

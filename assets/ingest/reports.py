@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
+from functools import reduce
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
@@ -168,17 +170,8 @@ def retry_after(failures: Iterable[MarketError]) -> float | None:
 
 def together(runs: Sequence[RunReport]) -> RunReport:
     """The reports of several runs of one feed as one. There is at least one."""
-    return RunReport(
-        runs[0].feed,
-        tuple(day for run in runs for day in run.days),
-        sum(run.requests for run in runs),
-        sum(run.bytes for run in runs),
-        sum(run.new_bodies for run in runs),
-        sum(run.quarantined for run in runs),
-        tuple(f for run in runs for f in run.findings),
-        tuple(f for run in runs for f in run.folded),
-        tuple(f for run in runs for f in run.failures),
-    )
+    names = [field.name for field in fields(RunReport) if field.name != "feed"]
+    return RunReport(runs[0].feed, *(reduce(add, (getattr(run, name) for run in runs)) for name in names))
 
 
 def totals(reports: Iterable[RunReport]) -> Counter[str]:

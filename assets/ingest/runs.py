@@ -15,10 +15,9 @@ from datetime import timedelta
 
 from assets.fetch.session import Fetched
 from assets.ingest import feed_health, level_shifts, reports
-from assets.ingest.boundary import feed_code
 from assets.ingest.context import PipelineContext
 from assets.ingest.feed_health import Outcome
-from assets.ingest.gather import Gathered, gather
+from assets.ingest.gather import Gathered, feed_code, gather
 from assets.ingest.reports import DayReport, Failures, RunReport
 from warehouse.bookkeeping import logged
 from warehouse.documents import attempts, health

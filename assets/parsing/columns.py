@@ -5,11 +5,11 @@ A call for every cell costs more than the reading itself. A parser moves nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from warehouse.errors import FeedChanged
-from warehouse.rows.schema import Rows
+from warehouse.rows.schema import Rows, SeriesKey
 
 FIVE_MINUTES = 300
 Columns = tuple[list[int], list[float]]
@@ -19,6 +19,12 @@ def filled(ts: Sequence[int], values: Sequence[float | None]) -> Columns:
     """The readings that have a value."""
     pairs = [(at, value) for at, value in zip(ts, values, strict=True) if value is not None]
     return [at for at, _ in pairs], [value for _, value in pairs]
+
+
+def extend_filled(rows: Rows, key: SeriesKey, readings: Iterable[tuple[int, float | None]]) -> None:
+    """Adds the readings that have a value."""
+    known = [(at, value) for at, value in readings if value is not None]
+    rows.extend(key, [at for at, _ in known], [value for _, value in known])
 
 
 def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import orjson
 
@@ -11,11 +10,12 @@ from warehouse.errors import FeedUnavailable
 
 LONGEST = 4_000
 """Characters of an object that says no more than what went wrong."""
-_CODES = frozenset({"code", "error_code", "status", "statuscode"})
-_MEMBERS = _CODES | {
-    *("apiversion", "description", "detail", "details", "error", "errors", "fault", "help", "id", "instance"),
-    *("message", "reason", "request", "requestid", "success", "timestamp", "title", "traceid", "type"),
+_MEMBERS = {
+    *("apiversion", "code", "description", "detail", "details", "error", "error_code", "errors", "fault", "help", "id"),
+    *("instance", "message", "reason", "request", "requestid", "status", "statuscode", "success", "timestamp"),
+    *("title", "traceid", "type"),
 }
+_CODE = re.compile(r'"(?:code|error_code|status|statuscode)":"?(429|5\d\d)\b', re.IGNORECASE)
 _LIMIT = re.compile(r"too many requests|rate.?limit|quota|over.?limit|max allowed requests", re.IGNORECASE)
 _LATER = re.compile(
     r"internal (server )?error|bad gateway|unavailable|temporarily|time-?d? ?out|overload|try again", re.IGNORECASE
@@ -36,27 +36,11 @@ def refuse_errors(text: str) -> None:
         return
     if not answer or not {name.lower() for name in answer} <= _MEMBERS:
         return
-    codes: list[str] = []
-    words: list[str] = []
-    for name, value in _leaves("", answer):
-        (codes if name in _CODES else words).append(str(value))
-    message = " ".join([*codes, *words])
-    limited = _LIMIT.search(message) or any(code.startswith("429") for code in codes)
-    if limited or _LATER.search(message) or any(re.match(r"5\d\d\b", code) for code in codes):
+    message = orjson.dumps({name: value for name, value in answer.items() if name.lower() != "request"}).decode()
+    codes = {code[0] for code in _CODE.findall(message)}
+    limited = "4" in codes or _LIMIT.search(message)
+    if limited or "5" in codes or _LATER.search(message):
         wait = _WAIT.search(message)
         kind = "limit" if limited else "server"
         reason = "too many requests" if limited else "an outage"
         raise FeedUnavailable(f"{reason}, said with status 200", float(wait[1]) if wait else None, kind)
-
-
-def _leaves(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """What an object says, by the names of its members in lower case."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key.lower() != "request":
-                yield from _leaves(key.lower(), inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(name, inner)
-    else:
-        yield name, value

@@ -104,11 +104,9 @@ def epoch_instant(number: object) -> int:
 
 def american_date(text: str) -> date:
     """The date of `07/14/2026` or `7/4/2026`, month first. Raises FeedChanged."""
-    try:
-        month, day, year = (int(part) for part in text.strip().split("/"))
-        return date(year, month, day)
-    except (ValueError, OverflowError):
-        raise FeedChanged(f"{text[:40]!r} is no month/day/year") from None
+    if ":" in text:
+        raise FeedChanged(f"{text[:40]!r} is no month/day/year")
+    return date.fromordinal(_EPOCH + american_stamp(text) // DAY)
 
 
 def iso_date(text: str) -> date:

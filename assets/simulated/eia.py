@@ -19,7 +19,7 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
-from assets.sources.eia import PAGE, RESPONDENTS
+from assets.sources.eia import FUELS, PAGE, RESPONDENTS
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.market import Request
 
@@ -27,28 +27,11 @@ LISTED_AFTER = 60 * 60
 """Seconds after an hour's end until its rows are there."""
 REPORTED_AFTER = {code: (75 + 5 * i) * 60 for i, code in enumerate(RESPONDENTS)}
 """And until an authority's value is."""
-NEIGHBOURS = (
-    "BPAT AZPS SRP NEVP WALC LDWP IID BANC PACW TIDC CEN LGEE TVA DUK CPLE MHEB IESO SOCO AECI SPA SWPW SPC HQT NBSO"
-)
-AREAS = RESPONDENTS | {code: AMERICAN[code] for code in NEIGHBOURS.split()}
-"""EIA's code -> the grid's name of an area, which stands for EIA's own."""
-CODE_OF_AREA = {area: code for code, area in AREAS.items()}
-TYPES = ("D", "TI")
+CODE_OF_AREA = {area: code for code, area in reversed((AMERICAN | RESPONDENTS).items())}
 FORECAST_OUT = 7 * HOUR
 """After midnight on the Eastern clock: when the forecast (DF) of the day that has begun is there."""
-FUELS = {
-    "COL": ("coal",),
-    "NG": ("gas",),
-    "NUC": ("nuclear",),
-    "OIL": (),
-    "WAT": ("hydro",),
-    "SUN": ("solar",),
-    "WND": ("wind",),
-    "GEO": ("geothermal",),
-    "BAT": ("battery",),
-    "OTH": ("biomass", "other"),
-}
-"""Code -> the grid's fuels."""
+CALIFORNIAN = ("COL", "NG", "NUC", "OIL", "WAT", "SUN", "WND", "GEO", "BAT", "OTH")
+"""The energy sources that California reports. Its OTH holds the grid's biomass too; the grid has no oil."""
 
 Rows = list[dict[str, str | None]]
 Facets = Mapping[str, Sequence[str]]
@@ -118,13 +101,13 @@ def _series(dataset: str, facets: Facets, ts: Ints) -> Iterator[tuple[dict[str, 
                 yield {"fromba": code, "toba": CODE_OF_AREA[area]}, f"{code}>{area}", flow
     elif dataset == "fuel-type-data":
         mix = grid.generation("US-CAISO", ts, HOUR)
-        for code, fuels in FUELS.items():
-            values = sum((mix[fuel] for fuel in fuels), np.zeros(len(ts)))
+        for code in CALIFORNIAN:
+            values = mix.get(FUELS[code], np.zeros(len(ts))) + (mix["biomass"] if code == "OTH" else 0.0)
             yield {"respondent": "CISO", "fueltype": code}, f"{code}/CISO", values
     else:
         for code in facets.get("respondent", RESPONDENTS):
             zone = RESPONDENTS[code]
-            for kind in facets.get("type", TYPES):
+            for kind in facets["type"]:
                 values = grid.demand(zone, ts, HOUR) if kind == "D" else -grid.interchange(zone, ts, HOUR)
                 yield {"respondent": code, "type": kind}, f"{kind}/{code}", values
 

@@ -39,7 +39,7 @@ def answer(request: Request, now: int) -> Answer:
     entries, datasets = _ENDPOINTS[path]
     try:
         rows = entries(dict(request.params), now)
-    except (KeyError, ValueError, BadWindow):
+    except BadWindow:
         return json_answer({"title": "One or more validation errors occurred.", "status": 400}, 400)
     if path.endswith("/stream"):
         return json_answer(rows)

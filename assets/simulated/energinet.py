@@ -14,39 +14,32 @@ import orjson
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
-from assets.sources.energinet import AREAS, BORDERS, HOST, TZ
+from assets.sources.energinet import AREAS, BORDERS, FLOWS, HOST, PRICES, TZ
 from warehouse.market.clock import MarketDay, market_days, utc
 from warehouse.market.market import Request
 
 OUT_AT = time(13, 30)
 LAG = 4 * 60
-_NAMES = {
-    "DayAheadPrices": ("Time", "DayAheadPrice"),
-    "Elspotprices": ("Hour", "SpotPrice"),
-    "ElectricityProdex5MinRealtime": ("Minutes5", ""),
-}
 
 
 def answer(request: Request, now: int) -> Answer:
     """`/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
     name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
-    if name not in _NAMES:
+    if name not in (*PRICES, FLOWS):
         return json_answer({"message": "not found"}, 404)
     first, last = date.fromisoformat(params["start"]), date.fromisoformat(params["end"]) - timedelta(days=1)
     areas = orjson.loads(params["filter"])["PriceArea"]
     days = market_days(first, last, TZ)
-    prices = name != "ElectricityProdex5MinRealtime"
-    records = [record for day in days for record in (_prices(name, areas, day, now) if prices else _flows(day, now))]
+    records = [r for day in days for r in (_flows(day, now) if name == FLOWS else _prices(name, areas, day, now))]
     return json_answer({"total": len(records), "limit": 0, "dataset": name, "records": records})
 
 
 def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:
-    stamp, price = _NAMES[name]
-    quarters = name == "DayAheadPrices"
-    if not is_out(day, now, OUT_AT) or quarters != (day.day >= QUARTER_HOURLY_SINCE):
+    stamp, price, _, resolution = PRICES[name]
+    if not is_out(day, now, OUT_AT) or (resolution == "15m") != (day.day >= QUARTER_HOURLY_SINCE):
         return []
     return [
-        {**_stamp(stamp, ts), "PriceArea": area, f"{price}EUR": _single(value)}
+        {stamp: _stamp(ts), "PriceArea": area, price: _single(value)}
         for area in areas
         for ts, value in zip(*auction(AREAS[area], day), strict=True)
     ]
@@ -60,12 +53,12 @@ def _flows(day: MarketDay, now: int) -> list[dict[str, Any]]:
         here = {column: _single(values[i]) for column, values in flows.items()}
         there = dict.fromkeys(BORDERS) | {"ExchangeGreatBelt": -here["ExchangeGreatBelt"]}
         for area, values in (("DK1", here), ("DK2", there)):
-            records.append({**_stamp("Minutes5", at), "PriceArea": area, **values})
+            records.append({"Minutes5UTC": _stamp(at), "PriceArea": area, **values})
     return records
 
 
-def _stamp(name: str, ts: int) -> dict[str, str]:
-    return {f"{name}UTC": f"{utc(ts):%Y-%m-%dT%H:%M:%S}"}
+def _stamp(ts: int) -> str:
+    return f"{utc(ts):%Y-%m-%dT%H:%M:%S}"
 
 
 def _single(value: float) -> float:

@@ -7,7 +7,7 @@ original: https://transparency.entsoe.eu.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, time
 
 from assets.simulated.answer import NOTHING, Answer, zipped
@@ -15,22 +15,16 @@ from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe import flow_of, load_of
 from assets.simulated.format import lines, short, shorts
 from assets.sources.entsoe.areas import EIC, borders
-from assets.sources.entsoe_files import HOST, LOG, PRODUCTS, TOP, TZ
+from assets.sources.entsoe_files import HOST, LOG, TOP, TZ
 from warehouse.market.clock import HOUR, local_date, market_days, utc
 from warehouse.market.market import Request
 
 OUT_AT = time(13, 40)
-VERSIONS = {"EnergyPrices_12.1.D": "r3.1", "ActualTotalLoad_6.1.A": "r3", "PhysicalFlows_12.1.G": "r3"}
 MONTHS = 24
 """How many months the log names; files of any month are answered."""
 _CODES = {900: "PT15M", 3600: "PT60M"}
 _AREA = ("AreaCode", "AreaTypeCode")
 _WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
-HEADERS = {
-    "EnergyPrices_12.1.D": (*_AREA, "ContractType", "Sequence", "Price[Currency/MWh]", "Currency", *_WHEN),
-    "ActualTotalLoad_6.1.A": (*_AREA, "TotalLoad[MW]", *_WHEN),
-    "PhysicalFlows_12.1.G": ("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]", *_WHEN),
-}
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -42,17 +36,12 @@ def answer(request: Request, now: int) -> Answer:
     if name == LOG and not folder:
         return _zipped(name, _log(now))
     product = folder.rpartition("_")[0]
-    if VERSIONS.get(product) != folder.rpartition("_")[2] or not name.endswith(f"_{folder}.csv"):
+    version, header, write = _TABLES[product]
+    if version != folder.rpartition("_")[2] or not name.endswith(f"_{folder}.csv"):
         return Answer(400, b"Bad Request")
     start = datetime(int(name[:4]), int(name[5:7]), 1, tzinfo=UTC)
     end = datetime(start.year + start.month // 12, start.month % 12 + 1, 1, tzinfo=UTC)
-    write = {
-        "EnergyPrices_12.1.D": _prices,
-        "ActualTotalLoad_6.1.A": _loads,
-        "PhysicalFlows_12.1.G": _flows,
-    }[product]
-    text = _table(HEADERS[product], write, int(start.timestamp()), int(end.timestamp()), now)
-    return _zipped(name, text)
+    return _zipped(name, _table(header, write, int(start.timestamp()), int(end.timestamp()), now))
 
 
 def _log(now: int) -> bytes:
@@ -60,8 +49,8 @@ def _log(now: int) -> bytes:
     exported = _stamp(now // HOUR * HOUR)
     last = utc(now).year * 12 + utc(now + 24 * HOUR).month - 1
     rows = ["folder_name\tfile_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
-    for product in PRODUCTS.values():
-        folder = f"{product}_{VERSIONS[product]}"
+    for product, (version, *_) in _TABLES.items():
+        folder = f"{product}_{version}"
         for number in range(last - MONTHS + 1, last + 1):
             year, month = number // 12, number % 12 + 1
             rows.append(f"{folder}\t{year}_{month:02}_{folder}.csv\t{year}\t{month}\t{exported}\t{exported}")
@@ -101,6 +90,22 @@ def _flows(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
         resolution, ts, values = flow_of(into, out_of, start, end, now)
         for at, value in zip(ts.tolist(), shorts(values, 2), strict=True):
             yield out_of, "BZN/CTA", into, "BZN/CTA", value, _stamp(at), resolution
+
+
+_TABLES: Mapping[str, tuple[str, tuple[str, ...], Write]] = {
+    "EnergyPrices_12.1.D": (
+        "r3.1",
+        (*_AREA, "ContractType", "Sequence", "Price[Currency/MWh]", "Currency", *_WHEN),
+        _prices,
+    ),
+    "ActualTotalLoad_6.1.A": ("r3", (*_AREA, "TotalLoad[MW]", *_WHEN), _loads),
+    "PhysicalFlows_12.1.G": (
+        "r3",
+        ("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]", *_WHEN),
+        _flows,
+    ),
+}
+"""Product -> version of its folder, header and rows."""
 
 
 def _stamp(ts: int) -> str:

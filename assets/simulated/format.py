@@ -42,14 +42,6 @@ def local(ts: int, tz: str) -> datetime:
     return datetime.fromtimestamp(ts, zone_of(tz))
 
 
-def day_of(text: str) -> date | None:
-    """The day of `20261120`; None for what no calendar has."""
-    try:
-        return datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007  a civil date
-    except ValueError:
-        return None
-
-
 def choice(what: str, day: date, count: int) -> int:
     """One of 0..count-1, fixed for a day: which of several formats the publisher uses that day."""
     return int.from_bytes(blake2b(f"{what}/{day}".encode(), digest_size=4).digest(), "big") % count

@@ -19,13 +19,11 @@ from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, json_answer
 from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Floats, Ints
-from assets.sources.isone import TIES
+from assets.sources.isone import FIVE, TIES, TZ, ZONE
 from warehouse.market.clock import DAY, HOUR, MarketDay
 from warehouse.market.market import Request
 
-ZONE, TZ = "US-ISONE", "America/New_York"
 HUB = {"@LocId": "4000", "@LocType": "HUB"}
-FIVE = 300
 PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500
 """Seconds after an interval's end until it is out."""
 FINAL_OUT = 2 * DAY + 15 * HOUR

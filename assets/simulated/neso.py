@@ -16,7 +16,6 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.format import plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
-from warehouse.errors import BadWindow
 from warehouse.market.clock import DAY, HOUR, instant, utc
 from warehouse.market.market import Request
 
@@ -38,19 +37,13 @@ def answer(request: Request, now: int) -> Answer:
     match = _RANGE.fullmatch(request.url)
     if match is None:
         return json_answer({"message": "Missing Authentication Token"}, 404)  # AWS API Gateway's to an unknown path
-    try:
-        first, last = (instant(text) for text in match.groups()[1:])
-    except BadWindow:
-        return _refused("Please enter a valid date in ISO8601 format 'YYYY-MM-DDThh:mmZ'")
-    if not 0 <= last - first <= LONGEST:
-        return _refused("The start date must be before the end date and the range no longer than 30 days")
+    first, last = (instant(text) for text in match.groups()[1:])
+    if last - first > LONGEST:
+        message = "The start date must be before the end date and the range no longer than 30 days"
+        return json_answer({"error": {"code": "400 Bad Request", "message": message}}, 400)
     # The half hours whose ends lie in the range, both ends included.
     ts = np.arange(-(-first // HALF_HOUR) * HALF_HOUR, last + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
     return json_answer({"data": _intensity(ts, now) if match[1] == "intensity" else _generation(ts, now)})
-
-
-def _refused(message: str) -> Answer:
-    return json_answer({"error": {"code": "400 Bad Request", "message": message}}, 400)
 
 
 def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Simulated NYISO: daily files on oasis-postings, monthly zips on mis.
 
 Quirks that are kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file,
-readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file, on one day in
-sixty a meter that is dark for an hour and a half. The originals: https://mis.nyiso.com/public/.
+readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file. The originals:
+https://mis.nyiso.com/public/.
 """
 
 from __future__ import annotations
@@ -17,21 +17,17 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed, zipped
 from assets.simulated.format import choice, lines, local, short
-from assets.sources.nyiso import QUEBEC_AGAIN, TIES
+from assets.sources.nyiso import HUB, QUEBEC_AGAIN, TIES, ZONE
+from assets.sources.nyiso.bodies import TZ
 from warehouse.market.clock import HOUR, MarketDay
 from warehouse.market.market import Request
 
-ZONE, TZ = "US-NYISO", "America/New_York"
-HUB = "N.Y.C."
 FIVE, QUARTER = 300, 900
 OUT_AFTER = 120
 """Seconds after a reading until it is in the file."""
 FORECAST_OUT, FORECAST_EVERY = 8 * HOUR, 6 * HOUR
 AUCTION_OUT = 10 * HOUR
 """After midnight of the day before."""
-DARK = "MILLWD"
-"""The zone whose load reads 0 MW while its meter is out."""
-DARK_DAYS = 60
 POSTED_SINCE = date(2025, 12, 6)
 """Real-time prices before this day are not on oasis-postings."""
 
@@ -58,17 +54,17 @@ def answer(request: Request, now: int) -> Answer:
     path = urlsplit(request.url).path
     if match := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):
         day = date(*map(int, match.groups()[1:]))
-        posted = match[1] in _BY_FOLDER and (match[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
-        body = _BY_FOLDER[match[1]](day, now) if posted else b""
+        posted = match[1] in _FILES and (match[1] != "RT_LBMP_ZONE" or day >= POSTED_SINCE)
+        body = _FILES[match[1]](day, now) if posted else b""
         return typed(body, "text/csv") if body else NOTHING
     if match := re.fullmatch(r"/public/csv/isolf/(\d{4})(\d\d)(\d\d)isolf\.csv", path):
         body = _load_forecast(MarketDay(date(*map(int, match.groups())), TZ), now)
         return typed(body, "text/csv") if body else NOTHING
     match = re.fullmatch(r"/public/csv/(\w+)/(\d{4})(\d\d)01(\w+)_csv\.zip", path)
-    if not match or match[1] not in _BY_DATASET:
+    if not match or match[1] not in _FILES:
         return NOTHING
     days = [date(int(match[2]), int(match[3]), 1) + timedelta(days=n) for n in range(31)]
-    bodies = ((day, _BY_DATASET[match[1]](day, now)) for day in days if day.month == days[0].month)
+    bodies = ((day, _FILES[match[1]](day, now)) for day in days if day.month == days[0].month)
     files = [(f"{day:%Y%m%d}{match[4]}.csv", body) for day, body in bodies if body]
     return typed(zipped(files), "application/zip") if files else NOTHING
 
@@ -131,23 +127,14 @@ def _load(day: date, now: int) -> bytes:
         return b""
     if choice("load reading", day, 3) == 0 and len(stamps) > 2:
         stamps[2:2] = [stamps[1] + 154, stamps[1] + 280]
-    dark = _dark(day)
     rows = ['"Time Stamp","Time Zone","Name","PTID","Load"']
     for ts, total in zip(stamps, grid.demand(ZONE, np.array(stamps)).tolist(), strict=True):
         moment = local(ts, TZ)
         head = f'"{moment:%m/%d/%Y %H:%M:%S}","{moment:%Z}"'
         loads = {name: round(total * share, 1) for name, (_, share, _) in ZONES.items() if name != HUB}
         loads[HUB] = round(total, 1) - sum(loads.values())
-        if ts in dark:
-            loads[DARK] = 0.0
         rows += [f'{head},"{name}",{ZONES[name][0]},{short(loads[name], 1)}' for name in sorted(loads)]
     return lines(rows)
-
-
-def _dark(day: date) -> range:
-    """The instants at which a meter is out; none on most days."""
-    start = MarketDay(day, TZ).start + 9 * HOUR
-    return range(start, start + (5400 if choice("meter outage", day, DARK_DAYS) == 0 else 0))
 
 
 def _flows(day: date, now: int) -> bytes:
@@ -176,15 +163,10 @@ def _steps(day: date, step: int, first: int) -> list[int]:
     return list(range(market_day.start + first, market_day.end + first, step))
 
 
-_BY_FOLDER: dict[str, Callable[[date, int], bytes]] = {
-    "RT_LBMP_ZONE": _real_time,
-    "DAM_LBMP_ZONE": _day_ahead,
-    "RT_ACTUAL_LOAD": _load,
-    "INTERFACE_LIMITS_FLOWS": _flows,
+_FILES: dict[str, Callable[[date, int], bytes]] = {
+    **dict.fromkeys(("RT_LBMP_ZONE", "realtime"), _real_time),
+    **dict.fromkeys(("DAM_LBMP_ZONE", "damlbmp"), _day_ahead),
+    **dict.fromkeys(("RT_ACTUAL_LOAD", "pal"), _load),
+    **dict.fromkeys(("INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"), _flows),
 }
-_BY_DATASET: dict[str, Callable[[date, int], bytes]] = {
-    "realtime": _real_time,
-    "damlbmp": _day_ahead,
-    "pal": _load,
-    "ExternalLimitsFlows": _flows,
-}
+"""By the folder on oasis-postings, and by that on mis."""

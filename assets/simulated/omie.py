@@ -23,10 +23,7 @@ def answer(request: Request, now: int) -> Answer:
     name, _, version = params.get("filename", "").partition(".")
     if request.url != f"https://{HOST}/es/file-download" or params.get("parents") != "marginalpdbc":
         return NOTHING
-    try:
-        day = datetime.strptime(name, "marginalpdbc_%Y%m%d").date()  # noqa: DTZ007  a civil date
-    except ValueError:
-        return NOTHING
+    day = datetime.strptime(name, "marginalpdbc_%Y%m%d").date()  # noqa: DTZ007  a civil date
     versions = 2 if choice("omie/version", day, 8) == 0 else 1
     if not is_out(MarketDay(day, TZ), now, OUT_AT) or version not in map(str, range(1, versions + 1)):
         return NOTHING

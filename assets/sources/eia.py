@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from assets.parsing.body import json_of, member, number, reading
 from assets.parsing.days import runs
@@ -216,18 +216,8 @@ def _megawatts(entry: Mapping[str, Any]) -> float | None:
 
 
 def _response(body: bytes) -> dict[str, Any]:
-    answer = json_of(body)
-    if isinstance(answer, dict) and "response" not in answer and "error" in answer:
-        _refuse(answer)
-    response: dict[str, Any] = member(answer, "response", dict)
+    response: dict[str, Any] = member(json_of(body), "response", dict)
     return response
-
-
-def _refuse(answer: Mapping[str, Any]) -> NoReturn:
-    """Raises what an error's code means; its message may repeat the key and is left out."""
-    error = answer["error"]
-    code = str((error if isinstance(error, dict) else answer).get("code", "no code"))[:40]
-    raise FeedChanged(f"{HOST} refuses the question: {code}")
 
 
 def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
@@ -139,8 +139,6 @@ def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
     Raises NotPublished for none, FeedChanged for another dataset.
     """
     answer = json_of(body)
-    if isinstance(answer, dict) and "data" not in answer:
-        _refuse(answer)
     entries = answer if isinstance(answer, list) else member(answer, "data", list)
     metadata = answer.get("metadata") if isinstance(answer, dict) else None
     if metadata is not None and dataset not in member(metadata, "datasets", list):
@@ -171,12 +169,6 @@ def _start(entry: Mapping[str, Any]) -> int:
     if ts % HALF_HOUR:
         raise FeedChanged(f"{iso(ts)} begins no half hour")
     return ts
-
-
-def _refuse(problem: Mapping[str, Any]) -> NoReturn:
-    """Raises FeedChanged for a problem document instead of data."""
-    status = str(problem.get("status", problem.get("statusCode", "")))
-    raise FeedChanged(f"refused: {status} {problem.get('title', problem.get('message', 'no data'))}"[:200])
 
 
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:

@@ -35,11 +35,12 @@ LONGEST = 31
 """Days a request."""
 QUARTER_HOURS_SINCE = date(2025, 10, 1)
 AREAS = {"DE": "DE-LU", "DK1": "DK-1", "NO2": "NO-2", "SE3": "SE-3"}
-_PRICES = {
+PRICES = {
     "DayAheadPrices": ("TimeUTC", "DayAheadPriceEUR", 900, "15m"),
     "Elspotprices": ("HourUTC", "SpotPriceEUR", 3600, "1h"),
 }
 """Data set -> its columns of time and price, and its step."""
+FLOWS = "ElectricityProdex5MinRealtime"
 BORDERS = {
     "ExchangeGreatBelt": "Denmark DK2",
     "ExchangeGermany": "DE-LU",
@@ -58,9 +59,9 @@ def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows, EUR/MWh, of our zones."""
     answer = _answer(body)
     name = member(answer, "dataset", str)
-    if name not in _PRICES:
+    if name not in PRICES:
         raise FeedChanged(f"unknown data set {name[:40]!r}")
-    stamp, price, step, resolution = _PRICES[name]
+    stamp, price, step, resolution = PRICES[name]
     rows = Rows()
     for record in _records(answer):
         zone, value = AREAS.get(member(record, "PriceArea", str)), reading(member(record, price), price)
@@ -128,8 +129,7 @@ def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 def flow_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """DK-1's flows, up to a week a request."""
-    name = "ElectricityProdex5MinRealtime"
-    return [_request("energinet.flows", name, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
+    return [_request("energinet.flows", FLOWS, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
 
 
 def _request(feed: str, dataset: str, areas: Sequence[str], block: Sequence[MarketDay], sort: str) -> Request:

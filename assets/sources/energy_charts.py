@@ -5,7 +5,7 @@ Traps:
   refused as NotLicensed. ES and SE-3 were answered with the restrictive text; they are not asked for.
 - `start` and `end` are local days, both included; instants as bounds lose quarter hours.
 - The body does not state its resolution: it is the least step between the stamps of a local day (hourly before
-  2025-10-01, in CH still). A stamp alone on its day has the step by which it follows, or precedes, a neighbour day's.
+  2025-10-01, in CH still). A stamp alone on its day is dropped: the question for that day has the others too.
 - `deprecated` says that the interface is to end.
 - The body does not say its zone. A null price is no row. No data in the whole range is HTTP 404.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from datetime import date, time, timedelta
+from collections.abc import Sequence
+from datetime import date, time
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ from assets.parsing.body import json_of, member, reading
 from assets.parsing.clocks import plausible
 from assets.parsing.days import runs
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
-from warehouse.market.clock import RESOLUTIONS, MarketDay, local_date
+from warehouse.market.clock import MarketDay, local_date
 from warehouse.market.market import Feed, Metric, Publication, Request, Source
 from warehouse.rows.schema import Rows
 
@@ -45,9 +45,6 @@ BIDDING_ZONES = {
     "CH": "CH",
 }
 """Our zone -> its name there, of the zones that were answered under CC BY."""
-QUARTER_HOURS_SINCE = date(2025, 10, 1)
-"""The local day on which the auction changed, but in CH: across it a neighbour's step says nothing."""
-
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 _FREE = re.compile(r"CC BY 4\.0(?![\w-])", re.ASCII)
 
@@ -100,18 +97,7 @@ def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
             if step not in _RESOLUTIONS or any(ts % step for ts in instants):
                 raise FeedChanged(f"{day}: prices {step} s apart, or off their grid")
             by_day[day] = _RESOLUTIONS[step]
-    alone = {day: _beside(day, ts, days, by_day) for day, (ts, *others) in days.items() if not others}
-    return by_day | {day: resolution for day, resolution in alone.items() if resolution is not None}
-
-
-def _beside(day: date, ts: int, days: Mapping[date, set[int]], by_day: Mapping[date, str]) -> str | None:
-    """The resolution of a neighbour day whose nearest stamp lies one step away; None where there is none."""
-    for neighbour in (day - timedelta(days=1), day + timedelta(days=1)):
-        resolution = by_day.get(neighbour)
-        same_auction = (day < QUARTER_HOURS_SINCE) == (neighbour < QUARTER_HOURS_SINCE)
-        if resolution and same_auction and min(abs(ts - other) for other in days[neighbour]) == RESOLUTIONS[resolution]:
-            return resolution
-    return None
+    return by_day
 
 
 def _instant(ts: object) -> int:

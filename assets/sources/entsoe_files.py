@@ -160,10 +160,16 @@ def follow(log: bytes, request: Request) -> list[Request]:
     if not files:
         raise FeedChanged(f"the export log names no folder {product}_r...")
     asked = [MarketDay(day, TZ) for day in request.days]
-    wanted = sorted({(utc(ts).year, utc(ts).month) for day in asked for ts in (day.start, day.end - 1)} & files.keys())
+    wanted = sorted({key for day in asked for key in _months_of(day)} & files.keys())
     if not wanted:
         raise NotPublished("no file of these months yet")
-    return [_file(request, *files[month], [day for day in asked if _overlaps(day, month)]) for month in wanted]
+    questions = []
+    for key in wanted:
+        folder, name, exported = files[key]
+        # The fragment is never sent: it tells one export from the next, and an export never changes.
+        fragment, days = f"#{name}@{exported.replace(' ', 'T')}", [day for day in asked if key in _months_of(day)]
+        questions.append(_download(request.feed, f"/{TOP}/{folder}/", name, days, fragment))
+    return questions
 
 
 def _version(folder: str) -> list[int]:
@@ -171,13 +177,9 @@ def _version(folder: str) -> list[int]:
     return [int(part) for part in folder.rpartition("_r")[2].split(".") if part.isdigit()]
 
 
-def _overlaps(day: MarketDay, month: tuple[int, int]) -> bool:
-    return month in {(utc(ts).year, utc(ts).month) for ts in (day.start, day.end - 1)}
-
-
-def _file(request: Request, folder: str, name: str, exported: str, days: Sequence[MarketDay]) -> Request:
-    # The fragment is never sent: it tells one export from the next, and an export never changes.
-    return _download(request.feed, f"/{TOP}/{folder}/", name, days, f"#{name}@{exported.replace(' ', 'T')}")
+def _months_of(day: MarketDay) -> set[tuple[int, int]]:
+    """The UTC months that a market day overlaps."""
+    return {(utc(ts).year, utc(ts).month) for ts in (day.start, day.end - 1)}
 
 
 def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], fragment: str = "") -> Request:

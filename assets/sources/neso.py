@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from datetime import date, time
 from functools import partial
 from itertools import groupby
-from typing import Any, NoReturn
+from typing import Any
 
 from assets.parsing.body import json_of, member, reading
 from assets.parsing.days import runs
@@ -147,10 +147,7 @@ def _share(share: object) -> tuple[str, float | None]:
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
     """The entries with their interval starts. Raises NotPublished for none, FeedChanged."""
-    answer = json_of(body)
-    if isinstance(answer, dict) and "error" in answer:
-        _refuse(answer["error"])
-    entries = member(answer, "data", (list, dict))
+    entries = member(json_of(body), "data", (list, dict))
     if isinstance(entries, dict):
         entries = [entries]
     if not entries:
@@ -163,12 +160,6 @@ def _start(entry: object) -> int:
     if end - start != HALF_HOUR or start % HALF_HOUR:
         raise FeedChanged(f"{iso(start)}..{iso(end)} is no half hour")
     return start
-
-
-def _refuse(error: object) -> NoReturn:
-    """Raises FeedChanged for `{"code": "400 Bad Request", "message": ...}`."""
-    code = str(error.get("code", "")) if isinstance(error, dict) else ""
-    raise FeedChanged(f"refused: {code} {error.get('message', '') if isinstance(error, dict) else error}"[:200])
 
 
 SOURCE = Source(

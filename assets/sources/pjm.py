@@ -36,7 +36,7 @@ KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Recent days from the unverified 5-minute prices, older ones from the verified."""
-    older, recent = ([d for d in days if _is_verified(d, now) == is_older] for is_older in (True, False))
+    older, recent = ([d for d in days if (age(d, now) >= VERIFIED_AFTER) == is_old] for is_old in (True, False))
     verified = _requests("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", True, older, now)
     return verified + _requests("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", False, recent, now)
 
@@ -46,10 +46,6 @@ def _requests(
 ) -> list[Request]:
     """A run of at most 31 days at a time."""
     return [_request(feed, product, price, run, now, versioned) for run in runs(days, LONGEST)]
-
-
-def _is_verified(day: MarketDay, now: int) -> bool:
-    return age(day, now) >= VERIFIED_AFTER
 
 
 def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, versioned: bool) -> Request:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -253,12 +253,6 @@ def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str)
 
 def column_types(storage: Storage, mart: Mart, mode: str) -> Sequence[tuple[str, str]]:
     """Name and type of each column of a mart; none where it has no file yet."""
-    return next(_types(storage, mart, mode), ())
-
-
-def _types(storage: Storage, mart: Mart, mode: str) -> Iterator[Sequence[tuple[str, str]]]:
-    for metric in mart.metrics:
-        for zone in ZONES:
-            file = _load(storage, layout.mart(mart.name, metric, zone), mode)
-            if file is not None:
-                yield [(column.name, str(column.type)) for column in file.rows.schema]
+    keys = (layout.mart(mart.name, metric, zone) for metric in mart.metrics for zone in ZONES)
+    file = next(filter(None, (_load(storage, key, mode) for key in keys)), None)
+    return [(column.name, str(column.type)) for column in file.rows.schema] if file else ()

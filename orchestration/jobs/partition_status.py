@@ -13,7 +13,7 @@ from assets import events, first_days, stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.partitions import asset_key, key_of, last_day
-from assets.stored_days import StoredDay, StoredRows
+from assets.stored_days import StoredDay
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, months
 from warehouse.market.market import Feed
@@ -28,7 +28,6 @@ class Unmarked:
 
     feed: Feed
     day: StoredDay
-    rows: StoredRows
 
     def __str__(self) -> str:
         return f"{self.feed.id} {self.day.day}: {self.day.rows} rows held, but not materialised in Dagster"
@@ -51,12 +50,12 @@ def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterato
         )
         for of_day in (stored_days.of_day(rows, feed, day) for day in days):
             if of_day.rows:
-                yield Unmarked(feed, of_day, rows)
+                yield Unmarked(feed, of_day)
 
 
 def mend(instance: dg.DagsterInstance, pipeline: PipelineContext) -> int:
     """Record these days as materialised; return how many."""
     found = list(unmarked(instance, pipeline))
     for one in found:
-        instance.report_runless_asset_event(events.materialisation(one.feed, one.day, None, HELD, one.rows))
+        instance.report_runless_asset_event(events.materialisation(one.feed, one.day, None, HELD))
     return len(found)

@@ -19,8 +19,7 @@ from assets.geo import GEO, LAYERS
 from assets.marts import KEYS as MART_KEYS
 from assets.marts import first_month, first_stale_month
 from assets.partitions import asset_key, last_day
-from assets.published import OF_ALL_ZONES
-from assets.publishers import MEASURED
+from assets.published import MEASURED, OF_ALL_ZONES
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
 from orchestration.jobs.service_assets import PAYMENTS, WEBHOOKS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.documents.local_time import LocalTime
+from assets.documents.summary import LocalTime
 
 EVENING = 1_792_947_600  # 2026-10-25T17:00:00Z
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assets import publishers as publishers_asset
 from assets.documents import publishers
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
@@ -179,4 +178,3 @@ def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypat
     assert one["late_s"]["rows"] == 4
     assert one["late_s"]["unwatched"] == one["rows"] - 4, "the rows of the first run had been out for hours"
     assert -carbon.publication.lag_minutes * 60 <= one["late_s"]["worst"] <= 2 * carbon.every_minutes * 60
-    assert carbon.id in publishers_asset.table(document["publishers"])

@@ -76,10 +76,10 @@ def test_the_recordings_beside_the_project_answer_themselves(request: pytest.Fix
     folder: Path = request.getfixturevalue("recordings")
     transport = Recorded(folder)
     requests = recorded_requests(folder)
-    by_address = {r.address: r for r in recordings(folder)}
+    by_address = recordings(folder)
     assert len({q.url for q in requests}) == len(requests) > 0
     for q in requests:
-        assert transport(q, NONE).body == (folder / by_address[q.url].file).read_bytes()
+        assert transport(q, NONE).body == (folder / by_address[q.url]["file"]).read_bytes()
 
 
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:

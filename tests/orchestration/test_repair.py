@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from assets import first_days
-from assets.ingest import plots
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import verify
@@ -225,10 +224,6 @@ def _shell(commands: str, place: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def pictures_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "_svg", lambda ts, values: min([]))
-
-
 HARMS = {
     layout.FIRST_DAYS: b'{"aemo',
     layout.attempts("elexon", "2026-11"): b"garbage",
@@ -248,14 +243,11 @@ def test_damaged_first_days_are_written_over_by_no_note(tmp_path: Path, body: by
     assert storage.get(layout.FIRST_DAYS) == body, "a repair may still set it aside"
 
 
-def test_damaged_bookkeeping_costs_no_row_and_no_document_and_is_mended(
-    storage: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_bookkeeping_costs_no_row_and_no_document_and_is_mended(storage: Folder) -> None:
     for key, body in HARMS.items():
         storage.put(key, body)
     for path in (storage.root / "dagster").rglob("*.db"):
         path.write_bytes(b"garbage" * 1000)
-    pictures_fail(monkeypatch)
     assert main(["doctor"]) in (0, 1)
     assert main(["ingest", "--feed", "elexon.demand"]) == 0
     latest = artefact.load(storage, layout.latest("GB"))

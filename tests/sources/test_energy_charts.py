@@ -63,22 +63,6 @@ def test_a_lone_stamp_is_dropped_and_counted():
     assert sum(rows.dropped.values()) == 1
 
 
-@pytest.mark.parametrize("stamps", [slice(1, 25), slice(23, 48)])
-def test_a_stamp_alone_on_its_day_lasts_as_long_as_its_neighbours(stamps):
-    """As of a window of a day of UTC."""
-    shown = [*day(date(2024, 12, 10), 3600), *day(date(2024, 12, 11), 3600)][stamps]
-    rows = read(answer(shown))
-    assert [(r.ts, r.resolution) for r in rows.sorted()] == [(ts, "1h") for ts in shown]
-
-
-def test_a_stamp_alone_is_dropped_beside_a_gap_and_across_the_change_of_the_auction():
-    apart = [*day(date(2024, 12, 10), 3600), day(date(2024, 12, 11), 3600)[1]]
-    changed = [*day(date(2025, 9, 30), 3600), day(date(2025, 10, 1), 900)[0]]
-    for stamps in (apart, changed):
-        rows = read(answer(stamps))
-        assert (len(rows), sum(rows.dropped.values())) == (24, 1)
-
-
 @pytest.mark.parametrize("licence", [RESTRICTED, "CC BY-NC 4.0", "CC BY 4.0-NC", "", None, 4, "not CC BY 4.0"])
 def test_what_is_not_cc_by_is_not_licensed(licence):
     with pytest.raises(NotLicensed):

@@ -8,9 +8,9 @@ The original: https://transparency.entsoe.eu.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe.documents import MEGAWATTS, STEPS, Period, Series, acknowledgement, document
 from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.sources.entsoe import FUELS
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
-from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, iso, local_date, market_days
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_date, market_days
 from warehouse.market.market import Request
 
 LAG = 70 * 60
@@ -35,24 +36,8 @@ QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
-TYPES = {
-    "biomass": "B01",
-    "lignite": "B02",
-    "gas": "B04",
-    "coal": "B05",
-    "oil": "B06",
-    "geothermal": "B09",
-    "pumped_storage": "B10",
-    "hydro": "B11",
-    "marine": "B13",
-    "nuclear": "B14",
-    "solar": "B16",
-    "waste": "B17",
-    "wind_offshore": "B18",
-    "wind_onshore": "B19",
-    "other": "B20",
-    "battery": "B25",
-}
+TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())}
+"""Of types that are one fuel, the first."""
 RESERVOIRS = 0.4
 """The share of hydro that is reservoirs (B12)."""
 
@@ -73,26 +58,11 @@ def _ways() -> dict[tuple[str, str], tuple[Border, bool]]:
 _WAYS = _ways()
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(NamedTuple):
     params: Mapping[str, str]
     start: int
     end: int
     now: int
-
-    @property
-    def curve(self) -> str:
-        return self.params.get("curveType", "A03")
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A data item: its name in refusals, the longest window it answers, and its renderer."""
-
-    name: str
-    domains: tuple[str, ...]
-    longest: tuple[str, int]
-    body: Callable[[_Question], bytes | None]
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -100,31 +70,16 @@ def answer(request: Request, now: int) -> Answer:
     params = dict(request.params)
     if request.url != f"https://{HOST}/api":
         return NOTHING
-    item = _ITEMS.get(params.get("documentType", ""))
-    try:
-        start, end = (_instant(params[name]) for name in ("periodStart", "periodEnd"))
-    except (KeyError, ValueError):
-        item, start, end = None, 0, 0
-    if item is None or end <= start:
-        return _acknowledged(400, "The combination of parameters is not valid.")
-    interval = f"{iso(start)}/{iso(end)}"
-    term, days = item.longest
-    if end - start > days * DAY:
-        return _acknowledged(400, f"Time interval ({interval}) is larger than maximum allowed period '{term}'.")
-    body = item.body(_Question(params, start, end, now))
-    if body is None:
-        domains = ", ".join(params.get(name, "") for name in item.domains)
-        reason = f"No matching data found for Data item {item.name} ({domains}) and interval {interval}."
-        return _acknowledged(200, reason)
-    return typed(body, "text/xml")
+    start, end = (_instant(params[name]) for name in ("periodStart", "periodEnd"))
+    longest, render = _ITEMS[params["documentType"]]
+    if end - start > longest * DAY:
+        return typed(acknowledgement("Time interval is larger than maximum allowed period."), "text/xml", 400)
+    body = render(_Question(params, start, end, now))
+    return typed(acknowledgement("No matching data found.") if body is None else body, "text/xml")
 
 
 def _instant(text: str) -> int:
     return int(datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=UTC).timestamp())
-
-
-def _acknowledged(status: int, reason: str) -> Answer:
-    return typed(acknowledgement(reason), "text/xml", status)
 
 
 def _price(query: _Question) -> bytes | None:
@@ -150,7 +105,7 @@ def _price(query: _Question) -> bytes | None:
         periods = [_auction(zone, day, position) for day in days if is_out(day, query.now, AUCTIONS[position or "1"])]
         elements = {**head, _POSITION: position} if position else head
         series += [(elements, [p]) for p in periods] if zone == "CH" else [(elements, periods)] if periods else []
-    return document("A44", series, query.curve) if series else None
+    return document("A44", series) if series else None
 
 
 def _auction(zone: str, day: MarketDay, position: str) -> Period:
@@ -171,7 +126,7 @@ def _load(query: _Question) -> bytes | None:
     if not len(ts):
         return None
     elements = {"outBiddingZone_Domain.mRID": EIC[zone], **MEGAWATTS}
-    return document("A65", [(elements, [_as_period(ts, resolution, values)])], query.curve, process)
+    return document("A65", [(elements, [_as_period(ts, resolution, values)])], process)
 
 
 def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
@@ -205,7 +160,7 @@ def _flow(query: _Question) -> bytes | None:
     if not len(ts):
         return None
     elements = {"in_Domain.mRID": into, "out_Domain.mRID": out_of, **MEGAWATTS}
-    return document("A11", [(elements, [_as_period(ts, resolution, values)])], query.curve)
+    return document("A11", [(elements, [_as_period(ts, resolution, values)])])
 
 
 def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
@@ -248,9 +203,8 @@ def _capacity(query: _Question) -> bytes | None:
             [Period(start, end, "P1Y", [year[kind] for year in capacities])],
         )
         for kind in sorted(capacities[0])
-        if query.params.get("psrType", kind) == kind
     ]
-    return document("A68", kinds, query.curve, "A33") if kinds else None
+    return document("A68", kinds, "A33")
 
 
 def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
@@ -276,10 +230,10 @@ def _as_period(ts: Ints, resolution: str, values: Floats) -> Period:
     return Period(int(ts[0]), int(ts[-1]) + STEPS[resolution], resolution, values.tolist())
 
 
-_MONTH, _YEAR = ("P1M", 31), ("P1Y", 366)
-_ITEMS = {
-    "A44": _Item("ENERGY_PRICES [12.1.D]", ("in_Domain", "out_Domain"), _YEAR, _price),
-    "A65": _Item("ACTUAL_TOTAL_LOAD_R3 [6.1.A]", ("outBiddingZone_Domain",), _MONTH, _load),
-    "A11": _Item("PHYSICAL_FLOWS_R3 [12.1.G]", ("in_Domain", "out_Domain"), _MONTH, _flow),
-    "A68": _Item("INSTALLED_GENERATION_CAPACITY_AGGREGATED [14.1.A]", ("in_Domain",), _YEAR, _capacity),
+_ITEMS: Mapping[str, tuple[int, Callable[[_Question], bytes | None]]] = {
+    "A44": (366, _price),
+    "A65": (31, _load),
+    "A11": (31, _flow),
+    "A68": (366, _capacity),
 }
+"""Document type -> the longest window that it answers, in days, and its renderer."""

@@ -1,6 +1,6 @@
 """Renders ENTSO-E's XML documents, with the elements that a reader needs, and acknowledgements.
 
-A Point carries only its position; under curveType A03 a Point that repeats the last value is left out. Schemas:
+A Point carries only its position; one that repeats the last value is left out (curveType A03). Schemas:
 https://www.entsoe.eu/publications/electronic-data-interchange-edi-library/.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -34,27 +33,27 @@ Series = tuple[Mapping[str, str], Sequence[Period]]
 """A TimeSeries: its elements by name (a dot-less one holds elements of its own), and its Periods."""
 
 
-def document(kind: str, series: Sequence[Series], curve: str, process: str = "") -> bytes:
+def document(kind: str, series: Sequence[Series], process: str = "") -> bytes:
     """A document of that type, and of that process where it has one."""
     root, value = ("Publication" if kind in ("A44", "A11") else "GL"), "price.amount" if kind == "A44" else "quantity"
     lines = [f'<{root}_MarketDocument xmlns="{_SCHEMA}">', f"<type>{kind}</type>"]
     lines += [f"<process.processType>{process}</process.processType>"] if process else []
     for elements, periods in series:
         texts = "".join(f"<{name}>{text}</{name}>" for name, text in elements.items())
-        lines.append(f"<TimeSeries>{texts}<curveType>{curve}</curveType>")
+        lines.append(f"<TimeSeries>{texts}<curveType>A03</curveType>")
         for period in periods:
-            lines += _period(value, period, curve)
+            lines += _period(value, period)
         lines.append("</TimeSeries>")
     return "\n".join([*lines, f"</{root}_MarketDocument>"]).encode()
 
 
-def _period(value: str, period: Period, curve: str) -> Iterator[str]:
+def _period(value: str, period: Period) -> Iterator[str]:
     start, end = (f"{utc(ts):%Y-%m-%dT%H:%MZ}" for ts in (period.start, period.end))
     yield f"<Period><timeInterval><start>{start}</start><end>{end}</end></timeInterval>"
     yield f"<resolution>{period.resolution}</resolution>"
     last = ""
     for place, text in enumerate(shorts(np.asarray(period.values), 2), start=1):
-        if text != last or curve == "A01":
+        if text != last:
             yield f"<Point><position>{place}</position><{value}>{text}</{value}></Point>"
         last = text
     yield "</Period>"
@@ -62,5 +61,5 @@ def _period(value: str, period: Period, curve: str) -> Iterator[str]:
 
 def acknowledgement(reason: str) -> bytes:
     """What comes instead of a document: code 999 and a sentence."""
-    words = f"<Reason><code>999</code><text>{escape(reason)}</text></Reason>"
+    words = f"<Reason><code>999</code><text>{reason}</text></Reason>"
     return f'<Acknowledgement_MarketDocument xmlns="{_SCHEMA}">{words}</Acknowledgement_MarketDocument>'.encode()

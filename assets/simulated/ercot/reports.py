@@ -20,6 +20,7 @@ from assets.simulated import grid
 from assets.simulated.answer import zipped
 from assets.simulated.format import lines, local, short
 from assets.sources.ercot import HUB
+from assets.sources.ercot import prices as prices_of
 from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE
 from warehouse.market.clock import HOUR, MarketDay, local_date, market_days
 
@@ -34,11 +35,9 @@ POINTS = {HUB: 1.0, "HB_BUSAVG": 0.995, "LZ_NORTH": 0.995}
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One of the two price reports, in the words of the listing and the keyed API."""
+    """One of the two price reports."""
 
-    number: str
-    emil: str
-    path: str
+    product: prices_of.Product
     file: str
     step: int
     kept_days: int
@@ -48,14 +47,9 @@ class Report:
     """The columns that name an interval."""
 
 
-DAY_AHEAD = Report(
-    "12331", "np4-190-cd", "dam_stlmnt_pnt_prices", "DAMSPNP4190", HOUR, 31, 2_000_000_000, ("HourEnding",)
-)
-REAL_TIME = Report(
-    *("12301", "np6-905-cd", "spp_node_zone_hub", "SPPHLZNP6905", QUARTER, 5, 1_000_000_000),
-    ("DeliveryHour", "DeliveryInterval"),
-)
-REPORTS = {report.number: report for report in (DAY_AHEAD, REAL_TIME)}
+DAY_AHEAD = Report(prices_of.DAY_AHEAD, "DAMSPNP4190", HOUR, 31, 2_000_000_000, ("HourEnding",))
+REAL_TIME = Report(prices_of.REAL_TIME, "SPPHLZNP6905", QUARTER, 5, 1_000_000_000, ("DeliveryHour", "DeliveryInterval"))
+REPORTS = (DAY_AHEAD, REAL_TIME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
@@ -11,12 +11,10 @@ from assets.simulated.grid.noise import Floats, Ints
 from warehouse.market.clock import DAY, HOUR, zone_of
 
 YEAR = 365.2425 * DAY
-_SETTLING = 12 * HOUR
-"""People take half a day to follow a clock change: no curve leaps with it."""
 
 
 def week_hour(ts: Ints, tz: str) -> Floats:
-    """Hours since Monday's midnight in civil time, 0..168, sliding over clock changes."""
+    """Hours since Monday's midnight in civil time, 0..168, sliding over clock changes: no curve leaps with them."""
     local = ts + _offset(ts, tz)
     return (local / HOUR + 72.0) % 168.0  # 1970 began on a Thursday
 
@@ -39,36 +37,15 @@ def sun(ts: Ints, latitude: float, longitude: float) -> Floats:
 
 
 def _offset(ts: Ints, tz: str) -> Floats:
-    """Seconds of local time ahead of UTC; it slides from the old to the new value around a clock change."""
+    """Seconds of local time ahead of UTC: those of each day's noon, and between two noons on a line."""
     if not ts.size:
         return np.zeros(ts.shape)
-    first, last = (datetime.fromtimestamp(int(edge), UTC).year for edge in (ts.min(), ts.max()))
-    at, offset = _course(tz, first - 1, last + 1)
-    seconds: Floats = np.interp(ts, at, offset)
+    days = range(int(ts.min()) // DAY - 1, int(ts.max()) // DAY + 2)
+    seconds: Floats = np.interp(ts, [day * DAY + DAY // 2 for day in days], [_at_noon(day, tz) for day in days])
     return seconds
 
 
-@lru_cache(maxsize=256)
-def _course(tz: str, first: int, last: int) -> tuple[Floats, Floats]:
-    """The corners of the sliding offset over some years."""
-    zone = zone_of(tz)
-    start = datetime(first, 1, 1, tzinfo=UTC)
-    offset = _seconds(start.astimezone(zone))
-    at, offsets = [start.timestamp()], [offset]
-    for day in range((datetime(last + 1, 1, 1, tzinfo=UTC) - start).days):
-        moment = start + timedelta(days=day)
-        after = _seconds((moment + timedelta(days=1)).astimezone(zone))
-        if after != offset:
-            change = next(
-                hour for hour in range(25) if _seconds((moment + timedelta(hours=hour)).astimezone(zone)) == after
-            )
-            turn = (moment + timedelta(hours=change)).timestamp()
-            at += [turn - _SETTLING / 2, turn + _SETTLING / 2]
-            offsets += [offset, after]
-            offset = after
-    return np.array(at), np.array(offsets)
-
-
-def _seconds(moment: datetime) -> float:
-    shift = moment.utcoffset()
+@lru_cache(maxsize=65_536)
+def _at_noon(day: int, tz: str) -> float:
+    shift = datetime.fromtimestamp(day * DAY + DAY // 2, zone_of(tz)).utcoffset()
     return shift.total_seconds() if shift is not None else 0.0

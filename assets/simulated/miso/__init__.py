@@ -19,6 +19,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer, typed
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.simulated.miso.reports import NODES, report
+from assets.sources.miso.interchange import NEIGHBOURS
 from assets.sources.miso.requests import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
 from warehouse.market.clock import HOUR, MarketDay
 from warehouse.market.market import Request
@@ -27,16 +28,7 @@ Page = dict[str, Any]
 FIVE = 300
 PRICE_AFTER, READING_AFTER = 150, 150
 """Seconds from an interval's end until its price is there, and from a reading's stamp until it is."""
-BORDERS = {
-    "AECI": "Associated Electric Cooperative",
-    "LGEE": "LG&E and KU",
-    "MHEB": "Manitoba",
-    "ONT": "Ontario",
-    "PJM": "US-PJM",
-    "SOCO": "Southern Company",
-    "SWPP": "US-SPP",
-    "TVA": "Tennessee Valley Authority",
-}
+BORDERS = {code: NEIGHBOURS[code][0] for code in ("AECI", "LGEE", "MHEB", "ONT", "PJM", "SOCO", "SWPP", "TVA")}
 """Column -> the grid's area. A ninth column, SPA, is no border of the grid: it is what neighbours and net differ by."""
 _FILE = re.compile(rf"{urlsplit(REPORTS).path}/(\d{{4}})(\d\d)(\d\d)_(\w+\.\w+)", re.ASCII)
 
@@ -47,20 +39,9 @@ def answer(request: Request, now: int) -> Answer:
     if request.url.startswith(LIVE):
         page = _LIVE.get(path.removeprefix(urlsplit(LIVE).path + "/"))
         return json_answer(page(now)) if page else json_answer({"message": "Resource not found"}, 404)
-    body = _report(path, now)
-    return Answer(200, body) if body else typed(b"<Error><Code>BlobNotFound</Code></Error>", "application/xml", 404)
-
-
-def _report(path: str, now: int) -> bytes:
     match = _FILE.fullmatch(path)
-    try:
-        return report(date(*map(int, match.groups()[:3])), match[4], now) if match else b""
-    except ValueError:
-        return b""  # A name with a day that no calendar has.
-
-
-def _prices(now: int) -> Page:
-    return _prices_at(np.array([(now - PRICE_AFTER) // FIVE * FIVE]))
+    body = report(date(*map(int, match.groups()[:3])), match[4], now) if match else b""
+    return Answer(200, body) if body else typed(b"<Error><Code>BlobNotFound</Code></Error>", "application/xml", 404)
 
 
 def _prices_so_far(now: int) -> Page:
@@ -130,7 +111,7 @@ def _whole(values: Floats) -> list[int]:
 
 
 _LIVE: dict[str, Callable[[int], Page]] = {
-    f"{LIVE_PRICES}/Current": _prices,
+    f"{LIVE_PRICES}/Current": lambda now: _prices_at(np.array([(now - PRICE_AFTER) // FIVE * FIVE])),
     f"{LIVE_PRICES}/Rolling": _prices_so_far,
     f"{LIVE_PRICES}/Previous": _prices_of_yesterday,
     "RealTimeTotalLoad": _load,

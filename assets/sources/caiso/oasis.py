@@ -21,7 +21,7 @@ from assets.parsing.body import (
     unzipped,
     xml_of,
 )
-from assets.parsing.columns import filled
+from assets.parsing.columns import extend_filled
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market.clock import RESOLUTIONS
@@ -43,9 +43,9 @@ def parse_lmp(node: str, market: str, key: SeriesKey, body: bytes, request: Requ
     rows = Rows()
     texts, found = list(_texts(body)), False
     for text in texts:
-        starts, prices = _node_prices(text, node, market, RESOLUTIONS[key.resolution])
-        rows.extend(key, *filled(starts, prices))
-        found = found or bool(starts)
+        prices = _node_prices(text, node, market, RESOLUTIONS[key.resolution])
+        extend_filled(rows, key, prices)
+        found = found or bool(prices)
     if not found:
         if any(text.strip().partition("\n")[2] for text in texts):
             raise FeedChanged(f"no price of {node}")
@@ -63,8 +63,8 @@ def parse_load_forecast(area: str, market: str, key: SeriesKey, body: bytes, req
         own = [cells for cells in lines if cells[name] == area]
         if any(cells[run] != market for cells in own):
             raise FeedChanged(f"another market run than {market}")
-        starts = [_begin(cells[start], cells[end], RESOLUTIONS[key.resolution]) for cells in own]
-        rows.extend(key, *filled(starts, [reading(cells[value], "MW") for cells in own]))
+        step = RESOLUTIONS[key.resolution]
+        extend_filled(rows, key, [(_begin(c[start], c[end], step), reading(c[value], "MW")) for c in own])
         found = found or bool(own) or not text.strip().partition("\n")[2]
     if not found:
         raise FeedChanged(f"no forecast of {area}")
@@ -107,30 +107,21 @@ def _refusal(text: str, member: bytes) -> FeedError:
     return FeedChanged(f"OASIS {code or 'answers XML without an error code'}: {words}")
 
 
-def _node_prices(text: str, node: str, market: str, step: int) -> tuple[list[int], list[float | None]]:
+def _node_prices(text: str, node: str, market: str, step: int) -> list[tuple[int, float | None]]:
     """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows); None for a blank one."""
     # Four of five rows are parts of the price: with the type between two other columns, they are left unread.
     between = ",LMP_TYPE," in text[:1000] and '"' not in text
     header, lines = table(only_lines_with(",LMP,", text) if between else text)
-    start, end, name, run, kind = columns(
-        header,
-        "INTERVALSTARTTIME_GMT",
-        "INTERVALENDTIME_GMT",
-        "NODE",
-        "MARKET_RUN_ID",
-        "LMP_TYPE",
-    )
+    names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "NODE", "MARKET_RUN_ID", "LMP_TYPE")
+    start, end, name, run, kind = columns(header, *names)
     price = _price_column(header)
-    starts: list[int] = []
-    prices: list[float | None] = []
+    prices = []
     for cells in lines:
         if cells[run] != market:
             raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
-        if cells[kind] != "LMP" or cells[name] != node:
-            continue
-        starts.append(_begin(cells[start], cells[end], step))
-        prices.append(reading(cells[price], "LMP"))
-    return starts, prices
+        if cells[kind] == "LMP" and cells[name] == node:
+            prices.append((_begin(cells[start], cells[end], step), reading(cells[price], "LMP")))
+    return prices
 
 
 @lru_cache(maxsize=16384)

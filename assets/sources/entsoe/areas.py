@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
@@ -52,45 +51,36 @@ _NEIGHBOURS = {
     "CH": ("AT", "DE-LU", "FR", "IT-NO"),
 }
 
-
-class _Lines(NamedTuple):
-    """What a border consists of, where that is known."""
-
-    link: str | None = None
-    """Its one line of the geographic layer: the border's total is that line's flow. Other borders have several."""
-    since: str = ""
-    """The earliest instant at which its cable may have flowed, tests included; empty where it was always there."""
-    is_cable: bool = True
-    """Whether it is one direct-current cable: all of it may be out of service at once."""
-
-
 _LINES = {
-    ("DE-LU", "NO-2"): _Lines("de-no2-nordlink", "2020-12-01T00:00Z"),
-    ("NL", "NO-2"): _Lines("nl-no2-norned"),
-    ("DK-1", "NL"): _Lines("nl-dk1-cobra", "2019-09-01T00:00Z"),
-    ("GB", "NL"): _Lines("gb-nl-britned"),
-    ("BE", "GB"): _Lines("gb-be-nemo", "2019-01-01T00:00Z"),
-    ("GB", "NO-2"): _Lines("gb-no2-nsl", "2021-06-01T00:00Z"),
-    ("DK-1", "GB"): _Lines("gb-dk1-viking", "2023-12-01T00:00Z"),
-    ("BE", "DE-LU"): _Lines(since="2020-11-01T00:00Z"),  # ALEGrO
-    ("DE-LU", "Sweden SE4"): _Lines(),  # Baltic Cable
-    ("PL", "Sweden SE4"): _Lines(),  # SwePol
-    ("DK-1", "NO-2"): _Lines("dk1-no2-skagerrak", is_cable=False),
-    ("DK-1", "SE-3"): _Lines("dk1-se3-kontiskan", is_cable=False),
-    ("BE", "FR"): _Lines("fr-be-ac", is_cable=False),
-    ("DE-LU", "FR"): _Lines("fr-de-ac", is_cable=False),
-    ("CH", "FR"): _Lines("fr-ch-ac", is_cable=False),
-    ("BE", "NL"): _Lines("be-nl-ac", is_cable=False),
-    ("DE-LU", "NL"): _Lines("nl-de-ac", is_cable=False),
-    ("CH", "DE-LU"): _Lines("de-ch-ac", is_cable=False),
-    ("AT", "DE-LU"): _Lines("de-at-ac", is_cable=False),
-    ("DE-LU", "PL"): _Lines("de-pl-ac", is_cable=False),
-    ("DE-LU", "DK-1"): _Lines("de-dk1-ac", is_cable=False),
-    ("AT", "CH"): _Lines("at-ch-ac", is_cable=False),
-    ("AT", "IT-NO"): _Lines("at-it-ac", is_cable=False),
-    ("CH", "IT-NO"): _Lines("ch-it-ac", is_cable=False),
+    ("DE-LU", "NO-2"): ("de-no2-nordlink", "2020-12-01T00:00Z", True),
+    ("NL", "NO-2"): ("nl-no2-norned", "", True),
+    ("DK-1", "NL"): ("nl-dk1-cobra", "2019-09-01T00:00Z", True),
+    ("GB", "NL"): ("gb-nl-britned", "", True),
+    ("BE", "GB"): ("gb-be-nemo", "2019-01-01T00:00Z", True),
+    ("GB", "NO-2"): ("gb-no2-nsl", "2021-06-01T00:00Z", True),
+    ("DK-1", "GB"): ("gb-dk1-viking", "2023-12-01T00:00Z", True),
+    ("BE", "DE-LU"): (None, "2020-11-01T00:00Z", True),  # ALEGrO
+    ("DE-LU", "Sweden SE4"): (None, "", True),  # Baltic Cable
+    ("PL", "Sweden SE4"): (None, "", True),  # SwePol
+    ("DK-1", "NO-2"): ("dk1-no2-skagerrak", "", False),
+    ("DK-1", "SE-3"): ("dk1-se3-kontiskan", "", False),
+    ("BE", "FR"): ("fr-be-ac", "", False),
+    ("DE-LU", "FR"): ("fr-de-ac", "", False),
+    ("CH", "FR"): ("fr-ch-ac", "", False),
+    ("BE", "NL"): ("be-nl-ac", "", False),
+    ("DE-LU", "NL"): ("nl-de-ac", "", False),
+    ("CH", "DE-LU"): ("de-ch-ac", "", False),
+    ("AT", "DE-LU"): ("de-at-ac", "", False),
+    ("DE-LU", "PL"): ("de-pl-ac", "", False),
+    ("DE-LU", "DK-1"): ("de-dk1-ac", "", False),
+    ("AT", "CH"): ("at-ch-ac", "", False),
+    ("AT", "IT-NO"): ("at-it-ac", "", False),
+    ("CH", "IT-NO"): ("ch-it-ac", "", False),
 }
-"""By the two areas of a border."""
+"""By the two areas of a border, what it consists of, where that is known: its one line of the geographic layer, whose
+flow the border's total is (others have several); the earliest instant at which its cable may have flowed, tests
+included, empty where it was always there; whether it is one direct-current cable, which may be out of service at once.
+"""
 
 _AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
 _UKRAINE_BEFORE, _UKRAINE_CHANGED = "10Y1001C--00003F", utc_stamp("2022-09-21T22:00Z")
@@ -129,8 +119,8 @@ def _code(area: str, ts: int) -> str:
 
 
 def _border(zone: str, neighbour: str) -> Border:
-    lines = _LINES.get((zone, neighbour)) or _LINES.get((neighbour, zone)) or _Lines(is_cable=False)
-    return Border(zone, neighbour, utc_stamp(lines.since) if lines.since else 0, lines.link, lines.is_cable)
+    link, since, is_cable = _LINES.get((zone, neighbour)) or _LINES.get((neighbour, zone)) or (None, "", False)
+    return Border(zone, neighbour, utc_stamp(since) if since else 0, link, is_cable)
 
 
 BORDERS = {zone: tuple(_border(zone, name) for name in names) for zone, names in _NEIGHBOURS.items()}

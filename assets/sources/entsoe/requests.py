@@ -5,9 +5,10 @@ Longer blocks are refused ("P1M", which 30 days may exceed); price answers beyon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
 from assets.parsing.days import runs
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, Border, borders
@@ -28,13 +29,6 @@ SECRETS = (Secret("query", "securityToken", (TOKEN,)),)
 Params = tuple[tuple[str, str], ...]
 
 
-def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A zone and at most a week a request."""
-    return [
-        _request("entsoe.price", block, zone, _auction(zone)) for block in runs(days, LONGEST_PRICE) for zone in ZONES
-    ]
-
-
 def _auction(zone: str) -> Params:
     code = EIC[zone]
     params = (("documentType", "A44"), ("in_Domain", code), ("out_Domain", code))
@@ -42,21 +36,25 @@ def _auction(zone: str) -> Params:
     return (*params, ("contract_MarketAgreement.type", "A01"), *(sdac if zone in TWO_AUCTIONS else ()))
 
 
-def request_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A zone and at most four weeks a request."""
-    return [
-        _request("entsoe.demand", block, zone, _load(zone, "A16")) for block in runs(days, LONGEST) for zone in ZONES
-    ]
-
-
-def _load(zone: str, process: str) -> Params:
+def _load(process: str, zone: str) -> Params:
     return ("documentType", "A65"), ("processType", process), ("outBiddingZone_Domain", EIC[zone])
+
+
+def _by_zone(
+    feed: str, longest: int, params_of: Callable[[str], Params], days: Sequence[MarketDay], now: int
+) -> list[Request]:
+    """A zone and at most so many days a request."""
+    return [_request(feed, block, zone, params_of(zone)) for block in runs(days, longest) for zone in ZONES]
+
+
+request_price = partial(_by_zone, "entsoe.price", LONGEST_PRICE, _auction)
+request_demand = partial(_by_zone, "entsoe.demand", LONGEST, partial(_load, "A16"))
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone a request: what is published on a day reaches to the end of the next."""
     return [
-        replace(_request("entsoe.demand_forecast", [day, day.next()], zone, _load(zone, "A01")), days=(day.day,))
+        replace(_request("entsoe.demand_forecast", [day, day.next()], zone, _load("A01", zone)), days=(day.day,))
         for day in sorted(set(days))
         for zone in ZONES
     ]
@@ -97,15 +95,10 @@ def _both_ways(block: Sequence[MarketDay], border: Border, earlier: int) -> Iter
 def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
     """A zone and a calendar year a request."""
     params = (("documentType", "A68"), ("processType", "A33"))
+    spans = {year: (new_year(year), new_year(year + 1)) for year in {d.day.year for d in days}}
     return [
-        _question(
-            "entsoe.capacity",
-            (*params, ("in_Domain", EIC[zone])),
-            (new_year(year), new_year(year + 1)),
-            (date(year, 1, 1),),
-            zone,
-        )
-        for year in sorted({d.day.year for d in days})
+        _question("entsoe.capacity", (*params, ("in_Domain", EIC[zone])), spans[year], (date(year, 1, 1),), zone)
+        for year in sorted(spans)
         for zone in CAPACITY_ZONES
     ]
 

@@ -27,7 +27,7 @@ from assets.parsing.body import (
     unzipped,
 )
 from assets.parsing.clocks import wall_instant
-from assets.parsing.columns import filled
+from assets.parsing.columns import extend_filled
 from assets.parsing.days import age, runs
 from assets.parsing.stamps import american_date, clock_minutes, iso_date
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
@@ -173,31 +173,27 @@ def _documents(product: Product, body: bytes) -> Iterator[tuple[str, datetime, R
         name = member(document, "FriendlyName", str)
         if name.lower().endswith("_csv"):
             which = (("doclookupId", str(member(document, "DocID", (str, int)))),)
-            yield name, _published(document), Request(product.feed, DOWNLOAD, which, ext="zip")
+            published = _moment(document, "PublishDate")
+            if published.tzinfo is None:
+                raise FeedChanged(f"PublishDate without offset: {published}")
+            yield name, published, Request(product.feed, DOWNLOAD, which, ext="zip")
 
 
 def _archived(product: Product, body: bytes, request: Request) -> Iterator[tuple[str, datetime, Request]]:
     """The files that the archive lists; of csv and xml the csv."""
     for entry in member(json_of(body), "archives", list):
-        name, posted = member(entry, "friendlyName", str), member(entry, "postDatetime", str)
-        try:
-            published = datetime.fromisoformat(posted)
-        except ValueError:
-            raise FeedChanged(f"postDatetime {posted[:40]!r}") from None
+        name, published = member(entry, "friendlyName", str), _moment(entry, "postDatetime")
         if not name.lower().endswith("xml"):
             which = (("download", str(member(entry, "docId", (str, int)))),)
             yield name, published, Request(product.feed, request.url, which, secrets=SECRETS, ext="zip", once=True)
 
 
-def _published(document: dict[str, Any]) -> datetime:
-    text = member(document, "PublishDate", str)
+def _moment(entry: object, name: str) -> datetime:
+    text = member(entry, name, str)
     try:
-        published = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
-        raise FeedChanged(f"PublishDate {text[:40]!r}") from None
-    if published.tzinfo is None:
-        raise FeedChanged(f"PublishDate without offset {text[:40]!r}")
-    return published
+        raise FeedChanged(f"{name} {text[:40]!r}") from None
 
 
 def _delivery_day(product: Product, name: str, published: datetime) -> date:
@@ -244,9 +240,9 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
     key, found = SeriesKey(ZONE, product.metric, "USD/MWh", product.resolution), False
     for header, lines, dated in _tables(body, hub):
         places = columns(header, "deliverydate", "settlementpoint", "settlementpointprice", "dstflag", *product.times)
-        starts, prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)
-        rows.extend(key, *filled(starts, prices))
-        found = found or bool(starts)
+        prices = _hub_prices(lines, places, hub, RESOLUTIONS[product.resolution], dated)
+        extend_filled(rows, key, prices)
+        found = found or bool(prices)
     if not found:
         raise FeedChanged(f"no price of {hub}")
     return rows
@@ -282,26 +278,20 @@ def _names(header: Sequence[str]) -> list[str]:
 
 
 def _hub_prices(
-    lines: Iterable[Sequence[Any]],
-    places: Sequence[int],
-    hub: str,
-    step: int,
-    dated: Any,
-) -> tuple[list[int], list[float | None]]:
+    lines: Iterable[Sequence[Any]], places: Sequence[int], hub: str, step: int, dated: Any
+) -> list[tuple[int, float | None]]:
     """Interval starts and prices of one settlement point, None for a blank one.
 
     Hours are labelled by their end, quarters by their number.
     """
     day, point, price, flag, hour, *quarter = places
-    starts: list[int] = []
-    prices: list[float | None] = []
+    prices = []
     for cells in lines:
-        if cells[point] != hub and str(cells[point]).strip() != hub:
-            continue
-        seconds = (_hour(cells[hour]) - 1) * 3600 + sum((_quarter(cells[i]) - 1) * step for i in quarter)
-        starts.append(wall_instant(dated(str(cells[day])), seconds, TZ, _is_second_pass(cells[flag])))
-        prices.append(reading(cells[price], "settlement point price"))
-    return starts, prices
+        if cells[point] == hub or str(cells[point]).strip() == hub:
+            seconds = (_hour(cells[hour]) - 1) * 3600 + sum((_quarter(cells[i]) - 1) * step for i in quarter)
+            start = wall_instant(dated(str(cells[day])), seconds, TZ, _is_second_pass(cells[flag]))
+            prices.append((start, reading(cells[price], "settlement point price")))
+    return prices
 
 
 def _hour(label: object) -> int:

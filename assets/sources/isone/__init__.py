@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from assets.parsing.body import is_json, member, reading
 from assets.parsing.clocks import instants, wall_instant
-from assets.parsing.columns import drop, filled
+from assets.parsing.columns import drop, extend_filled, filled
 from assets.parsing.days import age
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import AMERICAN
@@ -208,7 +208,7 @@ def _hour(on: str, ending: str) -> int:
 
 def _rows(key: SeriesKey, readings: Sequence[tuple[int, float | None]]) -> Rows:
     rows = Rows()
-    rows.extend(key, *filled([ts for ts, _ in readings], [value for _, value in readings]))
+    extend_filled(rows, key, readings)
     return rows
 
 

@@ -11,7 +11,6 @@ from assets.parsing.body import (
     json_of,
     member,
     no_html,
-    number,
     only_lines_with,
     reading,
     table,
@@ -19,7 +18,7 @@ from assets.parsing.body import (
     without_cut_cell,
 )
 from assets.parsing.clocks import fixed_instant
-from assets.parsing.columns import FIVE_MINUTES, filled, on_grid
+from assets.parsing.columns import FIVE_MINUTES, extend_filled, filled, on_grid
 from assets.parsing.stamps import american_date, iso_instant
 from assets.sources.miso.requests import EST, TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
@@ -29,7 +28,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 HUB = "INDIANA.HUB"
 LARGE = 1_000_000
 """Bytes of a live answer that is not decoded whole, where its order allows it."""
-_HOURS = frozenset(map(str, range(1, 25)))
+_HOURS = [f"HE {hour}" for hour in range(1, 25)]
 _HUB_ROW = re.compile(rb'\[[^\[\]]*"INDIANA\.HUB"[^\[\]]*\]')
 _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
 
@@ -111,13 +110,9 @@ def _report_day(preamble: str) -> date:
 
 def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], cells: Sequence[str]) -> None:
     """One node's hours. A blank cell is a missing hour; an unknown column is none."""
-    starts: list[int] = []
-    values: list[float] = []
+    prices = []
     for name, cell in zip(names, cells, strict=True):
-        label = name.removeprefix("HE ")
-        if label not in _HOURS or name == label:
+        if name not in _HOURS:
             raise FeedChanged(f"unknown column {name[:20]!r}")
-        if cell.strip():
-            starts.append(fixed_instant(day, (int(label) - 1) * 3600, EST))
-            values.append(number(cell, "LMP"))
-    rows.extend(SeriesKey(ZONE, metric, "USD/MWh", "1h"), starts, values)
+        prices.append((fixed_instant(day, _HOURS.index(name) * 3600, EST), reading(cell, "LMP")))
+    extend_filled(rows, SeriesKey(ZONE, metric, "USD/MWh", "1h"), prices)
