@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date, time
+from datetime import time
 from pathlib import Path
 
 import pytest
 
 from tests.assets.demand_feed import NOON
+from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import RESOLUTIONS
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Metric, Publication, Source
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store.storage import Folder
-
-
-def _feed(
-    product: str, metric: Metric, resolution: str, publication: Publication, zones: tuple[str, ...], tz: str = "UTC"
-) -> Feed:
-    return Feed(
-        id=f"toy.{product}",
-        title=product,
-        zones=zones,
-        metrics=(metric,),
-        rank=1,
-        resolution=resolution,
-        stamps="start",
-        tz=tz,
-        since=date(2020, 1, 1),
-        publication=publication,
-        requests=lambda days: [],
-        parse=lambda body, request: Rows(),
-        every_minutes=5,
-    )
-
 
 AUCTION = Publication(daily_at=time(12, 57), day_offset=-1, grace_minutes=30)
 ROLLING = Publication(lag_minutes=10, grace_minutes=20)
@@ -47,25 +27,14 @@ def toy() -> Source:
     auction = ("DE-LU", "FR")
     others = tuple(z for z in ZONES if z not in auction)
     feeds = (
-        _feed("auction", Metric.PRICE, "1h", AUCTION, auction, "Europe/Brussels"),
-        _feed("price", Metric.PRICE, "1h", ROLLING, others),
-        _feed("demand", Metric.DEMAND, "1h", ROLLING, tuple(ZONES)),
-        _feed("flows", Metric.INTERCHANGE, "1h", ROLLING, tuple(ZONES)),
-        _feed("carbon", Metric.CARBON_INTENSITY, "30m", ROLLING, ("GB",)),
-        _feed("mix", Metric.GENERATION, "30m", ROLLING, ("GB", "US-CAISO")),
+        feed("toy.auction", auction, [Metric.PRICE], "1h", publication=AUCTION, tz="Europe/Brussels"),
+        feed("toy.price", others, [Metric.PRICE], "1h", publication=ROLLING),
+        feed("toy.demand", ZONES, [Metric.DEMAND], "1h", publication=ROLLING),
+        feed("toy.flows", ZONES, [Metric.INTERCHANGE], "1h", publication=ROLLING),
+        feed("toy.carbon", ["GB"], [Metric.CARBON_INTENSITY], "30m", publication=ROLLING),
+        feed("toy.mix", ["GB", "US-CAISO"], [Metric.GENERATION], "30m", publication=ROLLING),
     )
-    return Source(
-        "toy",
-        "Toy Grid",
-        "https://toy.example",
-        ("toy.example",),
-        60,
-        "Toy-1.0",
-        "https://toy.example/licence",
-        "Data: Toy Grid",
-        "yes",
-        feeds,
-    )
+    return source("toy", feeds, name="Toy Grid")
 
 
 @dataclass
@@ -89,9 +58,9 @@ class World:
         """Consecutive values from `start` on; None leaves a hole."""
         step = RESOLUTIONS[resolution]
         stated = [(start + i * step, v) for i, v in enumerate(values) if v is not None]
-        unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
-        if metric == "generation" and zone == "GB":
-            unit = "%"
+        money, share = f"{ZONES[zone].currency}/MWh", "%" if zone == "GB" else "MW"
+        units = {"price": money, "price_forecast": money, "carbon_intensity": "gCO2/kWh", "generation": share}
+        unit = units.get(metric, "MW")
         carrier = feed or next(f.id for f in self.source.feeds if zone in f.zones and metric in f.metrics)
         rows = Rows()
         rows.extend(

@@ -11,11 +11,11 @@ from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
-from tests.stand_ins import stored_rows
+from tests.stand_ins import declared, stored_rows
 from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.market import Feed, Metric, Publication, Request
 from warehouse.rows.schema import Rows
 from warehouse.store.storage import Folder
 
@@ -40,23 +40,16 @@ def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
     return [Request("test.demand", f"https://example.org/{d}", days=(d.day,), ext="txt") for d in days]
 
 
-FEED = Feed(
-    id="test.demand",
-    title="half-hourly demand",
-    zones=("GB",),
-    metrics=(Metric.DEMAND,),
-    rank=1,
-    resolution="30m",
-    stamps="start",
+FEED = declared.feed(
+    *("test.demand", ["GB"], [Metric.DEMAND], "30m"),
     tz="Europe/London",
-    since=date(2020, 1, 1),
     publication=Publication(lag_minutes=0, grace_minutes=30),
     requests=one_a_day,
     parse=parse,
     every_minutes=30,
     revised_days=2,
 )
-SOURCE = Source("test", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
+SOURCE = declared.source("test", [FEED])
 
 
 class Publisher:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,13 @@ from assets.documents import live_history
 from assets.documents.figures import figures
 from assets.documents.publish import _publish_live, publish
 from geo_data import records
+from tests.assets.conftest import World
+from tests.stand_ins import declared
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Feed, Metric, Publication
 from warehouse.market.metrics import Forecast
 from warehouse.market.zones import ZONES
-from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -28,58 +27,31 @@ NOW = 1_795_176_600  # 2026-11-20T12:10Z
 LAST = NOW - NOW % HOUR
 
 
-def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...]) -> Feed:
-    return Feed(
-        id=name,
-        title=name,
-        zones=zones,
-        metrics=(metric,),
-        rank=1,
-        resolution="1h",
-        stamps="start",
-        tz="UTC",
-        since=date(2020, 1, 1),
-        publication=Publication(lag_minutes=10, grace_minutes=120),
-        requests=lambda days, now: [],
-        parse=lambda body, request: Rows(),
-        every_minutes=60,
-    )
+def _feed(product: str, metric: Metric | Forecast, *zones: str) -> Feed:
+    return declared.feed(f"toy.{product}", zones, [metric], "1h", publication=Publication(10, grace_minutes=120))
 
 
-FEEDS = (
-    _feed("toy.price", Metric.PRICE, ("GB", "FR")),
-    _feed("toy.flows", Metric.INTERCHANGE, ("GB",)),
-    _feed("toy.mix", Metric.GENERATION, ("GB",)),
-    _feed("toy.expected", Forecast.PRICE, ("GB",)),
-)
-SOURCE = Source("toy", "Toy", "https://toy.example", ("toy.example",), 60, "Toy-1.0", "https://toy.example/licence",
-                "Data: Toy.", "yes", FEEDS)  # fmt: skip
-
-
-def _fold(storage: Folder, feed: Feed, key: SeriesKey, stamps: list[int], values: list[float]) -> None:
-    rows = Rows()
-    rows.extend(key, stamps, values)
-    fold(storage, feed.id, rows, {}, {f.id: f.rank for f in FEEDS}, NOW, "live")
+SOURCE = declared.source("toy", [
+    _feed("price", Metric.PRICE, "GB", "FR"), _feed("flows", Metric.INTERCHANGE, "GB"),
+    _feed("mix", Metric.GENERATION, "GB"), _feed("expected", Forecast.PRICE, "GB"),
+], attribution="Data: Toy.")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def _published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Folder(tmp_path_factory.mktemp("published"))
-    folder.put(layout.MODE, b"live")
-    stamps = list(range(LAST - 31 * DAY, LAST + DAY, HOUR))
+    world = World(Folder(tmp_path_factory.mktemp("published")), SOURCE)
+    first = LAST - 31 * DAY
     for zone in ("GB", "FR"):
-        key = SeriesKey(zone, Metric.PRICE, f"{ZONES[zone].currency}/MWh", "1h")
-        _fold(folder, FEEDS[0], key, stamps, [50.4 + (ts // HOUR % 24) for ts in stamps])
-    known = [ts for ts in stamps if ts <= LAST and ts != LAST - 5 * HOUR]
-    _fold(folder, FEEDS[1], SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h"), known, [-1949.0] * len(known))
+        world.fold(zone, "price", first, [50.4 + (ts // HOUR % 24) for ts in range(first, LAST + DAY, HOUR)])
+    known = [ts != LAST - 5 * HOUR or None for ts in range(first, LAST + 1, HOUR)]
+    world.fold("GB", "interchange", first, [there and -1949.0 for there in known])
     for link, mw in (("gb-fr-ifa", 951.0), ("gb-fr-ifa2", -449.0)):
-        key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h", None, "FR", link)
-        _fold(folder, FEEDS[1], key, known, [mw] * len(known))
+        world.fold("GB", "interchange", first, [there and mw for there in known], counterparty="FR", link=link)
     for fuel, share in (("gas", 30.4), ("wind", 69.6)):
-        _fold(folder, FEEDS[2], SeriesKey("GB", Metric.GENERATION, "%", "1h", fuel), known, [share] * len(known))
-    catalogue.publish(folder, {"toy": SOURCE}, "live", (), ("toy",), NOW)
-    publish(folder, NOW)
-    return folder.root
+        world.fold("GB", "generation", first, [there and share for there in known], fuel=fuel)
+    world.catalogue(now=NOW)
+    publish(world.storage, NOW)
+    return world.storage.root
 
 
 @pytest.fixture
@@ -137,10 +109,8 @@ def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> No
 
 def test_a_border_goes_on_where_ties_follow_its_total(storage: Folder) -> None:
     """As where a publisher's own ties are newer than the totals that another gives of all borders."""
-    stamps = range(LAST - 20 * HOUR, LAST + 1, HOUR)
-    for link, mw, chosen in ((None, 700.0, stamps[:10]), ("gb-nl-britned", 300.0, stamps[10:])):
-        key = SeriesKey("GB", Metric.INTERCHANGE, "MW", "1h", None, "NL", link)
-        _fold(storage, FEEDS[1], key, [*chosen], [mw] * len(chosen))
+    for link, mw, start, hours in ((None, 700.0, LAST - 20 * HOUR, 10), ("gb-nl-britned", 300.0, LAST - 10 * HOUR, 11)):
+        World(storage, SOURCE).fold("GB", "interchange", start, [mw] * hours, counterparty="NL", link=link)
     publish(storage, NOW)
     steps = document(storage, layout.live_history("GB"))["borders"]["parts"]["NL"]
     assert steps == [None] * 27 + [700] * 10 + [300] * 11
@@ -175,9 +145,8 @@ def test_each_hour_has_the_percentile_that_the_brief_would_give_it(storage: Fold
 
 
 def test_what_a_publisher_expects_stands_apart_and_without_a_rank(storage: Folder) -> None:
-    key = SeriesKey("GB", Forecast.PRICE, "GBP/MWh", "1h", published_at=LAST, basis="body")
-    stamps = [LAST + HOUR * i for i in range(30)]
-    _fold(storage, FEEDS[3], key, stamps, [80.0 + i for i in range(30)])
+    vintage = {"published_at": LAST, "basis": "body"}
+    World(storage, SOURCE).fold("GB", Forecast.PRICE, LAST, [80.0 + i for i in range(30)], **vintage)
     publish(storage, NOW)
     own, zone = document(storage, layout.LIVE_HOURS)["zones"]["GB"], document(storage, layout.live_history("GB"))
     assert own["price_forecast"] == [None] * 47 + [80 + i for i in range(30)]

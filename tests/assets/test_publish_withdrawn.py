@@ -9,16 +9,6 @@ from warehouse.store import artefact, layout
 from warehouse.store.layout import SNAPSHOT
 
 
-def test_rights_taken_back_withdraw_the_documents_at_once(world):
-    """Before the months are resolved anew."""
-    fill(world)
-    publish(world.storage, NOW + 60)
-    world.withhold()
-    world.catalogue()
-    publish(world.storage, NOW + 120)
-    assert [artefact.load(world.storage, name) for name in ALL_OF_FRANCE] == [None] * len(ALL_OF_FRANCE)
-
-
 def test_rights_taken_back_stay_taken_back_from_a_publisher_that_read_before(world, monkeypatch):
     fill(world)
     fill(world, "GB")

@@ -1,4 +1,4 @@
-"""A run over a feed's days: what is kept, folded, withdrawn and reported, and which days are asked for."""
+"""A run over a feed's days: what is kept, folded, withdrawn, set aside and reported, and which days are asked for."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Metric, Publication, Request
 from warehouse.rows.schema import Rows
-from warehouse.series import raw
+from warehouse.series import raw, series
+
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)})
     report = run(of)
@@ -31,7 +32,6 @@ def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
     assert (noted.last_ok, noted.last_error, noted.data_until) == (NOON, "", START + 30 * 1800)
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)})
     run(of)
@@ -48,7 +48,6 @@ def test_the_same_bytes_again_change_no_file_but_health(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)
     full = " ".join(f"{i}={30000 + i}" for i in range(-48, 0))
@@ -85,7 +84,6 @@ def _wiser(body: bytes, request: Request) -> Rows:
     return rows
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_what_a_parser_has_learnt_to_refuse_is_withdrawn_and_nothing_else(tmp_path: Path) -> None:
     """A day with a refused reading is not whole, and still its wrong row goes; one that was only left out stays."""
     yesterday = date(2026, 6, 9)
@@ -102,7 +100,6 @@ def test_what_a_parser_has_learnt_to_refuse_is_withdrawn_and_nothing_else(tmp_pa
     assert (-28 in left, left[-20], left[-49], len(left)) == (False, 30000, 25000, 48)
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
     tomorrow = date(2026, 6, 11)
     of = pipeline(tmp_path, {})
@@ -112,7 +109,6 @@ def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
     assert run(of, date(2026, 5, 1)).days[0].status == "missing"
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     def follow(body: bytes, request: Request) -> list[Request]:
         return one_a_day([MarketDay(DAY, FEED.tz)], clock.now()) * 2 if request.kind == "listing" else []
@@ -125,7 +121,6 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     assert report.days[0].status == "done"
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: Path) -> None:
     def follow(body: bytes, request: Request) -> list[Request]:
         files = [replace(r, once=True) for r in one_a_day([MarketDay(DAY, FEED.tz)], clock.now())]
@@ -139,7 +134,6 @@ def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: 
     assert again.bytes < first.bytes
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     def yearly(body: bytes, request: Request) -> Rows:
         rows = Rows()
@@ -161,3 +155,32 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     report = ingest_days(of, feed, [MarketDay(year, feed.tz)])
     assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
     assert report.findings == ()
+
+
+def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + b" 3=1 5=9e9"})
+    report = run(of)
+    assert report.quarantined
+    assert sorted(set(range(30)) - set(stored(of))) == [3, 5]
+    (key,) = of.storage.keys("quarantine/")
+    run(of)
+    assert of.storage.keys("quarantine/") == [key]
+
+
+@pytest.mark.parametrize("stray", [100 * 48, 48 * 365 * 36, -48 * 36, -48 * 3650])
+def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, stray: int) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + f" {stray}=30000".encode()})
+    report = run(of)
+    assert (report.days[0].status, report.days[0].rows, report.quarantined) == ("done", 30, 1)
+    assert [(f.check, f.severity, f.count) for f in report.findings] == [("time", "error", 1)]
+    (noted,) = health.load(of.storage, "test")
+    assert noted.data_until == START + 30 * 1800
+    assert [(zone, month) for _, zone, month in series.places(of.storage)] == [("GB", "2026-06")]
+
+
+def test_tomorrows_rows_of_an_auction_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:
+    auction = replace(FEED, publication=Publication(daily_at=time(13), day_offset=-1))
+    of = pipeline(tmp_path, {DAY: whole(0, 48) + b" 125=30000 126=30000"}, auction)
+    report = run(of)
+    assert report.quarantined == 1, "now is 15:00: 48 hours later is the first instant that cannot be"
+    assert max(stored(of)) == 125

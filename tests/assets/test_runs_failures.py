@@ -23,8 +23,9 @@ from warehouse.series import raw
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
+pytestmark = pytest.mark.usefixtures("at_noon")
 
-@pytest.mark.usefixtures("at_noon")
+
 def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)
     of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
@@ -35,7 +36,6 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
     assert health.load(of.storage, "test")[0].last_error == "no such column"
 
 
-@pytest.mark.usefixtures("at_noon")
 @pytest.mark.parametrize(("name", "status"), [("entsoe.demand", "failed"), ("nyiso.load", "missing")])
 def test_an_old_day_answered_by_404_fails_where_questions_are_asked_and_is_missing_where_files_lie(
     tmp_path: Path, name: str, status: str
@@ -51,7 +51,6 @@ def test_an_old_day_answered_by_404_fails_where_questions_are_asked_and_is_missi
     assert (day.status, day.rows) == (status, 0)
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
     def two_parts(days: Sequence[MarketDay], now: int) -> list[Request]:
         (whole_day,) = one_a_day(days, now)
@@ -64,24 +63,7 @@ def test_a_day_of_which_a_part_failed_is_not_finished(tmp_path: Path) -> None:
     assert (day.status, day.rows, day.finished) == ("failed", 30, False)
 
 
-@pytest.mark.usefixtures("at_noon")
-def test_an_untyped_error_of_a_parser_is_a_changed_feed_with_its_place(tmp_path: Path) -> None:
-    def digits(body: bytes, request: Request) -> Rows:
-        return (
-            parse(body, request) if request.days[0] == DAY else parse(b"1=" + str(int(b"9" * 5000)).encode(), request)
-        )
-
-    yesterday = date(2026, 6, 9)
-    of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"1"}, replace(FEED, parse=digits))
-    report = run(of, yesterday, DAY)
-    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
-    assert "FeedChanged: test.demand: parse raised ValueError" in report.failed[0].reason
-    assert "test_runs_failures.py:" in report.failed[0].reason
-    assert len(stored(of)) == 30
-
-
-@pytest.mark.usefixtures("at_noon")
-@pytest.mark.parametrize("part", ["requests", "combine", "follow"])
+@pytest.mark.parametrize("part", ["requests", "parse", "combine", "follow"])
 def test_whatever_a_feeds_own_code_raises_fails_its_run_alone(tmp_path: Path, part: str) -> None:
     def raises(*_: object) -> Rows:
         raise KeyError("no such thing")
@@ -103,7 +85,6 @@ class Failing(Folder):
         super().put(key, body, version, durable)
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_health_and_quarantine_that_cannot_be_written_cost_no_row(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -118,7 +99,6 @@ def test_health_and_quarantine_that_cannot_be_written_cost_no_row(
     }
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_month_file_that_cannot_be_written_or_read_costs_its_zone_alone(tmp_path: Path) -> None:
     def two_zones(body: bytes, request: Request) -> Rows:
         rows = parse(body, request)
@@ -141,7 +121,6 @@ def test_a_month_file_that_cannot_be_written_or_read_costs_its_zone_alone(tmp_pa
     assert len(stored(of)) == 31
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_an_answer_that_cannot_be_kept_fails_its_days_and_no_other(tmp_path: Path) -> None:
     yesterday = date(2026, 6, 9)
     of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: whole(-48, 0)})

@@ -1,4 +1,4 @@
-"""What runs note of a feed's health: how far each metric came, why a poll fails, and what may not hide it."""
+"""What runs note of a feed's health: how far each metric came, why a poll fails, members that no table has."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from assets import verdicts
+from assets.ingest.runs import ingest_days, reparse_days
+from assets.verdicts import BELIEVED, Verdict
 from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
 from warehouse.documents import health
 from warehouse.errors import CredentialsMissing, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Metric, Request, Secret
-from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.store.storage import Folder
+from warehouse.market.market import Feed, Metric, Request, Secret
+from warehouse.rows.schema import Member, Rows, SeriesKey
+from warehouse.store.storage import Folder, Storage
+
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
     """Rows ahead of one metric do not make up for another that stopped, nor a border for the total."""
 
@@ -45,7 +49,6 @@ def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path: Path) -> None:
     def keyed(days: Sequence[MarketDay], now: int) -> list[Request]:
         secrets = (Secret("query", "key", ("X_KEY",)),)
@@ -67,7 +70,6 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     assert len(stored(of)) == 30
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Path) -> None:
     run(pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
     old = date(2026, 5, 1)
@@ -77,7 +79,6 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
 
-@pytest.mark.usefixtures("at_noon")
 def test_a_health_that_ends_in_2062_falls_back_to_the_truth(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)})
     far = clock.instant("2062-06-10T00:00:00Z")
@@ -85,3 +86,55 @@ def test_a_health_that_ends_in_2062_falls_back_to_the_truth(tmp_path: Path) -> N
     run(of)
     (noted,) = health.load(of.storage, "test")
     assert (noted.data_until, noted.reached) == (START + 30 * 1800, {"demand": START + 30 * 1800})
+
+
+TODAY = MarketDay(DAY, FEED.tz)
+NEW = Member("GB", "demand", "region 'Avalon'")
+
+
+def parse_avalon(body: bytes, request: Request) -> Rows:
+    """As the feed's own; a body that ends in `Avalon` has a reading of a region that no table has."""
+    rows = parse(body.removesuffix(b"Avalon"), request)
+    if body.endswith(b"Avalon"):
+        rows.note_unknown(NEW, [TODAY.start + 1800])
+    return rows
+
+
+def believed(storage: Storage, feed: Feed) -> Verdict:
+    (verdict,) = verdicts.examine(storage, feed, [TODAY], NOON, {BELIEVED})
+    return verdict
+
+
+GROWING = replace(FEED, parse=parse_avalon)
+
+
+def test_its_name_stands_until_an_answer_lacks_it(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + b" Avalon"}, GROWING)
+    for _ in range(2):
+        report = ingest_days(of, GROWING, [TODAY])
+        assert (report.days[0].status, len(stored(of))) == ("done", 30), "the rest of the body stands"
+        assert [(f.check, f.severity, f.zone, f.metric, f.count, f.detail) for f in report.findings] == [
+            ("unknown", "error", "GB", "demand", 1, f"region 'Avalon' from {clock.iso(TODAY.start + 1800)}")
+        ]
+        (noted,) = health.load(of.storage, "test")
+        assert noted.unknown_member
+        assert noted.last_error == "unknown to this service: region 'Avalon'"
+        assert noted.last_ok == NOON, "the rest came"
+        verdict = believed(of.storage, GROWING)
+        assert (verdict.passed, verdict.grave, verdict.count) == (False, True, 1)
+        assert verdict.findings[0].startswith("GB demand region 'Avalon': unknown to this service")
+    assert len(of.storage.keys("quarantine/")) == 1, "the same name of the same day is kept once"
+    known = replace(GROWING, parse=lambda body, request: parse(body.removesuffix(b"Avalon"), request), version="2")
+    reparse_days(of, known, [TODAY])
+    assert believed(of.storage, known).passed
+    ingest_days(of, known, [TODAY])
+    (noted,) = health.load(of.storage, "test")
+    assert not noted.last_error
+
+
+def test_a_failure_beside_it_does_not_hide_it(tmp_path: Path) -> None:
+    yesterday = TODAY.next(-1)
+    of = pipeline(tmp_path, {DAY: whole(0, 30) + b" Avalon", yesterday.day: b"!"}, GROWING)
+    ingest_days(of, GROWING, [yesterday, TODAY])
+    (noted,) = health.load(of.storage, "test")
+    assert noted.last_error == "unknown to this service: region 'Avalon'; no such column"

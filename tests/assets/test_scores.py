@@ -11,7 +11,6 @@ import pytest
 from assets.documents import publishers, scores
 from assets.sources import source
 from tests.independent.scores import differences
-from warehouse.judge.forecast_scores import figures_of
 from warehouse.market.clock import HOUR, instant
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -29,42 +28,6 @@ METRICS = {
     "neso.carbon_intensity": "carbon_intensity",
     "neso.carbon_forecast": "carbon_intensity_forecast",
 }
-DAY_AHEAD = np.array([
-    60912.261, 58111.1501, 55993.7103, 54724.2196, 54468.37, 54992.0604, 56743.7097, 57047.0603, 58179.7405,
-    61163.9492, 64834.6287, 68565.13, 71887.5605, 75005.2996, 77625.3381, 79463.3999, 79884.2102, 78977.5901,
-    76096.1111, 73112.219, 71097.3093, 68280.4811, 65090.4487, 61973.5492,
-])  # fmt: skip
-CURRENT = np.array([
-    62276.6995, 59463.7405, 57347.5394, 55787.3696, 55123.7699, 55884.4098, 57167.7303, 57159.5499, 58217.6196,
-    61245.9905, 64638.6805, 67588.2798, 70953.4193, 74780.4211, 77837.9998, 80185.3295, 82036.8123, 81970.5901,
-    78841.0294, 75183.6194, 72715.6213, 69062.8601, 65298.7097, 61974.9392,
-])  # fmt: skip
-LOAD = np.array([
-    61541.15, 58754.64, 56593.14, 55082.01, 54691.21, 55127.48, 56385.35, 56640.89, 57929.76, 60622.27, 63580.01,
-    67049.14, 70805.3, 74547.52, 77722.87, 80167.7, 81227.31, 80482.59, 77592.7, 74295.2, 71461.24, 68134.32, 64924.95,
-    61530.32,
-])  # fmt: skip
-NEXT_DAY_AHEAD = np.array([
-    59558.1799, 56821.6793, 54592.8403, 53058.3093, 52215.0596, 51925.3912, 52429.1893, 52432.0305, 54060.16,
-    57334.9806, 61185.9294, 65368.5203, 69262.6914, 72551.8389, 75492.5984,
-])  # fmt: skip
-NEXT_LOAD = np.array([
-    58367.22, 55627.57, 53616.26, 52101.45, 51450.13, 51347.95, 51943.11, 52259.19, 53989.03, 57668.78, 61772.26,
-    65635.41, 69685.1, 73377.48, 76053.95,
-])  # fmt: skip
-"""ERCOT's system load and forecasts of 25 September 2026, and of the first 15 hours of the day after."""
-
-
-def test_golden_figures_of_ercot() -> None:
-    nothing = np.full(24, np.nan)
-    ahead = figures_of(DAY_AHEAD, LOAD, nothing, relative=True)
-    assert [round(ahead[name], 3) for name in ("bias", "mae", "rmse")] == [-110.815, 662.626, 812.884]
-    assert (ahead["wape"], ahead["skill"]) == (1.0022, None)
-    current = figures_of(CURRENT, LOAD, nothing, relative=True)
-    assert [round(current[name], 3) for name in ("bias", "mae", "rmse")] == [660.569, 660.569, 755.945]
-    assert current["wape"] == 0.999
-    after = figures_of(NEXT_DAY_AHEAD, NEXT_LOAD, LOAD[:15], relative=False)
-    assert (round(after["mae"], 3), after["skill"], after["wape"]) == (625.823, 0.7774, None)
 
 
 @pytest.fixture

@@ -12,92 +12,37 @@ import dagster as dg
 import pytest
 
 from assets.feeds import ReadFrom, series_asset
-from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
+from tests.assets import demand_feed
+from tests.assets.demand_feed import FEED, SOURCE, START, Publisher, whole
 from tests.stand_ins import stored_rows
-from warehouse.errors import FeedChanged, FeedError, NotPublished
-from warehouse.market import clock
+from warehouse.errors import FeedError, NotPublished
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
-from warehouse.rows.schema import Rows
 from warehouse.store import artefact
-from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
 FIRST, LAST = date(2026, 1, 20), date(2026, 2, 10)
 DAYS = [FIRST + timedelta(days=i) for i in range((LAST - FIRST).days + 1)]
 
 
-def parse(body: bytes, request: Request) -> Rows:
-    """Hours of the day that the body names: all, its first, a span, or all with higher values; `!` for a broken one.
-
-    `2026-02-10`, `2026-02-10 12`, `2026-02-10 12-18`, `2026-02-10 24 +5`.
-    """
-    if body == b"!":
-        raise FeedChanged("no column demand")
-    day, hours, more = (*body.decode().split(), *("24", "0")[body.count(b" ") :])
-    first, _, end = hours.rpartition("-")
-    start = MarketDay(date.fromisoformat(day), "UTC").start
-    rows = Rows()
-    for hour in range(int(first or 0), int(end)):
-        rows.add("GB", Metric.DEMAND, start + hour * 3600, 30_000.0 + hour + int(more), "MW", "1h")
-    return rows
+def of_day(day: date, first: int = 0, last: int = 48, more: float = 0) -> bytes:
+    """A body of a day's half hours from `first` to before `last`, counted from its midnight."""
+    begin = (MarketDay(day, FEED.tz).start - START) // 1800
+    return whole(begin + first, begin + last, 30_000 - begin + more)
 
 
-def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
-    return [Request("neso.test", f"https://example.org/{d}", days=(d.day,)) for d in days]
-
-
-FEED = Feed(
-    id="neso.test",
-    title="hourly demand",
-    zones=("GB",),
-    metrics=(Metric.DEMAND,),
-    rank=1,
-    resolution="1h",
-    stamps="start",
-    tz="UTC",
-    since=FIRST,
-    publication=Publication(),
-    requests=one_a_day,
-    parse=parse,
-    every_minutes=60,
-)
-SOURCE = Source("neso", "Test", "https://example.org", ("example.org",), 60, "none", "", "Test", "yes", (FEED,))
-
-
-class Publisher:
-    """Every day, but for what `failures` says of some."""
-
-    def __init__(self, **failures: bytes | FeedError) -> None:
-        self.failures, self.requests = (
-            {date.fromisoformat(day[1:].replace("_", "-")): failure for day, failure in failures.items()},
-            0,
-        )
-
-    def ask(self, request: Request) -> Fetched:
-        self.requests += 1
-        answer = self.failures.get(request.days[0], str(request.days[0]).encode())
-        if isinstance(answer, FeedError):
-            raise answer
-        return Fetched(request, answer, 1_800_000_000)
+def asked(pipeline: PipelineContext, **answers: bytes | FeedError) -> PipelineContext:
+    """The same warehouse, whose publisher answers otherwise for some days, named as in `d2026_02_10`."""
+    others = {date.fromisoformat(day[1:].replace("_", "-")): answer for day, answer in answers.items()}
+    return replace(pipeline, session=Publisher({day: of_day(day) for day in DAYS} | others))
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
+    """Every day is whole."""
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
-    storage = Folder(tmp_path)
-    return PipelineContext(
-        storage,
-        "simulated",
-        {"neso": SOURCE},
-        (),
-        {FEED.id: 1},
-        {"neso"},
-        Publisher(),
-        lambda f, d: f.requests(d, clock.now()),
-    )
+    return asked(demand_feed.pipeline(tmp_path, {}))
 
 
 def materialise(
@@ -109,7 +54,7 @@ def materialise(
     """One run over days that follow each other, as a schedule or a backfill starts it."""
     span = {"dagster/asset_partition_range_start": str(days[0]), "dagster/asset_partition_range_end": str(days[-1])}
     asset = series_asset(SOURCE, FEED, partitions_of(FEED, FIRST))
-    config = dg.RunConfig({"neso__test": {"config": {"read_from": read_from.value}}})
+    config = dg.RunConfig({"test__demand": {"config": {"read_from": read_from.value}}})
     return dg.materialize(
         [asset],
         instance=instance,
@@ -148,9 +93,9 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
         result = materialise(pipeline, instance)
         assert result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS}
-        assert counts(result) == {str(day): 24 for day in DAYS}
-    assert stored_rows.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 24 * len(DAYS)
-    assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_023.0
+        assert counts(result) == {str(day): 48 for day in DAYS}
+    assert stored_rows.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 48 * len(DAYS)
+    assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_047.0
 
 
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
@@ -164,9 +109,9 @@ def test_a_finished_day_is_materialised_changed_or_not_and_its_data_version_tell
     with dg.DagsterInstance.ephemeral() as instance:
         first = versions(materialise(pipeline, instance))
         assert (versions(materialise(pipeline, instance)), len(first)) == (first, len(DAYS))
-        short = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12"))
-        assert counts(materialise(short, instance, DAYS[-1:])) == {"2026-02-10": 24}, "a short answer evicts nothing"
-        other = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 24 +5"))
+        short = asked(pipeline, d2026_02_10=of_day(LAST, last=24))
+        assert counts(materialise(short, instance, DAYS[-1:])) == {"2026-02-10": 48}, "a short answer evicts nothing"
+        other = asked(pipeline, d2026_02_10=of_day(LAST, more=5))
         after = versions(materialise(other, instance, DAYS[-3:]))
         assert {day for day, version in after.items() if version != first[day]} == {"2026-02-10"}
         assert after.keys() >= {str(day) for day in DAYS[-3:]}
@@ -176,23 +121,22 @@ def test_a_finished_day_is_materialised_changed_or_not_and_its_data_version_tell
 def test_the_row_count_is_what_the_partition_holds(pipeline: PipelineContext) -> None:
     day = [DAYS[-1]]
     with dg.DagsterInstance.ephemeral() as instance:
-        half = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12"))
-        assert counts(materialise(half, instance, day)) == {"2026-02-10": 12}
-        later = replace(pipeline, session=Publisher(d2026_02_10=b"2026-02-10 12-18"))
-        assert counts(materialise(later, instance, day)) == {"2026-02-10": 18}
+        half = asked(pipeline, d2026_02_10=of_day(LAST, last=24))
+        assert counts(materialise(half, instance, day)) == {"2026-02-10": 24}
+        later = asked(pipeline, d2026_02_10=of_day(LAST, 24, 36))
+        assert counts(materialise(later, instance, day)) == {"2026-02-10": 36}
 
 
 def test_a_day_that_another_days_answer_brought_is_marked(pipeline: PipelineContext) -> None:
-    whole_month = replace(pipeline, session=Publisher(d2026_02_01=b"2026-02-02"))
+    whole_month = asked(pipeline, d2026_02_01=of_day(date(2026, 2, 2)))
     with dg.DagsterInstance.ephemeral() as instance:
         result = materialise(whole_month, instance, [date(2026, 2, 1)])
-        assert (counts(result), observed(result)) == ({"2026-02-02": 24}, ["2026-02-01"])
+        assert (counts(result), observed(result)) == ({"2026-02-02": 48}, ["2026-02-01"])
 
 
 def test_every_asked_day_has_its_verdicts_and_the_feed_its_freshness(pipeline: PipelineContext) -> None:
-    publisher = Publisher(d2026_02_10=b"2026-02-10 12")
     with dg.DagsterInstance.ephemeral() as instance:
-        judged = verdicts(materialise(replace(pipeline, session=publisher), instance))
+        judged = verdicts(materialise(asked(pipeline, d2026_02_10=of_day(LAST, last=24)), instance))
     by_day = {(name, str(day)) for name in ("believed", "complete", "steady") for day in DAYS}
     assert judged.keys() == by_day | {("fresh", None)}
     assert {key for key, passed in judged.items() if not passed} == {("complete", "2026-02-10"), ("fresh", None)}
@@ -202,9 +146,9 @@ def test_a_day_of_the_future_says_so_and_fails_nothing(
     pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-02-09T23:30:00Z")
-    silent = Publisher(d2026_02_10=NotPublished("example.org answers 404"))
+    silent = asked(pipeline, d2026_02_10=NotPublished("example.org answers 404"))
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(pipeline, session=silent), instance, DAYS[-1:])
+        result = materialise(silent, instance, DAYS[-1:])
         assert result.success
         (event,) = result.get_asset_observation_events()
     observation = event.asset_observation_data.asset_observation
@@ -218,7 +162,7 @@ def test_a_day_that_failed_once_is_green_after_a_run_that_finds_it_whole(pipelin
     day = [str(DAYS[-1])]
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(pipeline, instance)
-        materialise(replace(pipeline, session=Publisher(d2026_02_10=b"!")), instance, DAYS[-1:])
+        materialise(asked(pipeline, d2026_02_10=b"!"), instance, DAYS[-1:])
         red = instance.get_status_by_partition(asset_key(FEED), day, partitions)
         materialise(pipeline, instance, DAYS[-2:])
         green = instance.get_status_by_partition(asset_key(FEED), day, partitions)
@@ -227,12 +171,12 @@ def test_a_day_that_failed_once_is_green_after_a_run_that_finds_it_whole(pipelin
 
 def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        result = materialise(replace(pipeline, session=Publisher(d2026_02_03=b"!")), instance)
+        result = materialise(asked(pipeline, d2026_02_03=b"!"), instance)
         assert not result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS} - {"2026-02-03"}
         (failure,) = [e for e in result.all_events if e.event_type is dg.DagsterEventType.STEP_FAILURE]
         reason = failure.step_failure_data.user_failure_data
         assert reason is not None
-        assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no column demand"
+        assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no such column"
         failing = {key for key, passed in verdicts(result).items() if not passed and key[1]}
         assert failing == {(name, "2026-02-03") for name in ("believed", "complete", "steady")}

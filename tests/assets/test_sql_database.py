@@ -1,19 +1,22 @@
-"""A connection of the resource `duckdb`: the views of some months, over a folder and over a bucket alike."""
+"""The views of warehouse.duckdb and of a connection of the resource `duckdb`, over a folder and over a bucket alike."""
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assets import analyst
 from assets.sql.database import open_views, resource
 from tests.stand_ins.places import BucketPlace, FolderPlace
 from warehouse.market.clock import instant
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
 from warehouse.store import layout
-from warehouse.store.storage import Storage
+from warehouse.store.storage import Folder, Storage
 
 RANKS = {"a.best": 1, "b.other": 2}
 
@@ -61,3 +64,30 @@ def test_a_file_with_columns_of_zone_and_metric_reads_as_one_without(place: Fold
     with open_views(resource(storage.local), storage, ["2026-10"]) as connection:
         rows = connection.sql("SELECT zone, metric, value FROM demand ORDER BY zone").fetchall()
     assert rows == [("FR", "demand", 1.0), ("GB", "demand", 1.0)]
+
+
+def test_an_empty_warehouse_has_views_without_rows_and_a_new_one_takes_its_place(tmp_path: Path) -> None:
+    def count(view: str) -> tuple[int] | None:
+        with duckdb.connect(str(tmp_path / analyst.NAME), read_only=True) as connection:
+            connection.execute(f"SET file_search_path = '{tmp_path}'")
+            return connection.execute(f"SELECT count(*) FROM {view}").fetchone()
+
+    views = analyst.build(tmp_path, resource(tmp_path))
+    assert count("day_ahead") == (0,)
+    fold(Folder(tmp_path), "a.best", "GB", [1.0])
+    assert analyst.build(tmp_path, resource(tmp_path)) == views
+    assert count("demand") == (1,)
+    assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))
+
+
+def test_a_damaged_month_costs_itself_and_no_other_its_comparison(tmp_path: Path) -> None:
+    storage, duckdb = Folder(tmp_path), resource(tmp_path)
+    for zone, values in (("GB", [1.0, 2.0, 3.0]), ("FR", [1.0, 2.0, 3.0, 4.0])):
+        fold(storage, "a.best", zone, values)
+    assert analyst.compare(duckdb, storage, ["2026-11"])[1:] == (5, [])
+    month = tmp_path / layout.series("demand", "FR", "2026-11")
+    month.write_bytes(month.read_bytes()[:-40])
+    verdicts, compared, left_out = analyst.compare(duckdb, storage, ["2026-11"])
+    assert compared == 2
+    assert len(verdicts) == len(analyst.RULES)
+    assert [line.partition(" ")[0] for line in left_out] == [layout.series("demand", "FR", "2026-11")]
