@@ -27,7 +27,7 @@ import zstandard
 
 from api.access import keys
 from api.access.database import AccountsUnavailable, Database
-from api.access.limits import SITE, RateLimits, client_address, client_unit, is_trusted, limits_path, too_many_calls
+from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
 from api.access.usage import UsageCounter
 from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusal, refuse_for
 from api.access.x402.ledger import Ledger
@@ -75,7 +75,6 @@ class Gate:
         self.limits = RateLimits(limits_path(settings))
         self.x402 = X402ResourceServer(settings, Ledger(database), mode in LIVE_MODES, clock)
         self._clock = clock
-        self._proxy_warned = False
 
     @classmethod
     def open(cls, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> Gate:
@@ -105,7 +104,6 @@ class Gate:
             signature = request.args.get("signature", "")
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
         outcome = self.admit(call)
-        self._warn_of_unknown_proxy(request)
         if not isinstance(outcome, Grant):
             raise NotAdmitted(outcome)
         return Entry(request, outcome)
@@ -159,15 +157,6 @@ class Gate:
             return receipt
 
         return replace(outcome, settle=settle_and_give_back)
-
-    def _warn_of_unknown_proxy(self, request: Request) -> None:
-        """Say once that a proxy is not trusted: all its clients count as one."""
-        if self._proxy_warned or "HTTP_X_FORWARDED_FOR" not in request.environ:
-            return
-        peer, trusted = request.header("REMOTE_ADDR"), self.settings.trusted_proxies
-        if not (trusted and is_trusted(peer, trusted)):
-            self._proxy_warned = True
-            _LOG.warning("calls come by a proxy at %s, which EMDS_TRUSTED_PROXIES does not list", peer)
 
 
 class Entry:

@@ -16,7 +16,7 @@ from api.access.confirmation_mail import MailUnavailable, send
 from api.access.email_address import is_address
 from api.access.gate import Gate, call_of
 from api.access.limits import client_unit
-from api.access.sign_up import OVERLAP_S, SignUp, TooManyKeys, TooManySignUps
+from api.access.sign_up import OVERLAP_S, SignUp, try_again
 from api.access.usage import CALLS_PER_DAY, Usage
 from api.access.values import NO_STORE
 from api.http.messages import Request, Response, View, read_json
@@ -24,32 +24,25 @@ from api.http.problems import ParameterFault, Problem
 from api.service import Service
 
 _MOST_BYTES = 4096
-_ENDS_ONE = "DELETE /v1/keys/current revokes one"
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 
 
 def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
-    mail, per_hour = gate.settings.mail, gate.settings.signups_per_hour
+    mail = gate.settings.mail
     email, token = _email(request), request.header("HTTP_IDEMPOTENCY_KEY")
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
     client = call_of(request, "", gate.settings.trusted_proxies).client
     sign_up = SignUp(email, client_unit(client), token)
-    try:
-        new = sign_ups.sign_up(gate.database, sign_up, per_hour, now, confirmed=mail is None)
-    except TooManySignUps as full:
-        detail = f"At most {per_hour} sign-ups an hour from one address."
-        raise _try_again("too-many-sign-ups", detail, full.wait) from None
-    except TooManyKeys as full:
-        raise Problem("too-many-keys", f"{full}; {_ENDS_ONE}.") from None
+    new = sign_ups.sign_up(gate.database, sign_up, gate.settings.signups_per_hour, now, confirmed=mail is None)
     if mail is not None and new.confirmation:
         try:
             send(mail, gate.settings.base_url, sign_up.email, new.confirmation)
         except MailUnavailable:
             sign_ups.withdraw(gate.database, new.key)
             detail = "The confirmation could not be sent; no key was made."
-            raise _try_again("mail-unavailable", detail, 60) from None
+            raise try_again("mail-unavailable", detail, 60) from None
     body: dict[str, Any] = {
         "api_key": new.key,
         "email": sign_up.email,
@@ -57,10 +50,6 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         "docs": gate.settings.base_url + "/docs",
     }
     return private_json(body if mail is None else {**body, "confirmed": False}, 201)
-
-
-def _try_again(kind: str, detail: str, wait: int) -> Problem:
-    return Problem(kind, detail, members={"retry_after": wait}, headers=[("Retry-After", str(wait))])
 
 
 def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
@@ -71,10 +60,7 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
             raise Problem("invalid-parameters", "token is missing.", [fault])
         if request.method == "HEAD":  # a mail scanner's look must not confirm
             return entry.settle(Response(200, [NO_STORE]))
-        try:
-            email = sign_ups.confirm(gate.database, token, gate.now)
-        except TooManyKeys as full:
-            raise Problem("too-many-keys", f"{full}; {_ENDS_ONE}.") from None
+        email = sign_ups.confirm(gate.database, token, gate.now)
         if email is None:
             raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
         return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
@@ -122,11 +108,6 @@ def require_key(gate: Gate, request: Request, now: int) -> tuple[bytes, Usage]:
         refusal = keys.invalid(key, unconfirmed=usage is not None)
         raise Problem(refusal.kind, refusal.detail, headers=refusal.headers)
     return digest, usage
-
-
-def own_key(gate: Gate, request: Request) -> int:
-    """Return the number of the live key that a request shows. Raises Problem 401, and AccountsUnavailable."""
-    return require_key(gate, request, gate.now)[1].key
 
 
 def _email(request: Request) -> str:

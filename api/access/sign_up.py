@@ -16,7 +16,7 @@ from api.access.database import Database
 from api.access.email_address import identity
 from api.access.keys import digest_of, spell
 from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
-from warehouse.errors import CallerError
+from api.http.problems import Problem
 from warehouse.market.clock import DAY, HOUR
 
 KEYS_PER_ADDRESS = 3
@@ -27,18 +27,6 @@ CONFIRM_S = DAY
 OVERLAP_S = DAY
 """So long a rotated key goes on opening."""
 _SIGN_UP_LOCK = 0x7369676E
-
-
-class TooManySignUps(CallerError):
-    """The client address signed up too often; the next is taken in `wait` seconds."""
-
-    def __init__(self, wait: int) -> None:
-        super().__init__("too many sign-ups from this address")
-        self.wait = wait
-
-
-class TooManyKeys(CallerError):
-    """The e-mail address holds its three keys, and all are in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class NewKey:
 def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool = True) -> NewKey:
     """Return a new key, or the same one again within a day for the same address, client and Idempotency-Key.
 
-    One that is not `confirmed` opens nothing before its confirmation came back. Raises TooManySignUps and TooManyKeys.
+    One that is not `confirmed` opens nothing before its confirmation came back. Raises Problem 409 and 429.
     """
     with database.begin() as connection:
         _one_at_a_time(connection)
@@ -78,7 +66,7 @@ def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confir
 def confirm(database: Database, token: str, now: int) -> str | None:
     """Open the key of a confirmation token, as often as it comes. Return its address; None for an outdated token.
 
-    Raises TooManyKeys.
+    Raises Problem 409.
     """
     with database.begin() as connection:
         _one_at_a_time(connection)
@@ -92,6 +80,11 @@ def confirm(database: Database, token: str, now: int) -> str | None:
                 raise full
             connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
         return str(row.email)
+
+
+def try_again(kind: str, detail: str, wait: int) -> Problem:
+    """Return a problem after which another try makes sense, in `wait` seconds."""
+    return Problem(kind, detail, members={"retry_after": wait}, headers=[("Retry-After", str(wait))])
 
 
 def withdraw(database: Database, key: str) -> None:
@@ -155,12 +148,13 @@ def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None
 
 
 def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:
-    """Count an attempt. Raises TooManySignUps where the last hour holds `per_hour` already (0: unlimited)."""
+    """Count an attempt. Raises Problem 429 where the last hour holds `per_hour` already (0: unlimited)."""
     connection.execute(delete(SIGN_UPS).where(SIGN_UPS.c.at <= now - HOUR))
     mine = SIGN_UPS.c.client == client
     count, oldest = connection.execute(select(func.count(), func.min(SIGN_UPS.c.at)).where(mine)).one()
     if per_hour and count >= per_hour:
-        raise TooManySignUps(oldest + HOUR - now)
+        detail = f"At most {per_hour} sign-ups an hour from one address."
+        raise try_again("too-many-sign-ups", detail, oldest + HOUR - now)
     connection.execute(insert(SIGN_UPS).values(client=client, at=now))
 
 
@@ -178,7 +172,7 @@ def _new_key(connection: Connection, request: SignUp, now: int, confirmed: bool)
     return NewKey(key, confirmation)
 
 
-def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> TooManyKeys | None:
+def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> Problem | None:
     """Retire the key of a person that was unused longest, if there are three and that one idled for seven days."""
     last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
     live = connection.execute(
@@ -192,7 +186,8 @@ def _make_room(connection: Connection, person: str, now: int, retire: bool = Tru
     # Of its last day only the date is known: it counts as used until that day's end.
     used, key = min((max(created, 0 if day is None else (day + 1) * DAY), key) for key, created, day in live)
     if used > now - IDLE_DAYS * DAY:
-        return TooManyKeys(f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days")
+        full = f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days"
+        return Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.")
     if retire:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(revoked=now))
     return None

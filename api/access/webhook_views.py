@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import orjson
 
 from api.access import webhooks
-from api.access.key_views import own_key, private_json
+from api.access.key_views import private_json, require_key
 from api.access.public_addresses import is_public
 from api.access.values import NO_STORE
-from api.access.webhooks import EVENTS, MOST_OF_A_KEY, Subscription, TooManyWebhooks, Webhook
+from api.access.webhooks import EVENTS, Subscription, Webhook
 from api.documents import changes
 from api.http.messages import Request, Response, View, read_json
 from api.http.parameters import read_zone
@@ -32,21 +32,16 @@ _URL = re.compile(r"[\x21-\x7e]+")
 
 def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        key = own_key(service.gate, request)
+        key = _own_key(service, request)
         wanted = _subscription(request, service.settings.webhook_private)
         cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
-        try:
-            webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
-        except TooManyWebhooks:
-            raise Problem(
-                "too-many-webhooks", f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
-            ) from None
+        webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
         return entry.settle(private_json({**_body(webhook), "secret": webhook.secret}, 201))
 
 
 def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        found = webhooks.listed(service.gate.database, own_key(service.gate, request))
+        found = webhooks.listed(service.gate.database, _own_key(service, request))
         return entry.settle(private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
@@ -74,10 +69,14 @@ def _test(service: Service, request: Request, _query: dict[str, Any], webhook: s
         return entry.settle(private_json({"id": found.id, "message": message}, 202))
 
 
+def _own_key(service: Service, request: Request) -> int:
+    """Return the number of the live key that a request shows. Raises Problem 401."""
+    return require_key(service.gate, request, service.gate.now)[1].key
+
+
 def _own(service: Service, request: Request, webhook: str) -> Webhook:
     """Return the subscription, if it is the caller's. Raises Problem 401 and 404."""
-    key = own_key(service.gate, request)
-    found = webhooks.get(service.gate.database, webhook[:60], key)
+    found = webhooks.get(service.gate.database, webhook[:60], _own_key(service, request))
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
     return found

@@ -18,7 +18,7 @@ from sqlalchemy import Row, Select, delete, exists, func, insert, select, update
 
 from api.access.database import Database
 from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
-from warehouse.errors import MarketError
+from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
 EVENTS = ("changes", "price.above", "price.below", "band", "stale")
@@ -30,10 +30,6 @@ GIVE_UP_S = DAY
 MOST_WAITING = 100
 BACK_OFF_S = (5, 15, 60, 300, 900, 1800, 3600)
 _MOST_ERROR = 200
-
-
-class TooManyWebhooks(MarketError):
-    """The key has its ten subscriptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +80,14 @@ class Message:
 
 
 def create(database: Database, key: int, subscription: Subscription, cursor: str, now: int) -> Webhook:
-    """Create a subscription of a key that begins at a cursor of the change log. Raises TooManyWebhooks."""
+    """Create a subscription of a key that begins at a cursor of the change log. Raises Problem 409."""
     with database.begin() as connection:
         # Two at once must not both be the tenth: the key's row is locked where the database locks rows.
         connection.execute(select(KEYS.c.id).where(KEYS.c.id == key).with_for_update())
         count = connection.execute(select(func.count()).where(WEBHOOKS.c.key_id == key)).scalar_one()
         if count >= MOST_OF_A_KEY:
-            raise TooManyWebhooks(f"a key has at most {MOST_OF_A_KEY} webhooks")
+            detail = f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
+            raise Problem("too-many-webhooks", detail)
         row = {
             "id": f"wh_{secrets.token_hex(12)}",
             "key_id": key,

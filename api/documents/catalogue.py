@@ -101,14 +101,6 @@ def stored_metric(
     catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool = False, forecast: bool = False
 ) -> str:
     """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
-    key = ("stored", zone_id, metric, "forecast" if forecast else "day_ahead" if day_ahead else "")
-    known: str | None = catalogue.derived.get(key)
-    if known is None:
-        known = catalogue.derived[key] = _stored_metric(catalogue, zone_id, metric, day_ahead, forecast)
-    return known
-
-
-def _stored_metric(catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool, forecast: bool) -> str:
     market = zone(zone_id)
     if metric not in market.metrics:
         raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))

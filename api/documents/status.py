@@ -8,9 +8,10 @@ import logging
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
@@ -32,10 +33,7 @@ from warehouse.store import layout
 from warehouse.version import __version__
 
 _LOG = logging.getLogger("emds.api")
-_LAST = ("status",)
 _UNREADABLE = "the record of this source's runs cannot be read; its next run writes it anew"
-
-
 _NO_STORE = ("Cache-Control", "no-store")
 _TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 _JSON = ("Content-Type", "application/json")
@@ -47,11 +45,8 @@ _GAUGES = (
 )
 
 
-class _Carrier(NamedTuple):
-    """A feed of the catalogue, and its health in one zone."""
-
-    feed: Mapping[str, Any]
-    health: Health | None
+_Carrier = tuple[Mapping[str, Any], Health | None]
+"""A feed of the catalogue, and its health in one zone."""
 
 
 def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
@@ -62,34 +57,12 @@ def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> 
 
 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
-    """Per source and zone when it last answered, what went wrong last, and its state at `now`; not to be changed.
-
-    The last one is cached while the second and the records are the same, since a second sees many requests.
-    """
-    try:
-        records = [documents.get(layout.health(source)) for source in catalogue.sources]
-    except DamagedFile:
-        return _computed(documents, catalogue, now)
-    of = now, [None if record is None else record.identity for record in records]
-    last: tuple[Any, dict[str, Any]] | None = catalogue.derived.get(_LAST)
-    if last is None or last[0] != of:
-        last = catalogue.derived[_LAST] = of, _computed(documents, catalogue, now)
-    return last[1]
-
-
-def _computed(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
-    known: dict[tuple[str, str], Health] = {}
-    unreadable = set[str]()
-    for source in catalogue.sources:
-        try:
-            known |= _known(documents, source)
-        except DamagedFile as fault:
-            _LOG.error("status: %s", fault)
-            unreadable.add(source)
+    """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
+    known, unreadable = _healths(documents, catalogue)
     carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
     for feed in catalogue.feeds.values():
         for zone in feed["zones"]:
-            carriers[feed["source"], zone].append(_Carrier(feed, known.get((feed["id"], zone))))
+            carriers[feed["source"], zone].append((feed, known.get((feed["id"], zone))))
     serving = _serving(carriers)
     return {
         "now": now,
@@ -98,6 +71,19 @@ def _computed(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[
             for (source, zone), feeds in sorted(carriers.items())
         ],
     }
+
+
+def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple[str, str], Health], set[str]]:
+    """What is known of every feed, by feed and zone, and the sources whose record is damaged."""
+    known: dict[tuple[str, str], Health] = {}
+    unreadable = set[str]()
+    for source in catalogue.sources:
+        try:
+            known |= _known(documents, source)
+        except DamagedFile as fault:
+            _LOG.error("health: %s", fault)
+            unreadable.add(source)
+    return known, unreadable
 
 
 def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Health]:
@@ -112,23 +98,6 @@ def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Healt
     except (KeyError, TypeError) as error:
         raise DamagedFile(layout.published(document.name), f"is no health document ({error!r:.60})") from None
     return known
-
-
-def feed_freshness(documents: DocumentCache, catalogue: Catalogue) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield by feed and zone the end of the newest interval, when the next is due, and the last success (Unix seconds).
-
-    0 for what never was. A source whose record is damaged is left out, as it is unknown.
-    """
-    for source in catalogue.sources:
-        try:
-            known = _known(documents, source)
-        except DamagedFile as fault:
-            _LOG.error("metrics: %s", fault)
-            continue
-        for (feed, zone), own in known.items():
-            if feed in catalogue.feeds:
-                due = health.due([health.carrier(catalogue.feeds[feed], configured=True)], own.whole_until)
-                yield feed, zone, own.data_until, due.at if due and own.whole_until else 0, own.last_ok
 
 
 def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tuple[str, str], str]:
@@ -155,7 +124,7 @@ def _entry(
         for metric in feed["metrics"]:
             by_metric[metric].append((health.carrier(feed, configured=own is None or not own.unconfigured), own))
     standing = [health.standing(metric, known, now) for metric, known in by_metric.items() if not is_forecast(metric)]
-    healths = [c.health for c in carriers if c.health is not None]
+    healths = [own for _, own in carriers if own is not None]
     newest = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     errors = [f"{h.feed}: {h.last_error}" for h in healths if h.unknown_member or h is newest]
     return {
@@ -178,14 +147,16 @@ class _Feeds(Collector):
     def collect(self) -> Iterator[Metric]:
         yield InfoMetricFamily("emds_build", "What runs.", {"version": __version__, "build": _build()})
         gauges = [GaugeMetricFamily(f"emds_feed_{n}_timestamp_seconds", w, labels=["feed", "zone"]) for n, w in _GAUGES]
-        try:
-            freshness = [*feed_freshness(self._service.documents, self._service.catalogue)]
-        except StorageError:  # the counts do not need the warehouse
-            freshness = []
-        for feed, zone, *instants in freshness:
-            for gauge, instant in zip(gauges, instants, strict=True):
-                if instant:
-                    gauge.add_metric([feed, zone], instant)
+        with suppress(StorageError):  # the counts do not need the warehouse
+            feeds = self._service.catalogue.feeds
+            for (feed, zone), own in _healths(self._service.documents, self._service.catalogue)[0].items():
+                if feed not in feeds:
+                    continue
+                due = health.due([health.carrier(feeds[feed], configured=True)], own.whole_until)
+                instants = own.data_until, due.at if due and own.whole_until else 0, own.last_ok
+                for gauge, instant in zip(gauges, instants, strict=True):
+                    if instant:
+                        gauge.add_metric([feed, zone], instant)
         yield from gauges
 
 

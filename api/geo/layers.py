@@ -12,8 +12,8 @@ from __future__ import annotations
 import csv
 import io
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
 Extent = Sequence[float] | None
+Cut = Callable[[Positions, Extent], bytes]
+"""Gives the features at some positions as a file, whose extent is the second argument."""
 
 _ENVELOPE, _COUNT = 1, 8
 """Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
@@ -106,7 +108,7 @@ class GeoLayer:
 
     def select(
         self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None
-    ) -> NDArray[np.intp]:
+    ) -> Positions:
         """Positions of the features that match every filter, ascending; at most the first `most`."""
         matching = np.ones(len(self.features), dtype=np.bool_)
         for name, wanted in words.items():
@@ -138,34 +140,18 @@ class GeoLayer:
         """The id of the feature at a position."""
         return str(orjson.loads(self.features[place])["id"])
 
-    def extent(self, places: NDArray[np.intp]) -> list[float] | None:
+    def extent(self, places: Positions) -> list[float] | None:
         """The box round these features; None round nothing."""
         if not len(places):
             return None
         chosen = self.boxes[places]
         return [*chosen[:, :2].min(axis=0).tolist(), *chosen[:, 2:].max(axis=0).tolist()]
 
-    def collection(self, places: NDArray[np.intp], extra: Mapping[str, Any]) -> bytes:
+    def collection(self, places: Positions, extra: Mapping[str, Any]) -> bytes:
         """These features as a FeatureCollection; `extra` are further members of it."""
         extent = self.extent(places)
         members = orjson.dumps({**self.head, **extra, **({"bbox": extent} if extent else {})})
         return b"".join((members[:-1], b',"features":[', b",".join(self.features[place] for place in places), b"]}"))
-
-    def with_reals(self) -> GeoLayer:
-        """The layer with `1985.0` for `1985` in every feature's properties, as the items of OGC API Features have it.
-
-        QGIS types a column by the first features of a service and keeps features in a table of its own, where a missing
-        whole number becomes 0: a price that nobody published would be shown as 0. A missing real number stays missing.
-        """
-        return replace(self, features=tuple(map(_with_reals, self.features)))
-
-
-def _with_reals(feature: bytes) -> bytes:
-    decoded = orjson.loads(feature)
-    decoded["properties"] = {
-        name: float(value) if type(value) is int else value for name, value in decoded["properties"].items()
-    }
-    return orjson.dumps(decoded)
 
 
 def _zones(properties: Mapping[str, Any]) -> list[str | None]:
@@ -195,50 +181,33 @@ def _outline(geometry: Mapping[str, Any]) -> Outline | None:
     return Outline(starts[:, 0].copy(), starts[:, 1].copy(), ends[:, 0].copy(), ends[:, 1].copy(), area)
 
 
-@dataclass(frozen=True, slots=True)
-class Csv:
+def cut_csv(body: bytes) -> Cut:
     """A heading and rows of CRLF lines; no field of ours holds a line break."""
-
-    heading: bytes
-    rows: tuple[bytes, ...]
-
-    @classmethod
-    def parse(cls, body: bytes) -> Csv:
-        heading, *rows = body.splitlines(keepends=True)
-        return cls(heading, tuple(rows))
-
-    def cut(self, positions: Positions, _extent: Extent) -> bytes:
-        return self.heading + b"".join(self.rows[place] for place in positions)
+    heading, *rows = body.splitlines(keepends=True)
+    return lambda positions, _extent: heading + b"".join(rows[place] for place in positions)
 
 
-@dataclass(frozen=True, slots=True)
-class FlatGeobuf:
-    """Magic bytes, header, and features that each state their own length: a file without packed index."""
+def cut_flatgeobuf(body: bytes) -> Cut:
+    """Magic bytes, header, and features that each state their own length: a file without packed index.
 
-    header: bytes
-    """With magic bytes and its own length before it."""
-    features: tuple[bytes, ...]
-    envelope_at: int
-    count_at: int
+    Raises ValueError where the header does not state envelope and count.
+    """
+    end = 12 + struct.unpack_from("<I", body, 8)[0]
+    whole, features, at = body[:end], [], end
+    while at < len(body):
+        following = at + 4 + struct.unpack_from("<I", body, at)[0]
+        features.append(body[at:following])
+        at = following
+    reference, count_at = _field(whole, _ENVELOPE), _field(whole, _COUNT)
+    envelope_at = reference + struct.unpack_from("<I", whole, reference)[0] + 4
 
-    @classmethod
-    def parse(cls, body: bytes) -> FlatGeobuf:
-        """Raises ValueError where the header does not state envelope and count."""
-        end = 12 + struct.unpack_from("<I", body, 8)[0]
-        header, features, at = body[:end], [], end
-        while at < len(body):
-            following = at + 4 + struct.unpack_from("<I", body, at)[0]
-            features.append(body[at:following])
-            at = following
-        reference = _field(header, _ENVELOPE)
-        vector = reference + struct.unpack_from("<I", header, reference)[0]
-        return cls(header, tuple(features), vector + 4, _field(header, _COUNT))
+    def cut(positions: Positions, extent: Extent) -> bytes:
+        header = bytearray(whole)
+        struct.pack_into("<4d", header, envelope_at, *(extent or _NO_EXTENT))
+        struct.pack_into("<Q", header, count_at, len(positions))
+        return bytes(header) + b"".join(features[place] for place in positions)
 
-    def cut(self, positions: Positions, extent: Extent) -> bytes:
-        header = bytearray(self.header)
-        struct.pack_into("<4d", header, self.envelope_at, *(extent or _NO_EXTENT))
-        struct.pack_into("<Q", header, self.count_at, len(positions))
-        return bytes(header) + b"".join(self.features[place] for place in positions)
+    return cut
 
 
 def _field(header: bytes, number: int) -> int:
@@ -253,42 +222,34 @@ def _field(header: bytes, number: int) -> int:
     return table + offset
 
 
-@dataclass(frozen=True, slots=True)
-class GeoParquet:
+def cut_geoparquet(body: bytes) -> Cut:
     """The table of a GeoParquet document."""
+    table = pq.ParquetFile(io.BytesIO(body)).read()  # `read_table` would load pyarrow.dataset, 25 MB
 
-    table: Any
-
-    @classmethod
-    def parse(cls, body: bytes) -> GeoParquet:
-        return cls(pq.ParquetFile(io.BytesIO(body)).read())  # `read_table` would load pyarrow.dataset, 25 MB
-
-    def cut(self, positions: Positions, extent: Extent) -> bytes:
-        metadata = dict(self.table.schema.metadata)
+    def cut(positions: Positions, extent: Extent) -> bytes:
+        metadata = dict(table.schema.metadata)
         geo = orjson.loads(metadata[b"geo"])
         column = geo["columns"][geo["primary_column"]]
         column.pop("bbox", None)
         if extent is not None:
             column["bbox"] = list(extent)
         out = io.BytesIO()
-        chosen = self.table.take(positions).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
+        chosen = table.take(positions).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
         pq.write_table(chosen, out, compression="zstd")
         return out.getvalue()
 
-
-CUTS: dict[str, type[Csv] | type[FlatGeobuf] | type[GeoParquet]] = {
-    "csv": Csv,
-    "fgb": FlatGeobuf,
-    "parquet": GeoParquet,
-}
-"""By `format`; GeoJSON is cut by `GeoLayer.collection`."""
+    return cut
 
 
-def properties_csv(layer: GeoLayer) -> Csv:
+CUTS: dict[str, Callable[[bytes], Cut]] = {"csv": cut_csv, "fgb": cut_flatgeobuf, "parquet": cut_geoparquet}
+"""By `format`, from a document of the layer; GeoJSON is cut by `GeoLayer.collection`."""
+
+
+def properties_csv(layer: GeoLayer) -> bytes:
     """The properties of all features as CSV (RFC 4180), without their geometry."""
     rows = [orjson.loads(feature)["properties"] for feature in layer.features]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(rows[0])
     writer.writerows(row.values() for row in rows)
-    return Csv.parse(text.getvalue().encode())
+    return text.getvalue().encode()

@@ -7,7 +7,7 @@ Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,12 +16,10 @@ from urllib.parse import urlencode
 
 import numpy as np
 import orjson
-from numpy import intp
-from numpy.typing import NDArray
 
 from api.documents.cache import Document
 from api.documents.published import document as published
-from api.geo.layers import Box, GeoLayer
+from api.geo.layers import Box, GeoLayer, Positions
 from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
@@ -29,7 +27,6 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
-from warehouse.market.clock import DAY
 from warehouse.store import layout
 
 ROOT = "/v1/geo"
@@ -58,36 +55,14 @@ BOX = replace(
     schema={"anyOf": [{**_NUMBERS, "minItems": count, "maxItems": count} for count in (4, 6)]},
 )
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?", re.ASCII)
-_400_YEARS = 146_097 * DAY
-_NO_MOMENT = "takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be .."
-
-
-def _instant(text: str, is_end: bool) -> float:
-    """Return the Unix second that a text names, UTC where it names no offset; of a date its last as an end.
-
-    Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
-    """
-    if not _MOMENT.fullmatch(text):
-        raise ValueError(_NO_MOMENT)
-    of_year_0 = text.startswith("0000")
-    clock = text[10:].replace(" ", "+").upper()[1:]  # a query has a blank for a plus
-    written = f"{'0400' if of_year_0 else text[:4]}{text[4:10]}T{clock or '00:00'}"
-    try:
-        instant = datetime.fromisoformat(written)
-    except ValueError:
-        raise ValueError(f"names {text}, which is no instant") from None
-    second = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp() - of_year_0 * _400_YEARS
-    return second + (DAY - 1) * (is_end and not clock)
+_MOMENT = r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?"  # a query has a blank for a plus
+_MOMENTS = re.compile(rf"{_MOMENT}|{_MOMENT}/({_MOMENT}|(\.\.)?)|(\.\.)?/{_MOMENT}", re.ASCII)
 
 
 def _instants(text: str) -> str:
-    """An instant, or an interval of which one end may be open. Raises ValueError."""
-    ends = [_instant(end, bool(place)) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
-    if not ends or text.count("/") > 1:
-        raise ValueError(_NO_MOMENT)
-    if ends != sorted(ends):
-        raise ValueError("takes an interval that begins before it ends")
+    """The form of an instant, or of an interval of which one end may be open. Raises ValueError."""
+    if not _MOMENTS.fullmatch(text):
+        raise ValueError("takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be ..")
     return text
 
 
@@ -196,18 +171,21 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
 
 def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
     document = published(service.documents, COLLECTIONS[name].document)
-    layer = _layer_of(document)
+    layer = _with_reals(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
     offered = matched[:SAMPLE_FEATURES] if values["sample"] else matched
     first, last = values["offset"], values["offset"] + values["limit"]
     page = offered[first:last]
-    path = f"{ROOT}/collections/{name}/items"
-    links = [_link(service, request, f"{path}{_with(request, {})}", "self", _GEOJSON, "This document")]
+
+    def link(relation: str, title: str, **changes: int) -> dict[str, str]:
+        merged = {**request.args.to_dict(flat=False), **{name: [str(value)] for name, value in changes.items()}}
+        address = f"{ROOT}/collections/{name}/items{'?' * bool(merged)}{urlencode(merged, doseq=True)}"
+        return _link(service, request, address, relation, _GEOJSON, title)
+
+    links = [link("self", "This document")]
     if last < len(offered):
-        links.append(
-            _link(service, request, f"{path}{_with(request, {'offset': last})}", "next", _GEOJSON, "The next features")
-        )
+        links.append(link("next", "The next features", offset=last))
     published_at = datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC)
     extra: dict[str, Any] = {
         "numberMatched": len(matched),
@@ -220,24 +198,31 @@ def _items(service: Service, request: Request, values: dict[str, Any], name: str
     return layer.collection(page, extra), _caching(name, document, layer, page)
 
 
-def _caching(name: str, document: Document, layer: GeoLayer, positions: NDArray[intp]) -> Headers:
+def _caching(name: str, document: Document, layer: GeoLayer, positions: Positions) -> Headers:
     return caching(layer, valid_until(document, positions)) if name == "live" else _CACHING
 
 
-def _layer_of(document: Document) -> GeoLayer:
+def _with_reals(document: Document) -> GeoLayer:
+    """The layer with `1985.0` for `1985` in every feature's properties.
+
+    QGIS types a column by the first features of a service and keeps features in a table of its own, where a missing
+    whole number becomes 0: a price that nobody published would be shown as 0. A missing real number stays missing.
+    """
+
+    def written(feature: bytes) -> bytes:
+        members = orjson.loads(feature)
+        properties = members["properties"].items()
+        members["properties"] = {name: float(value) if type(value) is int else value for name, value in properties}
+        return orjson.dumps(members)
+
     layer = layer_of(document)
-    real: GeoLayer = document.derive("reals", lambda _: layer.with_reals())
+    real: GeoLayer = document.derive("reals", lambda _: replace(layer, features=tuple(map(written, layer.features))))
     return real
-
-
-def _with(request: Request, changes: Mapping[str, int]) -> str:
-    merged = {**request.args.to_dict(flat=False), **{name: [str(value)] for name, value in changes.items()}}
-    return f"?{urlencode(merged, doseq=True)}" if merged else ""
 
 
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
     document = published(service.documents, COLLECTIONS[name].document)
-    layer = _layer_of(document)
+    layer = _with_reals(document)
     places: dict[str, int] = document.derive("ids", lambda _: {layer.id(n): n for n in range(len(layer.features))})
     if feature not in places:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")

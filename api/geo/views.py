@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy import intp
-from numpy.typing import NDArray
 
 from api.documents.cache import Document, DocumentCache
 from api.documents.published import document as published
-from api.geo.layers import CUTS, Box, Csv, GeoLayer, properties_csv
+from api.geo.layers import CUTS, Box, Cut, GeoLayer, Positions, cut_csv, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
@@ -39,14 +37,14 @@ class Selection:
 
     layer: str
     format: str
-    detail: str | None = None
-    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    detail: str | None
+    words: tuple[tuple[str, tuple[str, ...]], ...]
     """Filters and their values: (("zone", ("GB", "FR")),)."""
-    min_mw: float | None = None
-    box: Box | None = None
-    at: tuple[float, float] | None = None
+    min_mw: float | None
+    box: Box | None
+    at: tuple[float, float] | None
     """Longitude and latitude of a point."""
-    sample: bool = False
+    sample: bool
 
     @property
     def whole(self) -> bool:
@@ -59,19 +57,15 @@ class Selection:
 
 
 def _layer(service: Service, request: Request, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
-    selection = select(layer, suffix, request, query)
-    with service.enter(request) as entry:
-        return entry.settle(responses.ranged(request, answer(request, service.documents, selection)))
-
-
-def select(layer: str, suffix: str | None, request: Request, values: dict[str, Any]) -> Selection:
-    """The selection of a request. Raises Problem 400 for a conflict, 406 for a format that the layer lacks."""
-    format_ = suffix or _format(layer, values["format"], request)
-    if format_ in UNCUT and (values.get("bbox") or values.get("at") or values.get("sample")):
+    """The layer, or its features that a query selects. Raises Problem 400 for a conflict, 406 for an unknown format."""
+    format_ = suffix or _format(layer, query["format"], request)
+    at, box, sample = query.get("at"), query.get("bbox"), query.get("sample", False)
+    if format_ in UNCUT and (box or at or sample):
         raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
-    words = tuple((name, values[name]) for name in ("zone", "fuel") if values.get(name) is not None)
-    own = {name: values.get(field) for name, field in (("detail", "detail"), ("min_mw", "min_mw"), ("box", "bbox"))}
-    return Selection(layer, format_, words=words, at=values.get("at"), sample=values.get("sample", False), **own)
+    words = tuple((name, query[name]) for name in ("zone", "fuel") if query.get(name) is not None)
+    selection = Selection(layer, format_, query.get("detail"), words, query.get("min_mw"), box, at, sample)
+    with service.enter(request) as entry:
+        return entry.settle(responses.ranged(request, _answer(request, service.documents, selection)))
 
 
 def _format(layer: str, name: str | None, request: Request) -> str:
@@ -87,7 +81,7 @@ def _format(layer: str, name: str | None, request: Request) -> str:
     return types[media]
 
 
-def answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
+def _answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
     """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = published(documents, selection.document("geojson"))
     layer = layer_of(source)
@@ -115,7 +109,7 @@ def layer_of(document: Document) -> GeoLayer:
     return index
 
 
-def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) -> NDArray[intp]:
+def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) -> Positions:
     most = SAMPLE_FEATURES if selection.sample else None
     positions = layer.select(dict(selection.words), selection.min_mw, selection.box, most)
     if selection.at is None:
@@ -124,40 +118,35 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
     fine = layer_of(published(documents, layout.geo("zones", "geojson", "high")))
     zones = fine.select({}, None, (lon, lat, lon, lat), 1)
     if not len(zones):
-        swapped = fine.select({}, None, (lat, lon, lat, lon), 1)
-        hint = f" {lon:g},{lat:g} lies in {fine.id(swapped[0])}: latitude comes first." if len(swapped) else ""
-        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones.{hint}")
+        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones. Latitude comes first.")
     return np.intersect1d(positions, zones)
 
 
-def _cut(documents: DocumentCache, selection: Selection, source: Document, positions: NDArray[intp]) -> bytes:
+def _cut(documents: DocumentCache, selection: Selection, source: Document, positions: Positions) -> bytes:
     """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
     layer, is_live = layer_of(source), selection.layer == "live"
     if selection.format == "geojson":
         until = {"valid_until": valid_until(source, positions)} if is_live else {}
         return layer.collection(positions, until | ({"sample": True} if selection.sample else {}))
     if is_live:
-        rows: Csv = source.derive("properties", lambda _: properties_csv(layer))
-        return rows.cut(positions, None)
+        cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
+        return cut(positions, None)
     # FlatGeobuf with an index has an order of its own: it is cut from one without.
-    name = "rows.fgb" if selection.format == "fgb" else selection.format
-    pieces = published(documents, selection.document(name))
+    pieces = published(documents, selection.document("rows.fgb" if selection.format == "fgb" else selection.format))
     # Whether both are of one publication shows in their content: a copy or a restore changes file times.
     hashes = documents.get(layout.geo_hashes(selection.layer))
     known = hashes.json["documents"] if hashes else {}
-    if any(
-        known.get(part.name) != part.derive("sha256", lambda d: sha256(d.body).hexdigest()) for part in (source, pieces)
-    ):
-        detail = (
-            "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
-        )
-        raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
-    parsed = pieces.derive("pieces", lambda document: CUTS[selection.format].parse(document.body))
-    body: bytes = parsed.cut(positions, layer.extent(positions))
-    return body
+    for part in (source, pieces):
+        if known.get(part.name) != part.derive("sha256", lambda document: sha256(document.body).hexdigest()):
+            detail = (
+                "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
+            )
+            raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
+    cut = pieces.derive("pieces", lambda document: CUTS[selection.format](document.body))
+    return cut(positions, layer.extent(positions))
 
 
-def valid_until(document: Document, positions: NDArray[intp]) -> int | None:
+def valid_until(document: Document, positions: Positions) -> int | None:
     """Until when nothing newer is due of these features of the newest figures; of all where these have none."""
     ends: list[int | None] = document.derive("ends", _ends)
     chosen = [end for end in (ends[place] for place in positions) if end is not None]

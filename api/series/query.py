@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
 from typing import Any, Literal, NamedTuple
 
 from api.documents.catalogue import Catalogue
 from api.http import parameters
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
-from api.http.times import Moment, to_unix
+from api.http.times import to_unix
 from api.series.gaps import DueSpan, due_span
 from api.series.paging import Cursor, Order
 from warehouse.figures.resample import LONGEST, Interval
@@ -104,7 +103,8 @@ def series_request(
         end = start + DAY
     start, end = _window_of(start, end, now)
     if start >= end:
-        raise _out_of_range("start", _why_empty(start, end, query["end"]))
+        detail = f"{clock.iso(start)} is not before end, {clock.iso(end)}, which is exclusive: give a later end"
+        raise _out_of_range("start", detail)
     if as_of is not None and as_of > now:
         raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
     as_of = None if as_of is None else settled(as_of, now)
@@ -158,16 +158,6 @@ def _window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
     if end is None:
         end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
     return max(0, end - DAY) if start is None else start, end
-
-
-def _why_empty(start: int, end: int, written: Moment | None) -> str:
-    """Say what is wrong with a window that holds nothing; `written`: its end as the caller wrote it."""
-    if start > end:
-        return f"{clock.iso(start)} lies after end, {clock.iso(end)}: the earlier one is start"
-    way_out = "give a later end"
-    if isinstance(written, datetime) and written.time() == time():
-        way_out = f"for one day give end={written.date() + timedelta(days=1)}"
-    return f"is the same instant as end, {clock.iso(end)}, and end is exclusive: {way_out}"
 
 
 def settled(as_of: int, now: int) -> int:

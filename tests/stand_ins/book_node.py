@@ -23,9 +23,6 @@ class BookNode:
         self.down = False
         self.logs_hidden = False
         """Answers that an authorization is used, and finds no event."""
-        self.contracts: set[str] = set()
-        self.reverted: set[str] = set()
-        """Transactions that are in a block and moved nothing."""
         self.clock_shift = 0
         self.calls = 0
         node = self
@@ -60,15 +57,11 @@ class BookNode:
         if method == "eth_getBlockByNumber":
             number = int(time.time()) if params[0] == "latest" else int(params[0], 16)
             return {"number": hex(number), "timestamp": hex(number + self.clock_shift)}
-        if method == "eth_getCode":
-            return "0x6000" if params[0].lower() in self.contracts else "0x"
         if method == "eth_call":
             payer, nonce = "0x" + params[0]["data"][34:74], "0x" + params[0]["data"][74:]
             used = any(t["nonce"] == nonce and t["from"] == payer for t in self.book.transfers)
             return "0x" + f"{int(used):064x}"
         if method == "eth_getTransactionReceipt":
-            if params[0] in self.reverted:
-                return {"status": "0x0", "logs": []}
             logs = [log for log in self._logs() if log["transactionHash"] == params[0]]
             return {"status": "0x1", "logs": logs} if logs else None
         return self._matching(params[0])

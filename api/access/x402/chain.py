@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.x402.json_post import JsonReply, post
-from api.access.x402.ledger import PaymentTerms, Transfer
+from api.access.x402.json_post import post
+from api.access.x402.ledger import NONCE_USED, PaymentTerms, Transfer
 from api.access.x402.offers import USDC
 
 _STATE = "0xe94a0102"
@@ -43,6 +43,13 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Refused for the reason `code`: on the chain NONCE_USED, cancelled or used for another transfer."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unspent:
     """Not used in the newest block, whose time is `block_time` (Unix seconds)."""
 
@@ -50,16 +57,11 @@ class Unspent:
 
 
 @dataclass(frozen=True, slots=True)
-class SpentElsewhere:
-    """Cancelled, or used for a transfer that is not this payment."""
-
-
-@dataclass(frozen=True, slots=True)
 class Undecided:
     """Used, but in no block that was searched."""
 
 
-AuthorizationState = Settled | Unspent | SpentElsewhere | Undecided
+AuthorizationState = Settled | Unspent | Refused | Undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,6 @@ class Chain:
             if logs:
                 return self._own_transfer(logs[0], terms)
         return Undecided()
-
-    def reverted(self, tx: str) -> bool:
-        """Return whether a transaction is in a block and did nothing; ChainUnavailable also where it is in none."""
-        return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
-
-    def is_contract(self, address: str) -> bool:
-        """Return whether code lies at an address: its owner may sign otherwise than a plain account (ERC-1271)."""
-        return str(self._call("eth_getCode", [address, "latest"])) not in ("0x", "0x0")
 
     def newest(self) -> tuple[int, int]:
         """Return number and time (Unix seconds) of the newest block."""
@@ -116,17 +110,17 @@ class Chain:
         _, payer, nonce = _field(log, "topics")
         return _address(payer), str(nonce).lower()
 
-    def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Settled | SpentElsewhere:
+    def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Settled | Refused:
         """Return the transfer where the log after AuthorizationUsed is the Transfer of these terms."""
         if _field(log, "topics")[0] != _USED:
-            return SpentElsewhere()
+            return Refused(NONCE_USED)
         tx, index = str(_field(log, "transactionHash")).lower(), _number(_field(log, "logIndex")) + 1
         moved = self._log_at(tx, index)
         wanted = [_TRANSFER, "0x" + _word(terms.payer), "0x" + _word(terms.pay_to)]
         if moved is None or not _is_usdc(moved) or [str(t).lower() for t in _field(moved, "topics")] != wanted:
-            return SpentElsewhere()
+            return Refused(NONCE_USED)
         if _number(_field(moved, "data")) != terms.amount:
-            return SpentElsewhere()
+            return Refused(NONCE_USED)
         block = self._call("eth_getBlockByNumber", [_field(log, "blockNumber"), False])
         return Settled(tx, index, _number(_field(block, "timestamp")))
 
@@ -145,10 +139,8 @@ class Chain:
     def _call(self, method: str, params: list[Any]) -> Any:
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         reply = post(self.url, question, {}, self.timeout_s, self.timeout_s)
-        if not isinstance(reply, JsonReply):
-            raise ChainUnavailable(type(reply).__name__)
-        if reply.document is None or reply.document.get("result") is None:
-            raise ChainUnavailable(f"{method}: status {reply.status}")
+        if reply is None or reply.document is None or reply.document.get("result") is None:
+            raise ChainUnavailable(f"{method}: {f'status {reply.status}' if reply else 'no connection'}")
         return reply.document["result"]
 
 

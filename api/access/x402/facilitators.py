@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from api.access.x402.chain import Settled
-from api.access.x402.json_post import JsonReply, NoReply, NotReached, post
+from api.access.x402.chain import Refused, Settled
+from api.access.x402.json_post import JsonReply, post
 from api.access.x402.ledger import NONCE_USED
 from api.access.x402.offers import NETWORK, NETWORK_V1
 from api.access.x402.payment import Payment
@@ -45,8 +45,6 @@ _CODE = re.compile(r"[a-z0-9_]{1,80}")
 _TX = re.compile(r"0x[0-9a-fA-F]{64}")
 _FIRST_OPEN_S, _LONGEST_OPEN_S = 2.0, 60.0
 """A facilitator that failed is left alone for so long; each further failure doubles it."""
-Fate = Literal["moved", "reverted", "open"]
-"""What the chain shows of a settlement in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +60,6 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Refused for the reason `code`."""
-
-    code: str
-
-
-@dataclass(frozen=True, slots=True)
 class Unreachable:
     """Nobody took the payment. `reached`: somebody saw it."""
 
@@ -77,10 +68,9 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have moved; `tx` where the facilitator named one, `pending` where it still waits for a block."""
+    """It may have moved; `tx` where the facilitator named one."""
 
     tx: str = ""
-    pending: bool = False
 
 
 Outcome = Settled | Refused | Unreachable | Unknown
@@ -106,11 +96,10 @@ class Facilitators:
         last: Refused | Unreachable = Unreachable()
         for facilitator in self._available(payment.payer):
             reply = self._ask(facilitator, "verify", payment, requirement, self.timeouts.verify)
-            if isinstance(reply, NotReached):
+            if reply is None:
                 self.open_circuit(facilitator.url)
                 continue
-            last = Unreachable(reached=True)
-            document = reply.document if isinstance(reply, JsonReply) else None
+            last, document = Unreachable(reached=True), reply.document
             if document is None or not isinstance(document.get("isValid"), bool) or _other_payer(document, payment):
                 self.open_circuit(facilitator.url, payment.payer)
                 continue
@@ -123,14 +112,8 @@ class Facilitators:
                 last = Refused(code)
         return last
 
-    def settle(
-        self, payment: Payment, requirement: Mapping[str, Any], first: str, fate: Callable[[str], Fate]
-    ) -> Outcome:
-        """Move the money once, by the facilitator at `first`, else by those after it.
-
-        `fate` tells what the chain shows after a settlement in doubt: nobody else is asked where the money moved, nor
-        where the transaction was reverted, which is the payer's fault.
-        """
+    def settle(self, payment: Payment, requirement: Mapping[str, Any], first: str) -> Outcome:
+        """Move the money once, by the facilitator at `first`, else by those after it."""
         until, unknown, reached = self.clock() + self.timeouts.whole, None, False
         for facilitator in self._available(payment.payer, first):
             left = until - self.clock()
@@ -143,39 +126,33 @@ class Facilitators:
                 return outcome
             if isinstance(outcome, Refused):
                 return unknown or outcome
-            chain_shows = fate(outcome.tx) if isinstance(outcome, Unknown) and not outcome.pending else "open"
-            if chain_shows == "reverted":
-                return Refused("transaction_failed")
             if isinstance(outcome, Unknown):
                 unknown = Unknown(outcome.tx or (unknown.tx if unknown else ""))
             touched = not isinstance(outcome, Unreachable) or outcome.reached
             reached = reached or touched
-            self.open_circuit(facilitator.url, payment.payer if touched else "")
-            if isinstance(outcome, Unknown) and (outcome.pending or chain_shows == "moved"):
-                break
+            if not isinstance(outcome, Unknown) or not outcome.tx:  # it sent one: that it failed is the payer's fault
+                self.open_circuit(facilitator.url, payment.payer if touched else "")
         return unknown or Unreachable(reached)
 
     def _settle_at(
         self, facilitator: Facilitator, payment: Payment, requirement: Mapping[str, Any], read_s: float
     ) -> Outcome:
         reply = self._ask(facilitator, "settle", payment, requirement, read_s)
-        if isinstance(reply, JsonReply) and reply.document and reply.document.get("errorReason") == _PENDING:
+        if reply and reply.document and reply.document.get("errorReason") == _PENDING:
             time.sleep(self.timeouts.pending)  # asked again with the same payment, it tells how that one ended
-            reply = self._ask(facilitator, "settle", payment, requirement, read_s)
-        if isinstance(reply, NotReached):
+            reply = self._ask(facilitator, "settle", payment, requirement, read_s) or reply
+        if reply is None:
             return Unreachable()
-        if isinstance(reply, NoReply):
-            return Unknown()
         document = reply.document
         if document is None or not isinstance(document.get("success"), bool):
-            # A 5xx, and a 200 without sense, tell nothing; any other status turned us away before the work.
+            # No answer, a 5xx, and a 200 without sense tell nothing; any other status turned us away before the work.
             is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
             return Unknown() if is_inconclusive else Unreachable(reached=True)
         return _settlement(document, payment)
 
     def _ask(
         self, facilitator: Facilitator, verb: str, payment: Payment, requirement: Mapping[str, Any], read_s: float
-    ) -> JsonReply | NotReached | NoReply:
+    ) -> JsonReply | None:
         url = f"{facilitator.url}/{verb}"
         question = {"x402Version": payment.version, "paymentPayload": payment.document}
         question["paymentRequirements"] = requirement
@@ -189,10 +166,6 @@ class Facilitators:
                 url for (url, whose), (until, _) in self._circuits.items() if until > now and whose in ("", payer)
             }
         return sorted((each for each in self.listed if each.url not in opened), key=lambda each: each.url != first)
-
-    def all_open(self, payer: str) -> bool:
-        """Return whether nobody can be asked for a payer at the moment."""
-        return not self._available(payer)
 
     def open_circuit(self, url: str, payer: str = "") -> None:
         """Leave a facilitator alone for a while, for longer each time until it settles a payment.
@@ -214,12 +187,12 @@ def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
     named = tx.lower() if isinstance(tx, str) and _TX.fullmatch(tx) else ""
     if document["success"]:
         network = document.get("network") in (NETWORK, NETWORK_V1)
-        return Settled(named) if named and network and not _other_payer(document, payment) else Unknown(named)
+        return Settled(named) if named and network and not _other_payer(document, payment) else Unknown()
     code = _code(document.get("errorReason"))
     if code in SPENT:
         return Unknown()  # used by this attempt, an earlier one, or the payer himself: only the chain can tell
     if code == _PENDING or tx:
-        return Unknown(named, pending=code == _PENDING)
+        return Unknown(named)
     return Unreachable(reached=True) if code in TROUBLE else Refused(code)
 
 

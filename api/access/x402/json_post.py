@@ -20,26 +20,18 @@ _MOST_BYTES = 1 << 20
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-class NotReached:
-    """No connection came about: nothing was asked."""
-
-
-class NoReply:
-    """The question left, and no whole answer came in time."""
-
-
 @dataclass(frozen=True, slots=True)
 class JsonReply:
-    """An answer; `document` is None where its body is no JSON object."""
+    """An answer; `document` is None where its body is no JSON object, or no whole answer came in time: status 0."""
 
     status: int
     document: dict[str, Any] | None
 
 
 def post(
-    url: str, document: Mapping[str, Any] | list[Any], headers: Mapping[str, str], connect_s: float, read_s: float
-) -> JsonReply | NotReached | NoReply:
-    """Ask once, following no redirect."""
+    url: str, document: Mapping[str, Any], headers: Mapping[str, str], connect_s: float, read_s: float
+) -> JsonReply | None:
+    """Ask once, following no redirect; None where no connection came about, so that nothing was asked."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=connect_s)
@@ -47,7 +39,7 @@ def post(
         connection.connect()
     except OSError:
         connection.close()
-        return NotReached()
+        return None
     connection.sock.settimeout(read_s)
     deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a peer that drips its answer is never silent
     deadline.daemon = True
@@ -58,7 +50,7 @@ def post(
         response = connection.getresponse()
         return JsonReply(response.status, _object(response.read(_MOST_BYTES)))
     except (OSError, HTTPException):
-        return NoReply()
+        return JsonReply(0, None)
     finally:
         deadline.cancel()
         connection.close()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -31,18 +31,10 @@ NONCE_USED = "invalid_exact_evm_nonce_already_used"
 """The error of a row whose authorization was spent otherwise, for good."""
 OWED_S = DAY
 """So long a charged payer who got nothing may fetch the answer."""
-REFUSED_S = 600
-"""So long a refused row is compared with the chain unasked: the money may have moved nevertheless."""
-UNKNOWN_ANSWERS = 8
-"""So many answers are stored for one payer while his payments are unknown. Others are made again once they are paid."""
 
 _LOG = logging.getLogger("emds.payments")
 _C = PAYMENTS.c
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-
-
-class TransferTaken(Exception):
-    """The transfer on the chain already paid for another row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +86,6 @@ class LedgerEntry:
         """Return whether the payer was charged and never got the answer."""
         return self.state == "settled" and self.answered is None and self.updated > now - OWED_S
 
-    def may_be_paid(self, now: int) -> bool:
-        """Return whether the money may still move after a refusal, so that asking again is worth a look."""
-        return self.state == "failed" and self.error != NONCE_USED and self.updated > now - OWED_S
-
 
 class Ledger:
     """Read and change rows; every commit is on disk before it returns. Every method raises AccountsUnavailable."""
@@ -140,12 +128,15 @@ class Ledger:
     def settled(
         self, entry: LedgerEntry, now: int, tx: str, log_index: int | None, answered: bool
     ) -> LedgerEntry | None:
-        """Record that the money is ours. `answered`: the answer goes out now, else it is owed. Raises TransferTaken."""
+        """Record that the money is ours, or that the transfer paid for another row, which is a refusal.
+
+        `answered`: the answer goes out now, else it is owed.
+        """
         values = {"state": "settled", "tx": tx, "log_index": log_index, "answered": now if answered else None}
         try:
             return self._change(entry, now, values)
         except IntegrityError:
-            raise TransferTaken(tx) from None
+            return self.failed(entry, now, NONCE_USED)
 
     def proven(self, entry: LedgerEntry, tx: str, log_index: int) -> None:
         """Name the transfer of a row that was settled on a facilitator's word; do nothing where another row has it."""
@@ -167,13 +158,11 @@ class Ledger:
         return self._change(entry, now, {"state": "failed", "error": error, **_NO_ANSWER})
 
     def unknown(self, entry: LedgerEntry, now: int, tx: str = "") -> LedgerEntry | None:
-        """Record that the money may have moved; only the chain, or a facilitator asked again, can tell."""
-        other = PAYMENTS.alias()
-        mine = (other.c.network == entry.terms.network, other.c.payer == entry.terms.payer)
-        stored = (other.c.state == "unknown", other.c.answer_body.is_not(None))
-        count = select(func.count()).select_from(other).where(*mine, *stored).scalar_subquery()
-        bounded = case((count < UNKNOWN_ANSWERS, _C.answer_body), else_=None)
-        return self._change(entry, now, {"state": "unknown", "tx": tx or entry.tx, "answer_body": bounded})
+        """Record that the money may have moved; only the chain, or a facilitator asked again, can tell.
+
+        The answer goes, so that doubts store nothing: once they are paid it is made again.
+        """
+        return self._change(entry, now, {"state": "unknown", "tx": tx or entry.tx, **_NO_ANSWER})
 
     def released(self, entry: LedgerEntry, now: int) -> LedgerEntry | None:
         """Record that no money moved; the same authorization may come again."""
@@ -199,17 +188,17 @@ class Ledger:
         """
         old = _C.updated <= now - lease
         step = {"attempt": _C.attempt + 1, "updated": now}
-        done = and_(_C.state.in_(("settled", "unknown")), or_(_C.answered <= now - window, _C.updated <= now - OWED_S))
+        done = and_(_C.state == "settled", or_(_C.answered <= now - window, _C.updated <= now - OWED_S))
         with self._database.begin() as connection:
             connection.execute(update(PAYMENTS).where(_C.state == "claimed", old).values(state="released", **step))
-            connection.execute(update(PAYMENTS).where(_C.state == "settling", old).values(state="unknown", **step))
+            doubt = {"state": "unknown", **step, **_NO_ANSWER}
+            connection.execute(update(PAYMENTS).where(_C.state == "settling", old).values(doubt))
             connection.execute(update(PAYMENTS).where(_C.answer_body.is_not(None), done).values(_NO_ANSWER))
             connection.execute(delete(PAYMENTS).where(_C.state == "released", _C.updated <= now - 2 * OWED_S))
 
-    def undecided(self, after: int, now: int, limit: int = 100) -> list[LedgerEntry]:
+    def undecided(self, after: int, limit: int = 100) -> list[LedgerEntry]:
         """Return rows whose money may have moved unseen, by id: first those after `after`, then from the start."""
-        refused = and_(_C.state == "failed", _C.error != NONCE_USED, _C.updated > now - REFUSED_S)
-        query = select(*_ENTRY).where(or_(_C.state == "unknown", refused)).order_by(_C.id <= after, _C.id).limit(limit)
+        query = select(*_ENTRY).where(_C.state == "unknown").order_by(_C.id <= after, _C.id).limit(limit)
         with self._database.connect() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 

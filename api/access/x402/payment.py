@@ -1,7 +1,7 @@
 """A payment in its header: decoding, its signature, and every comparison that needs no facilitator. Pure.
 
 Signatures are checked as USDC itself does (EIP-712 over EIP-3009): 65 bytes r, s, v, the lower half of s (EIP-2), and
-the signer is the payer. A contract wallet signs otherwise (ERC-1271, ERC-6492); only the chain can judge its signature.
+the signer is the payer. A contract wallet signs at more length (ERC-1271, ERC-6492): a facilitator judges that.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ _TRANSFER_TYPE = f"TransferWithAuthorization({_TRANSFER_FIELDS})"
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 _PLAIN_BYTES = 65
 _RECOVERY = {0: 0, 1: 1, 27: 0, 28: 1}
-_UNDEPLOYED = "6492" * 16
-"""The end of a signature by a wallet that is not deployed yet (ERC-6492)."""
 
 
 class MalformedPayment(CallerError):
@@ -115,13 +113,8 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
     return next((code for fits, code in tests if not fits), None)
 
 
-def is_by_undeployed_wallet(payment: Payment) -> bool:
-    """Return whether the signature says that its wallet will be deployed with it."""
-    return payment.signature.endswith(_UNDEPLOYED)
-
-
 def is_plain(payment: Payment) -> bool:
-    """Return whether the signature has the length of a plain account's."""
+    """Return whether the signature has the length of a plain account's; a longer one is a contract wallet's."""
     return len(payment.signature) == 2 + 2 * _PLAIN_BYTES
 
 

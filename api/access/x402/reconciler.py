@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
-from api.access.x402.chain import Chain, ChainUnavailable, Settled, SpentElsewhere, Undecided, Unspent
-from api.access.x402.facilitators import SPENT, Fate, Outcome, Refused, Unknown, Unreachable
-from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, Transfer, TransferTaken
+from api.access.x402.chain import AuthorizationState, Chain, ChainUnavailable, Refused, Settled, Undecided, Unspent
+from api.access.x402.facilitators import SPENT, Outcome, Unknown, Unreachable
+from api.access.x402.ledger import Ledger, LedgerEntry, Transfer
 from api.access.x402.offers import NETWORK
 
-REVERTED = "transaction_failed"
 _EXPIRED = "invalid_exact_evm_payload_authorization_valid_before"
 _AGAIN_BLOCKS = 150
 """Read again each time, five minutes of Base: a block may have been replaced, or a row not yet written."""
@@ -61,7 +59,7 @@ class Reconciler:
         waits = isinstance(outcome, Settled | Unknown) or (isinstance(outcome, Refused) and outcome.code in SPENT)
         until = time.monotonic() + (wait_s if waits else 0)
         while True:
-            state = self._state(entry, outcome.tx if isinstance(outcome, Unknown) else "")
+            state = self._state(entry)
             if state is None:
                 return Unknown() if isinstance(outcome, Unreachable) else outcome
             if isinstance(state, Settled | Refused):
@@ -72,36 +70,22 @@ class Reconciler:
                 return outcome
             time.sleep(_POLL_S)
 
-    def fate(self, entry: LedgerEntry, tx: str) -> Fate:
-        """Return what the chain shows right now of a settlement in doubt, by the transaction `tx` or unnamed."""
-        state = self._state(entry, tx)
-        if isinstance(state, Settled):
-            return "moved"
-        return "reverted" if state == Refused(REVERTED) else "open"
-
     def decide_undecided(self) -> None:
         """Ask the chain about rows in doubt, round by round; a paid answer then waits for its payer."""
-        for entry in self._ledger.undecided(self._last, self._now) if self._chain else []:
+        for entry in self._ledger.undecided(self._last) if self._chain else []:
             self._last = entry.id
             self.decide(entry)
 
     def decide(self, entry: LedgerEntry) -> LedgerEntry | None:
         """Return a row as the chain shows it; None where it moved on, unchanged where the chain cannot tell."""
-        state = self._state(entry, entry.tx)
+        state = self._state(entry)
         if isinstance(state, Settled):
-            return self.record_settled(entry, state, answered=False)
-        if isinstance(state, Refused) and (state.code == NONCE_USED or entry.state != "failed"):
+            return self._ledger.settled(entry, self._now, state.tx, state.log_index, answered=False)
+        if isinstance(state, Refused):
             return self._ledger.failed(entry, self._now, state.code)
-        if isinstance(state, Unspent) and state.block_time > entry.terms.valid_before and entry.state != "failed":
-            return self._ledger.failed(entry, self._now, entry.error or _EXPIRED)
+        if isinstance(state, Unspent) and state.block_time > entry.terms.valid_before:
+            return self._ledger.failed(entry, self._now, _EXPIRED)
         return entry
-
-    def record_settled(self, entry: LedgerEntry, outcome: Settled, answered: bool) -> LedgerEntry | None:
-        """Return the row as settled; as failed where its transfer paid for another row."""
-        try:
-            return self._ledger.settled(entry, self._now, outcome.tx, outcome.log_index, answered)
-        except TransferTaken:
-            return self._ledger.failed(entry, self._now, NONCE_USED)
 
     def read_transfers(self, pay_to: str) -> Report:
         """Compare every transfer since the last time with the ledger.
@@ -139,23 +123,15 @@ class Reconciler:
         if entry.state == "settled":  # on a facilitator's word: now it has its transfer
             self._ledger.proven(entry, transfer.tx, transfer.log_index)
             return "answer"
-        self.record_settled(entry, Settled(transfer.tx, transfer.log_index), answered=False)
+        self._ledger.settled(entry, self._now, transfer.tx, transfer.log_index, answered=False)
         return "owed"
 
-    def _state(self, entry: LedgerEntry, tx: str) -> Settled | Refused | Unspent | Undecided | None:
-        """Return what the chain shows of an authorization and of the transaction `tx`; None where nobody answers."""
-        if self._chain is None:
-            return None
+    def _state(self, entry: LedgerEntry) -> AuthorizationState | None:
+        """Return what the chain shows of an authorization; None where nobody answers."""
         try:
-            state = self._chain.authorization_state(entry.terms, entry.created)
+            return self._chain.authorization_state(entry.terms, entry.created) if self._chain else None
         except ChainUnavailable:
             return None
-        if isinstance(state, SpentElsewhere):
-            return Refused(NONCE_USED)
-        with suppress(ChainUnavailable):  # in no block yet
-            if isinstance(state, Unspent) and tx and self._chain.reverted(tx):
-                return Refused(REVERTED)
-        return state
 
     @property
     def _now(self) -> int:

@@ -13,25 +13,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from api.access.database import AccountsUnavailable
 from api.access.prices import units_of
 from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
 from api.access.x402 import offers
-from api.access.x402.chain import Chain, ChainUnavailable, Settled
-from api.access.x402.facilitators import Facilitators, Outcome, Refused, Timeouts, Unknown, Unreachable
+from api.access.x402.chain import Chain, Refused, Settled
+from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
 from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
-from api.access.x402.payment import (
-    MalformedPayment,
-    Payment,
-    decode,
-    is_by_undeployed_wallet,
-    is_plain,
-    is_signed_by_payer,
-    mismatch,
-)
+from api.access.x402.payment import MalformedPayment, Payment, decode, is_plain, is_signed_by_payer, mismatch
 from api.access.x402.reconciler import Reconciler
 from api.settings import Facilitator, Settings
 
@@ -52,8 +43,6 @@ class Limits:
     replays: int = 3
     confirm: float = 6.0
     """So long the owner's node may lag behind the facilitator's."""
-    unproven: int = 20
-    """So many answers in all go out on a facilitator's word alone while the owner's node does not answer."""
     at_once: int = 16
     """Of a worker's 64 threads: however slow the facilitators, the others serve."""
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -72,8 +61,7 @@ class X402ResourceServer:
         """Whether payments are taken: a receiver, a facilitator (for simulated figures one on loopback), and for real
         money a node of the chain."""
         self._facilitators = Facilitators(listed, self._limits.timeouts)
-        self._chain = Chain(settings.rpc_url) if settings.rpc_url else None
-        self._reconciler = Reconciler(ledger, self._chain, clock)
+        self._reconciler = Reconciler(ledger, Chain(settings.rpc_url) if settings.rpc_url else None, clock)
         self._places = threading.BoundedSemaphore(self._limits.at_once)
         self._reconciled = 0.0
 
@@ -125,11 +113,9 @@ class X402ResourceServer:
         """Return why a payment that the ledger does not know cannot be taken; None where it can."""
         if code := mismatch(payment, terms.pay_to, units_of(call.price), self._now):
             return self.offer(call, code)
-        if not is_signed_by_payer(payment) and not self._may_be_by_wallet(payment):
+        if is_plain(payment) and not is_signed_by_payer(payment):
             return self.offer(call, offers.BAD_SIGNATURE)
-        # What came before may have moved the money: that is looked up even where nobody can be asked.
-        unavailable = self._facilitators.all_open(payment.payer) and self._ledger.find(terms) is None
-        return offers.UNREACHABLE if unavailable else None
+        return None
 
     def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Refusal]:
         """Claim a payment with one of the places for payments under way; else return why not."""
@@ -192,7 +178,7 @@ class X402ResourceServer:
     ) -> Receipt | Refusal:
         """Record how a settlement ended, and answer so. `owed`: an earlier call made the answer."""
         if isinstance(outcome, Settled):
-            settled = self._reconciler.record_settled(claimed, outcome, answered=not owed)
+            settled = self._ledger.settled(claimed, self._now, outcome.tx, outcome.log_index, answered=not owed)
             if settled is None or settled.state != "settled":
                 return offers.BUSY if settled is None else self.offer(call, settled.error)
             return Receipt((*offers.receipt(payment.version, payment.payer, outcome.tx), *_PRIVATE))
@@ -212,8 +198,6 @@ class X402ResourceServer:
     def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
         if entry.state in ("claimed", "settling", "released"):
             return offers.BUSY
-        if entry.may_be_paid(self._now) and entry.terms == terms:
-            entry = self._reconciler.decide(entry) or entry
         if entry.state == "failed":
             return self.offer(call, entry.error)
         if entry.terms != terms:
@@ -264,35 +248,18 @@ class X402ResourceServer:
 
     def _settled_by_facilitators(self, entry: LedgerEntry, payment: Payment, requirement: dict[str, Any]) -> Outcome:
         """Have the money moved, first by the facilitator that verified. Return the outcome as the chain shows it."""
-        fate = partial(self._reconciler.fate, entry)
-        return self._confirmed(entry, self._facilitators.settle(payment, requirement, entry.facilitator, fate))
+        return self._confirmed(entry, self._facilitators.settle(payment, requirement, entry.facilitator))
 
     def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
         """Return the outcome as the chain shows it. A facilitator whose claim it denies is left alone for a while."""
         confirmed = self._reconciler.confirm(entry, outcome, self._limits.confirm)
         if isinstance(outcome, Settled) and not isinstance(confirmed, Settled):
             self._facilitators.open_circuit(entry.facilitator)
-        if self._chain and isinstance(confirmed, Settled) and confirmed.log_index is None:  # the node does not answer
-            trusted = self._ledger.unproven(offers.NETWORK) < self._limits.unproven
-            return confirmed if trusted else Unknown(confirmed.tx)
         return confirmed
 
     def _is_own(self, entry: LedgerEntry, state: Settled) -> bool:
         """Return whether a transfer was made for this service: after it first saw the payment, not for another one."""
         return entry.attempt > 1 or state.block_time is None or state.block_time >= entry.created - _CLOCKS_DIFFER_S
-
-    def _may_be_by_wallet(self, payment: Payment) -> bool:
-        """Return whether a contract wallet may have signed, which only facilitators and the chain can judge."""
-        if self._chain is None or is_by_undeployed_wallet(payment):
-            return not is_plain(payment)
-        if not self._places.acquire(blocking=False):
-            return False
-        try:
-            return self._chain.is_contract(payment.payer)
-        except ChainUnavailable:
-            return False
-        finally:
-            self._places.release()
 
     def _reconcile_in_background(self) -> None:
         """Reconcile now and then, beside the call that happens to come."""
