@@ -154,7 +154,8 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
         return peer
     address = peer
     for hop in reversed(forwarded_for.split(",")):
-        if not is_trusted(address, trusted):
+        is_trusted = not address or (_is_address(address) and any(ip_address(address) in net for net in trusted))
+        if not is_trusted:
             break
         match = _WITH_PORT.fullmatch(hop.strip())
         name = (match["v6"] or match["v4"]) if match else hop.strip()
@@ -174,11 +175,6 @@ def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
         host_bits = 128 - prefix
         return str(ip.ipv4_mapped or ip.sixtofour or IPv6Address(int(ip) >> host_bits << host_bits))
     return str(ip)
-
-
-def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
-    """Return whether X-Forwarded-For of a peer is believed."""
-    return not peer or (_is_address(peer) and any(ip_address(peer) in network for network in trusted))
 
 
 def _is_address(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from ipaddress import ip_address
@@ -125,7 +124,8 @@ def _subscription(request: Request, private: bool) -> Subscription:
         except ValueError as fault:
             faults.append(ParameterFault("zones", "invalid", str(fault)))
     needs = isinstance(events, list) and any(event in ("price.above", "price.below") for event in events)
-    if not _is_number(threshold) and (needs or threshold is not None):
+    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and abs(threshold) < 1e9
+    if not is_number and (needs or threshold is not None):
         faults.append(ParameterFault("threshold", "invalid", "a number, in the zones' own currency per MWh"))
     if faults:
         words = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in faults[:3])
@@ -136,10 +136,6 @@ def _subscription(request: Request, private: bool) -> Subscription:
         zones,
         None if threshold is None else float(threshold),
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e9
 
 
 def _url_fault(url: Any, private: bool) -> str:

@@ -87,7 +87,10 @@ def holes(
     if rows.run and _fill(rows, since, begun, window.end):
         return []
     if not len(rows):
-        return _around(Window(since, window.end), due, _grid(due, interval, tz), begun)
+        grid = _Grid(due.step)
+        if interval is not None:
+            grid = _Grid(HOUR) if interval == "1h" else _Grid(DAY, civil=_Civil(interval, tz))
+        return _around(Window(since, window.end), due, grid, begun)
     civil = _civil(rows, tz)
     ends = _ends(rows, civil)
     first, until = int(rows.ts[0]), int(ends.max())
@@ -103,13 +106,6 @@ def holes(
 def last_end(rows: RowColumns, tz: str) -> int:
     """Where the interval of the last of some rows ends."""
     return int(_ends(rows, _civil(rows, tz))[-1])
-
-
-def _grid(due: DueSpan, interval: Interval | None, tz: str) -> _Grid:
-    """Where rows may start of which none is at hand."""
-    if interval is None:
-        return _Grid(due.step)
-    return _Grid(HOUR) if interval == "1h" else _Grid(DAY, civil=_Civil(interval, tz))
 
 
 def _civil(rows: RowColumns, tz: str) -> _Civil | None:

@@ -158,7 +158,9 @@ def _holes(
     counts = [len(chosen.rows)]
     if request.several:
         counts = np.bincount(chosen.place, minlength=len(parts)).tolist()
-    within = Window(window.start, _end_of_holes(request, window))
+    within, cursor = window, request.cursor
+    if cursor is not None and cursor.zone and request.order == "desc":  # the page before lists that instant's holes
+        within = Window(window.start, max(window.start, min(window.end, cursor.ts)))
     for plan, rows, count in zip(plans, parts, counts, strict=True):
         if plan.zone in without:
             continue
@@ -194,14 +196,6 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
     (before,) = queries.plan(reader, plan.catalogue, request)
     last = _first_rows(reader, before, window, "desc", 1)
     return last_end(last, ZONES[plan.zone].tz) if len(last) else 0
-
-
-def _end_of_holes(request: SeriesRequest, window: Window) -> int:
-    """Return the end of a page's window, without an instant whose holes the page before lists."""
-    cursor = request.cursor
-    if cursor is None or not cursor.zone or request.order == "asc":
-        return window.end
-    return max(window.start, min(window.end, cursor.ts))
 
 
 def _is_first_elsewhere(request: SeriesRequest, zone: str, following: Cursor | None) -> bool:

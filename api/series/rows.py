@@ -180,11 +180,7 @@ def _template(notation: Notation, label: RowLabels, members: tuple[str, ...], zo
             word = b'"%b"'
         else:
             fixed = zone if name == "zone" else getattr(label, name)
-            word = (orjson.dumps(fixed) if notation == "json" else _csv_word(fixed)).replace(b"%", b"%%")
+            quoted = '"{}"'.format(fixed.replace('"', '""')) if fixed is not None else ""  # as RFC 4180 quotes it
+            word = (orjson.dumps(fixed) if notation == "json" else quoted.encode()).replace(b"%", b"%%")
         words.append(word if notation == "csv" else b'"%b":%b' % (name.encode(), word))
     return b",".join(words) if notation == "csv" else b"{%b}" % b",".join(words)
-
-
-def _csv_word(word: str | None) -> bytes:
-    """A text as RFC 4180 quotes it; nothing at all where there is none."""
-    return b"" if word is None else b'"%b"' % word.replace('"', '""').encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints
 from warehouse.series.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
 
-Part = TypeVar("Part")
 _MONTHS_WORTH_A_MART = 4
 """Fewer month files are read as soon as the mart."""
 
@@ -38,7 +36,7 @@ def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iter
 def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
     """As `wanted`, never as means. Raises StorageError, FileReplaced."""
     request = plan.request
-    for file in _directed(plan.files, order):
+    for file in plan.files if order == "asc" else plan.files[::-1]:
         rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
         yield _of_years(rows, request.start) if request.metric in YEARLY else rows
 
@@ -53,10 +51,6 @@ def known_since(reader: Reader, plan: ZonePlan) -> int | None:
         return None
     sinces = [reader.known_since(file) for file in plan.files if clock.month_window(file.month).start <= at]
     return max((since for since in sinces if since > at), default=None)
-
-
-def _directed(parts: tuple[Part, ...], order: Order) -> tuple[Part, ...]:
-    return parts if order == "asc" else parts[::-1]
 
 
 def _side(request: SeriesRequest) -> MonthFileSide:
@@ -84,10 +78,8 @@ def _of_years(rows: RowColumns, start: int) -> RowColumns:
     """The rows whose interval reaches past `start`."""
     if not len(rows):
         return rows
-    ends = [
-        clock.interval_end(int(ts), rows.labels[code].resolution) for ts, code in zip(rows.ts, rows.label, strict=True)
-    ]
-    return rows.take(np.array(ends) > start)
+    labelled = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
+    return rows.take(np.array([clock.interval_end(ts, rows.labels[code].resolution) for ts, code in labelled]) > start)
 
 
 def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:
@@ -99,7 +91,8 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> 
     start, end = max(request.start, first.start - LONGEST[interval]), min(request.end, last.end)
     if start >= end:
         return
-    for span in _directed(tuple(chunks(Window(start, end), interval, tz)), order):
+    spans = [*chunks(Window(start, end), interval, tz)]
+    for span in spans if order == "asc" else spans[::-1]:
         within = bounds(span, interval, tz)
         parts = [_sums(reader, plan, span, within)] if interval in ("1h", "1d") else _daily(reader, plan, span, tz)
         yield means(joined_sums(parts), within, interval)
@@ -122,12 +115,9 @@ def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Su
 
 def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints) -> Sums:
     """The sums of the rows that begin in a span, over the intervals between the bounds `within`."""
-    files = [file for file in plan.files if _overlap(clock.month_window(file.month), span)]
+    months = ((clock.month_window(file.month), file) for file in plan.files)
+    files = [file for month, file in months if month.start < span.end and span.start < month.end]
     return sums(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in files), within)
-
-
-def _overlap(one: Window, other: Window) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[str, ...]:
@@ -136,14 +126,13 @@ def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[s
     Codes in the order of the catalogue. Raises StorageError, FileReplaced.
     """
     request = plan.request
-    if request.interval is not None:
-        window = _with_last_mean(window, request.interval, ZONES[plan.zone].tz)
-    codes: set[str] = set()
+    if request.interval is not None:  # up to the end of the last mean that begins in it
+        last = interval_at(window.end - 1, request.interval, ZONES[plan.zone].tz)
+        window = Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
     if request.as_of is not None or request.pick is not None or request.metric in YEARLY:
-        for rows in stored(reader, plan, "asc", window):
-            codes |= _sources(rows, *rows.between(window))
-        return _served(codes, plan.catalogue)
-    side = _side(request)
+        parts = (rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window))
+        return sources_of_rows(plan.catalogue, parts)
+    side, codes = _side(request), set[str]()
     for file in plan.files:
         month = clock.month_window(file.month)
         if window.start <= month.start and month.end <= window.end:
@@ -155,28 +144,18 @@ def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[s
     return _served(codes, plan.catalogue)
 
 
-def _with_last_mean(window: Window, interval: Interval, tz: str) -> Window:
-    """A window up to the end of the last interval that begins in it."""
-    last = interval_at(window.end - 1, interval, tz)
-    return Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
-
-
 def sources_of_rows(catalogue: Catalogue, parts: Iterable[RowColumns]) -> tuple[str, ...]:
     """The sources of these rows alone."""
     codes: set[str] = set()
     for rows in parts:
-        codes |= _sources(rows, 0, len(rows))
+        if len(rows):
+            every = {code for label in rows.labels for code in label.source.split(", ")}
+            if len(every) > 1:
+                used = (rows.labels[label] for label in np.unique(rows.label))
+                every = {code for label in used for code in label.source.split(", ")}
+            codes |= every
     return _served(codes, catalogue)
 
 
 def _served(codes: set[str], catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(code for code, source in catalogue.sources.items() if code in codes and not source["withheld"])
-
-
-def _sources(rows: RowColumns, first: int, last: int) -> set[str]:
-    if first >= last:
-        return set()
-    every = {code for label in rows.labels for code in label.source.split(", ")}
-    if len(every) == 1:
-        return every
-    return {code for label in np.unique(rows.label[first:last]) for code in rows.labels[label].source.split(", ")}

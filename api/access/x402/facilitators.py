@@ -156,7 +156,11 @@ class Facilitators:
         url = f"{facilitator.url}/{verb}"
         question = {"x402Version": payment.version, "paymentPayload": payment.document}
         question["paymentRequirements"] = requirement
-        return post(url, question, _authorization(facilitator, url), self.timeouts.connect, read_s)
+        token = facilitator.secret
+        if facilitator.auth == "cdp":
+            token = cdp_token(token, "POST", url, int(time.time()))
+        headers = {"Authorization": f"Bearer {token}"} if facilitator.auth in ("bearer", "cdp") else {}
+        return post(url, question, headers, self.timeouts.connect, read_s)
 
     def _available(self, payer: str, first: str = "") -> list[Facilitator]:
         """Return those whose circuit is closed for a payer, the one at `first` before the others."""
@@ -204,14 +208,6 @@ def _other_payer(document: Mapping[str, Any], payment: Payment) -> bool:
 def _code(reason: object) -> str:
     """Return a reason's code; anything that is not one (revert texts, stack traces) stays with us."""
     return reason if isinstance(reason, str) and _CODE.fullmatch(reason) else "payment_refused"
-
-
-def _authorization(facilitator: Facilitator, url: str) -> dict[str, str]:
-    if facilitator.auth == "bearer":
-        return {"Authorization": f"Bearer {facilitator.secret}"}
-    if facilitator.auth == "cdp":
-        return {"Authorization": f"Bearer {cdp_token(facilitator.secret, 'POST', url, int(time.time()))}"}
-    return {}
 
 
 def cdp_token(credentials: str, method: str, url: str, now: int) -> str:

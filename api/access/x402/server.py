@@ -88,11 +88,12 @@ class X402ResourceServer:
         except MalformedPayment as fault:
             return offers.malformed(fault.code, str(fault))
         terms = self._terms(payment, call)
-        refusal = self._refusal(payment, terms, call)
-        if refusal is None:
-            claimed, refusal = self._claim(terms)
-            if claimed is not None:
-                return self._grant(claimed, payment, call)
+        code = mismatch(payment, terms.pay_to, units_of(call.price), self._now)
+        if code is None and is_plain(payment) and not is_signed_by_payer(payment):
+            code = offers.BAD_SIGNATURE
+        claimed, refusal = (None, self.offer(call, code)) if code else self._claim(terms)
+        if claimed is not None:
+            return self._grant(claimed, payment, call)
         entry = self._ledger.find(terms)
         if entry and entry.state in ("claimed", "settling") and entry.updated <= self._now - self._limits.lease:
             self._ledger.expire(self._now, self._limits.lease, self._limits.replay)
@@ -108,14 +109,6 @@ class X402ResourceServer:
             _LOG.warning("reconciling failed: %s", fault)
 
     # A payment's first time
-
-    def _refusal(self, payment: Payment, terms: PaymentTerms, call: Call) -> Refusal | None:
-        """Return why a payment that the ledger does not know cannot be taken; None where it can."""
-        if code := mismatch(payment, terms.pay_to, units_of(call.price), self._now):
-            return self.offer(call, code)
-        if is_plain(payment) and not is_signed_by_payer(payment):
-            return self.offer(call, offers.BAD_SIGNATURE)
-        return None
 
     def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Refusal]:
         """Claim a payment with one of the places for payments under way; else return why not."""
@@ -167,7 +160,9 @@ class X402ResourceServer:
     ) -> Receipt | Refusal:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
-        if isinstance(state, Settled) and self._is_own(entry, state):
+        # Made for this service, after it first saw the payment, and not for another one.
+        since = entry.created - _CLOCKS_DIFFER_S
+        if isinstance(state, Settled) and (entry.attempt > 1 or (state.block_time or since) >= since):
             claimed = self._ledger.settling(entry, self._now, "", answer)
             return self._conclude(claimed, state, payment, call) if claimed else offers.BUSY
         self._ledger.released(entry, self._now)
@@ -256,10 +251,6 @@ class X402ResourceServer:
         if isinstance(outcome, Settled) and not isinstance(confirmed, Settled):
             self._facilitators.open_circuit(entry.facilitator)
         return confirmed
-
-    def _is_own(self, entry: LedgerEntry, state: Settled) -> bool:
-        """Return whether a transfer was made for this service: after it first saw the payment, not for another one."""
-        return entry.attempt > 1 or state.block_time is None or state.block_time >= entry.created - _CLOCKS_DIFFER_S
 
     def _reconcile_in_background(self) -> None:
         """Reconcile now and then, beside the call that happens to come."""
