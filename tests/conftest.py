@@ -24,51 +24,12 @@ settings.register_profile("emds", deadline=None, derandomize=bool(os.environ.get
 settings.load_profile("emds")
 
 _LONGEST = (
-    *("test_fleet", "test_schemathesis", "test_ui", "test_up", "test_campaign", "test_run_containers"),
-    *("test_x402_chain", "test_copy", "test_clients", "test_fuzz", "test_reach", "test_x402_service"),
-    *("test_browser", "test_series_kills", "test_webhooks_delivery", "test_contract", "test_several_zones"),
-    *("test_context", "test_hostile", "test_keys", "test_series_at_once", "test_x402_facilitators"),
-    *("test_accounts", "test_bucket", "test_changes_bucket", "test_generators", "test_openapi", "test_changes"),
-    *("test_probe", "test_x402_attacks", "test_qgis", "test_recompute", "test_static_side", "test_bulk_readers"),
-    *("test_record",),
+    *("test_fleet", "test_ui", "test_faults", "test_schemathesis", "test_up", "test_x402_chain", "test_clients"),
+    *("test_fuzz", "test_reach", "test_x402_service", "test_browser", "test_copy", "test_record"),
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
-_SLOW_ONES = """
-    api/test_agents api/test_artefacts api/test_bulk api/test_damage api/test_described_errors api/test_geo
-    api/test_geo_formats api/test_geo_publications api/test_http api/test_ogc api/test_publishers
-    api/test_python_client api/test_several_zones api/test_x402_answers api/test_x402_attacks
-    api/test_x402_facilitators api/test_x402_offers api/test_x402_payload api/test_x402_repeats api/test_x402_service
-    assets/test_as_of assets/test_level_shifts assets/test_marts assets/test_publish_at_once
-    assets/test_publish_damage assets/test_publish_fields assets/test_publish_times assets/test_publish_withdrawn
-    assets/test_publish_words assets/test_series_asset assets/test_sql_page assets/test_sql_rules
-    fetch/test_live fetch/test_live_bodies fetch/test_live_redirects fetch/test_recorded
-    geo/test_assets geo/test_facts geo/test_layers geo/test_rebuild geo/test_records geo/test_tiles
-    mcp/test_access mcp/test_conformance mcp/test_derived mcp/test_http mcp/test_payments mcp/test_properties
-    mcp/test_questions mcp/test_registry mcp/test_several_zones
-    orchestration/test_access_verbs orchestration/test_bookkeeping orchestration/test_command_line
-    orchestration/test_backfill::test_what_a_killed_backfill_left_is_all_that_the_next_asks_for
-    orchestration/test_definitions::test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind
-    orchestration/test_partition_status orchestration/test_probe orchestration/test_rebuild
-    orchestration/test_record orchestration/test_repair
-    orchestration/test_retention orchestration/test_run_containers orchestration/test_static_side
-    simulated/test_grid simulated/test_twins simulated/test_unknown_members
-    sources/test_contract::test_rows_in_any_order_are_the_same_rows sources/test_fuzz sources/test_stray_stamps
-    warehouse/test_bucket warehouse/test_change_log warehouse/test_changes
-    warehouse/test_damaged_files
-    warehouse/test_forecasts::test_vintages_agree_with_the_model_in_whatever_order_they_come
-    warehouse/test_forecasts::test_a_lost_month_is_restored_from_its_bodies_as_it_was
-    warehouse/test_resample::test_means_are_the_exact_ones_rounded_once
-    warehouse/test_restore::test_a_month_that_lost_a_file_answers_as_before
-    warehouse/test_restore::test_bodies_state_what_folding_each_as_it_came_made_known
-    warehouse/test_series_at_once::test_concurrent_folds_of_one_month_lose_nothing
-    warehouse/test_series_monthfile::test_a_month_file_keeps_every_version
-    warehouse/test_series_reading::test_what_a_reader_got_before_is_what_as_of_gives warehouse/test_storage
-"""
-"""Files, and tests of others, that fill a warehouse for each test, draw many examples or talk to servers: too slow for
-`make check`. Single tests elsewhere carry the mark themselves."""
-_SLOW = frozenset(_SLOW_ONES.split())
 _SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint", "object_store_endpoint"})
-"""What takes seconds to make for the first test that asks."""
+"""What takes seconds to make for the first test that asks: `make check` runs no such test."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
@@ -107,12 +68,6 @@ def thorough(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--thorough"))
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """For the fast tests, files of slow ones alone are not imported."""
-    file = f"{collection_path.parent.name}/{collection_path.stem}"
-    return True if config.option.markexpr == "not slow" and file in _SLOW else None
-
-
 def pytest_configure() -> None:
     """Importing all tests takes half as long while nothing looks for cycles."""
     gc.disable()
@@ -139,12 +94,9 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the slow ones, before `-m` chooses, and puts `_LONGEST` first."""
+    """Marks those that wait for a slow fixture, before `-m` chooses, and puts `_LONGEST` first."""
     for item in items:
         if item.get_closest_marker("campaign") or _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker("slow")
-        file = f"{item.path.parent.name}/{item.path.stem}"
-        if file in _SLOW or f"{file}::{item.name.partition('[')[0]}" in _SLOW:
             item.add_marker("slow")
     items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
 

@@ -9,26 +9,24 @@ Exit 0: everything equal; 1: not.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
+from collections.abc import Callable
 from datetime import datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import service
 import words
+from service import SECONDS
 
 HOUR, DAY = 3600, 86400
 WINDOW = 30 * DAY
-PATIENCE = 10
-"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
 PATHS = {"price": "price", "demand": "demand", "interchange": "interchange", "carbon_intensity": "carbon-intensity"}
-SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR, "1d": DAY}
+Get = Callable[..., Any]
+"""`service.get` or `service.rows_of`, with address and key."""
 
 
 class Row(NamedTuple):
@@ -42,43 +40,6 @@ class Row(NamedTuple):
     @property
     def end(self) -> int:
         return self.ts + SECONDS[self.resolution]
-
-
-class Api:
-    """The service over HTTP."""
-
-    def __init__(self, base: str, key: str) -> None:
-        self.base, self.key = base.rstrip("/"), key
-
-    def get(self, path: str, **query: object) -> Any:
-        """The decoded body, numbers with a point as fractions; None for 404 and 503."""
-        url = f"{self.base}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
-        request = urllib.request.Request(
-            url, headers={"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.load(answer, parse_float=Fraction)
-        except urllib.error.HTTPError as error:
-            if error.code in (404, 503):
-                return None
-            if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
-                raise
-            time.sleep(int(error.headers["Retry-After"]))
-        return self.get(path, **query)
-
-    def rows(self, metric: str, zone: str, start: int, end: int, as_of: int) -> list[dict[str, Any]]:
-        """All rows of a window as the service knew them at an instant, page after page."""
-        rows: list[dict[str, Any]] = []
-        while True:
-            page = self.get(f"/v1/{metric}/{zone}", start=start, end=end, limit=5000, as_of=as_of)
-            if page is None:
-                return rows
-            fresh = [row for row in page["data"] if row not in rows[-50:]]
-            rows += fresh
-            if not page.get("truncated"):
-                return rows
-            start = page["end"]
 
 
 def standing(rows: list[Row]) -> list[Row]:
@@ -218,12 +179,12 @@ def trend(rows: list[Row], now: Row, threshold: Fraction) -> dict[str, Any] | st
     return block
 
 
-def check_metric(api: Api, brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
+def check_metric(rows_of: Get, brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
     """What one metric of a brief says otherwise than its rows. Notes in `ties` whether many rows equal the value."""
     zone, as_of = brief["zone"], brief["as_of"]
     stated = brief["current"].get(metric)
     start = (stated["ts"] if stated else as_of) - WINDOW
-    answer = api.rows(PATHS[metric], zone, max(0, start), as_of + 1, as_of)
+    answer = rows_of(f"/v1/{PATHS[metric]}/{zone}", max(0, start), as_of + 1, as_of=as_of)
     rows = standing([Row(r["ts"], Fraction(r["value"]), r["unit"], r["resolution"]) for r in answer])
     if not rows or stated is None:
         return [] if not rows and stated is None else [f"{metric}: current {stated}, but {len(rows)} rows"]
@@ -258,12 +219,12 @@ def format_value(value: Any) -> str:
     return repr(float(value)) if isinstance(value, Fraction) else repr(value)
 
 
-def check_mix(api: Api, brief: dict[str, Any]) -> list[str]:
+def check_mix(rows_of: Get, brief: dict[str, Any]) -> list[str]:
     """The mix is that of the newest interval that has begun."""
     if not brief["generation_mix"]:
         return []
-    ts = brief["generation_mix_ts"]
-    rows = api.rows("generation", brief["zone"], ts, brief["as_of"] + 1, brief["as_of"])
+    ts, as_of = brief["generation_mix_ts"], brief["as_of"]
+    rows = rows_of(f"/v1/generation/{brief['zone']}", ts, as_of + 1, as_of=as_of)
     mix = {r["fuel"]: r["value"] for r in rows if r["ts"] == max(row["ts"] for row in rows)}
     computed = {
         "generation_mix": mix,
@@ -326,17 +287,17 @@ def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
 
 def main(argv: list[str]) -> int:
     """Checks the zones named, or all; prints a line a zone."""
-    api = Api(argv[0], argv[1])
-    zones = {zone["id"]: ZoneInfo(zone["tz"]) for zone in api.get("/v1/zones")["zones"]}
+    get, rows_of = (partial(ask, argv[0], argv[1]) for ask in (service.get, service.rows_of))
+    zones = {zone["id"]: ZoneInfo(zone["tz"]) for zone in get("/v1/zones")["zones"]}
     failed = checked = 0
     for zone in argv[2:] or zones:
-        brief, latest = api.get(f"/v1/brief/{zone}"), api.get(f"/v1/latest/{zone}")
+        brief, latest = get(f"/v1/brief/{zone}"), get(f"/v1/latest/{zone}")
         if brief is None or latest is None:
             print(f"{zone}: not published")
             continue
         ties: dict[str, bool] = {}
-        wrong = [line for metric in PATHS for line in check_metric(api, brief, metric, zones[zone], ties)]
-        wrong += check_mix(api, brief) + check_summary(brief) + check_latest(brief, latest)
+        wrong = [line for metric in PATHS for line in check_metric(rows_of, brief, metric, zones[zone], ties)]
+        wrong += check_mix(rows_of, brief) + check_summary(brief) + check_latest(brief, latest)
         wrong += check_words(brief, zones[zone], ties)
         checked += 1
         failed += bool(wrong)

@@ -9,22 +9,16 @@ second of covered time in whole numbers. Takes some ten answers of a key's day f
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from service import SECONDS, get, rows_of
+
 HOUR = 3600
 WINDOW = 3 * 24 * HOUR - 1000
-PATIENCE = 10
-"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
-SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR, "1d": 24 * HOUR}
 PATHS = ("price", "demand", "interchange", "carbon-intensity", "generation")
 ABOVE, BELOW = 40, 0
 TOLERANCE = Fraction(1, 10**6)
@@ -38,33 +32,6 @@ class Part(NamedTuple):
     begin: int
     until: int
     value: Fraction
-
-
-def get(base: str, key: str, path: str, **query: object) -> Any:
-    """The decoded body, numbers with a point as fractions; None for 404."""
-    url = f"{base.rstrip('/')}{path}?{urllib.parse.urlencode(query)}"
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer, parse_float=Fraction)
-    except urllib.error.HTTPError as error:
-        if error.code == 404:
-            return None
-        if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
-            raise
-        time.sleep(int(error.headers["Retry-After"]))
-    return get(base, key, path, **query)
-
-
-def rows_of(base: str, key: str, path: str, start: int, end: int) -> list[dict[str, Any]]:
-    """All rows of a window, page by page."""
-    rows: list[dict[str, Any]] = []
-    while True:
-        page = get(base, key, path, start=start, end=end, limit=5000)
-        rows += page["data"]
-        if not page["truncated"]:
-            return rows
-        start = page["end"]
 
 
 def parts_of(rows: list[dict[str, Any]], end: int) -> list[Part]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import os
 import re
 import subprocess
 import sys
-import time
 import urllib.request
-from datetime import date
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +15,12 @@ import orjson
 import pytest
 
 from assets.documents.publish import publish
-from tests.independent import series_statistics
+from tests.bench.servers import gunicorn, running
+from tests.stand_ins import declared
 from tests.stand_ins.ports import free_port
 from warehouse.documents import catalogue
 from warehouse.market.clock import RESOLUTIONS, instant
-from warehouse.market.market import Feed, Metric, Publication, Source
+from warehouse.market.market import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -37,35 +35,9 @@ DAY = 86400
 SCALAR = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
 
 
-def feed(product: str, rank: int) -> Feed:
-    return Feed(
-        id=f"rough.{product}",
-        title=product,
-        zones=tuple(ZONES),
-        metrics=tuple(Metric),
-        rank=rank,
-        resolution="5m",
-        stamps="start",
-        tz="UTC",
-        since=date(2020, 1, 1),
-        publication=Publication(lag_minutes=5),
-        requests=lambda days: [],
-        parse=lambda body, request: Rows(),
-        every_minutes=5,
-    )
-
-
-SOURCE = Source(
+SOURCE = declared.source(
     "rough",
-    "Rough Grid",
-    "https://rough.example",
-    ("rough.example",),
-    60,
-    "none",
-    "",
-    "Rough Grid",
-    "yes",
-    (feed("fine", 1), feed("coarse", 9)),
+    [declared.feed(f"rough.{name}", ZONES, Metric, "5m", rank=rank) for name, rank in (("fine", 1), ("coarse", 9))],
 )
 
 
@@ -114,33 +86,10 @@ def home(tmp_path_factory):
 def address(home):
     """Address of a gunicorn over that warehouse."""
     port = free_port()
-    environ = {
-        **os.environ,
-        "EMDS_HOME": str(home),
-        "EMDS_NOW": STAMP,
-        "WEB_CONCURRENCY": "1",
-        "EMDS_KEY_CALLS_PER_SECOND": "0",
-        "EMDS_BASE_URL": f"http://127.0.0.1:{port}",
-    }
-    argv = [
-        sys.executable,
-        "-m",
-        "gunicorn",
-        "--config",
-        "api/gunicorn.conf.py",
-        "--bind",
-        f"127.0.0.1:{port}",
-        "api.wsgi:app",
-    ]
-    with (home / "gunicorn.log").open("wb") as log:
-        process = subprocess.Popen(argv, cwd=ROOT, env=environ, stdout=log, stderr=log)
     base = f"http://127.0.0.1:{port}"
-    try:
-        wait(base, process)
+    environ = {"EMDS_HOME": str(home), "EMDS_NOW": STAMP, "EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_BASE_URL": base}
+    with running(gunicorn("api.wsgi:app", port), environ | {"WEB_CONCURRENCY": "1"}, f"{base}/readyz"):
         yield base
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture
@@ -150,17 +99,6 @@ def server(address, request):
     signup = urllib.request.Request(f"{address}/v1/keys/signup", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(signup, timeout=10) as answer:
         return address, json.load(answer)["api_key"]
-
-
-def wait(base, process):
-    for _ in range(200):
-        try:
-            with urllib.request.urlopen(f"{base}/readyz", timeout=2):
-                return
-        except OSError:
-            assert process.poll() is None, "gunicorn ended"
-            time.sleep(0.1)
-    raise AssertionError("not ready within 20 s")
 
 
 def recompute(server, *zones):
@@ -205,14 +143,12 @@ def test_statistics_equal_a_second_implementation(server):
     assert done.stdout == f"{series_of_zones} equal, 0 different\n"
 
 
-def test_the_statistics_script_sees_what_differs():
+def test_the_statistics_script_sees_what_differs(monkeypatch):
     """Hours of 5, 7 and 7, a hole, and half an hour of 50."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    script = importlib.import_module("series_statistics")
     steps = ((0, 5), (3600, 7), (7200, 7), (14400, 50))
     rows = [{"ts": ts, "resolution": "1h", "value": value} for ts, value in steps]
-    right = series_statistics.statistics(series_statistics.parts_of(rows, 16200), 0, 16200)
-    assert (right["p10"], right["p50"], right["p90"], right["coverage"]) == (5, 7, 50, Fraction(7, 9))
-    assert right["above"]["first"] == [{"start": 14400, "end": 16200}]
-    assert series_statistics.differences(right, right) == []
-    wrong = {**right, "p90": Fraction(7), "count": 3, "above": {**right["above"], "spans": 2}}
-    lines = series_statistics.differences(wrong, right)
-    assert [line.split(":")[0] for line in lines] == ["above.spans", "count", "p90"]
+    right = script.statistics(script.parts_of(rows, 16200), 0, 16200)
+    wrong = {**right, "p90": 7, "count": 3, "above": {**right["above"], "spans": 2}}
+    assert [line.split(":")[0] for line in script.differences(wrong, right)] == ["above.spans", "count", "p90"]

@@ -8,22 +8,16 @@ fractions and by brute force. Takes some 28 answers of a key's day for each zone
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from datetime import datetime
 from fractions import Fraction
 from math import ceil
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from service import SECONDS, get
+
 HOUR = 3600
-PATIENCE = 10
-"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
-SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": HOUR}
 QUESTIONS: list[dict[str, object]] = [
     *({"hours": hours} for hours in (1, 2, 3, 4, 6, 8)),
     *({"hours": hours, "kind": "highest"} for hours in (1, 3)),
@@ -34,22 +28,6 @@ QUESTIONS: list[dict[str, object]] = [
     {"slots": 3, "kind": "highest", "between": "07:00-22:00"},
 ]
 AHEAD = 4 * 24 * HOUR
-
-
-def get(base: str, key: str, path: str, **query: object) -> Any:
-    """The decoded body, numbers with a point as fractions; None for 404 and 503."""
-    url = f"{base.rstrip('/')}{path}?{urllib.parse.urlencode(query)}"
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer, parse_float=Fraction)
-    except urllib.error.HTTPError as error:
-        if error.code in (404, 503):
-            return None
-        if error.code != 429 or int(error.headers["Retry-After"]) > PATIENCE:
-            raise
-        time.sleep(int(error.headers["Retry-After"]))
-    return get(base, key, path, **query)
 
 
 def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[int, int, Fraction]]:

@@ -47,6 +47,7 @@ def test_what_is_no_figure_is_named() -> None:
         arrow_csv.read("x", b"t,one\n", ["a", "b"], types)
 
 
+@pytest.mark.slow
 def test_no_signal_is_lost_while_it_reads() -> None:
     """Arrow's own handling loses 10 to 18 of these, and a cancelled run went on to its end."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, timeout=120)

@@ -216,6 +216,7 @@ def intervals(sample: Sample, body: bytes) -> set[tuple[object, ...]]:
         return set()
 
 
+@pytest.mark.slow
 def test_rows_in_any_order_are_the_same_rows(samples: list[Sample], failures: Failures) -> None:
     for sample in samples:
         with failures.of(sample.name):

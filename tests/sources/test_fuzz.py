@@ -23,6 +23,8 @@ from warehouse.errors import FeedError
 from warehouse.judge.quality import judge
 from warehouse.market.clock import LAST_INSTANT
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 2
 """Of CPU time."""
 MEGABYTES = 500

@@ -22,6 +22,8 @@ from warehouse.market.market import Feed, Request
 from warehouse.rows.schema import Rows
 from warehouse.store.storage import Folder
 
+pytestmark = pytest.mark.slow
+
 STAMPED = date(2026, 3, 3)
 """The day of the bodies in `bodies`."""
 YEAR = re.compile(rb"(?:19|20)\d\d")

@@ -12,6 +12,8 @@ from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.errors import StorageError
 from warehouse.store.object_store import open_store
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
 
 

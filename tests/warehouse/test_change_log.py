@@ -16,7 +16,7 @@ from warehouse.series.changes import Change
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
-pytestmark = pytest.mark.usefixtures("short_segments")
+pytestmark = [pytest.mark.usefixtures("short_segments"), pytest.mark.slow]
 
 
 def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):

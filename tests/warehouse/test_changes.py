@@ -19,7 +19,7 @@ from warehouse.series.changes import Change
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
-pytestmark = pytest.mark.usefixtures("short_segments")
+pytestmark = [pytest.mark.usefixtures("short_segments"), pytest.mark.slow]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

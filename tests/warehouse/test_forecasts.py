@@ -6,6 +6,7 @@ from bisect import bisect_right
 from dataclasses import replace
 from datetime import date, time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def test_a_late_vintage_between_two_equal_ones_is_current_until_the_newest_is_re
     assert answers(folder) == {6: 20_000.0}
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(bodies, min_size=1, max_size=4), st.data())
 def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_factory, steps, data):
@@ -111,6 +113,7 @@ def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_fact
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(bodies, min_size=1, max_size=5))
 def test_a_lost_month_is_restored_from_its_bodies_as_it_was(tmp_path_factory, steps):

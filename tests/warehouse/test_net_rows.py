@@ -78,6 +78,7 @@ def read_by_reader(folder: Folder, window: Window | None = None) -> list[tuple[i
 LABELS = st.sampled_from([FINE, FINE, COARSE, BORDER])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(LABELS, st.integers(0, 60), st.floats(-1e6, 1e6)), min_size=1, max_size=40))
 def test_the_footer_says_what_parquet_holds(folder: Folder, rows: list[tuple[RowLabels, int, float]]) -> None:

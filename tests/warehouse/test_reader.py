@@ -80,6 +80,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
+@pytest.mark.slow
 def test_a_day_opens_one_file_however_long_the_history_is(storage: Counting) -> None:
     reader = Reader(storage, 10_000_000)
     files = reader.files("GB", "demand", Window(MAY - 2 * DAY, MAY - DAY))

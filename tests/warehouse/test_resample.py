@@ -98,6 +98,7 @@ def mixed_rows(draw: st.DrawFn) -> list[tuple[int, float, str]]:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(rows=mixed_rows(), tz=st.sampled_from(ZONES), interval=st.sampled_from([*LONGEST]))
 def test_means_are_the_exact_ones_rounded_once(rows: list[tuple[int, float, str]], tz: str, interval: Interval) -> None:

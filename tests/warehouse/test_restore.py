@@ -60,6 +60,7 @@ def _instants(stated: Bodies) -> range:
     return range(995, 1000 + 10 * len(stated) + 10, 5)
 
 
+@pytest.mark.slow
 @few
 @given(bodies)
 def test_bodies_state_what_folding_each_as_it_came_made_known(
@@ -72,6 +73,7 @@ def test_bodies_state_what_folding_each_as_it_came_made_known(
         assert known(restored(stated), at) == known(live, at)
 
 
+@pytest.mark.slow
 @few
 @given(bodies, st.sampled_from(["series", "history", "both"]), st.integers(0, 4))
 def test_a_month_that_lost_a_file_answers_as_before(
@@ -90,6 +92,7 @@ def test_a_month_that_lost_a_file_answers_as_before(
             assert known(after, at) == known(before, at), "but for the seconds until a body was put"
 
 
+@pytest.mark.slow
 @few
 @given(bodies)
 def test_a_whole_month_is_left_as_it_is(tmp_path_factory: pytest.TempPathFactory, stated: Bodies) -> None:

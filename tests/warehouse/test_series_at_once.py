@@ -17,6 +17,7 @@ from warehouse.errors import StorageError
 from warehouse.store import modes
 
 
+@pytest.mark.slow
 def test_concurrent_folds_of_one_month_lose_nothing(folder):
     """Four processes, each a feed of its own hours and one shared hour, over and over."""
     pids = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def versions(draw):
 KEY = layout.series("demand", "GB", "2026-10")
 
 
+@pytest.mark.slow
 @given(versions())
 def test_a_month_file_keeps_every_version(month):
     with tempfile.TemporaryDirectory() as place:

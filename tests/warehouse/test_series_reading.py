@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
+import pytest
 
 from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples
@@ -22,6 +23,7 @@ from warehouse.series.vintages import Month
 from warehouse.store import layout
 
 
+@pytest.mark.slow
 def test_what_a_reader_got_before_is_what_as_of_gives(folder):
     """The rows served after each fold, asked for later by the instant of that fold."""
     random, then = np.random.default_rng(7), {}

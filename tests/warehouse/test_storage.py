@@ -17,6 +17,8 @@ import pytest
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.store.storage import Folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bucket_endpoint(s3_endpoint):
