@@ -29,7 +29,7 @@ up: $(or $(wildcard $(STAMP)),$(RUN))
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not campaign" $(TEST_OPTIONS)
 
-# The few that take minutes each: kills of a fleet and of a day's processes, faults, days of schedules, schemathesis.
+# The few that take minutes each: kills of a fleet, faults, days of schedules, an outage, schemathesis.
 campaigns: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m campaign $(TEST_OPTIONS) \
 	  $$(grep -rl --include='test_*.py' mark.campaign tests)

@@ -8,7 +8,6 @@ the fault does not concern and whose documents were not renewed. Exit code 1: a 
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import random
@@ -63,7 +62,6 @@ def run(folder: Path, seconds: float, seed: int, place: str = "folder", only: Co
 
     Over a bucket in a process of its own alone: one that has ever opened a client cannot fork the cases.
     """
-    logging.getLogger("emds").disabled = True  # lines by the thousand
     kinds = {kind: fault for kind, fault in KINDS[place].items() if not only or kind in only}
     truth, verdicts = built(folder), list[Verdict]()
     base = truth.home
@@ -73,17 +71,18 @@ def run(folder: Path, seconds: float, seed: int, place: str = "folder", only: Co
     ends = time.monotonic() + seconds
     while len(verdicts) < len(kinds) or time.monotonic() < ends:
         kind, number = list(kinds)[len(verdicts) % len(kinds)], seed * 1_000_003 + len(verdicts)
-        copy = copied(place, base, str(number))
-        verdicts.append(in_child(truth, kinds[kind], copy, kind, number))
+        verdicts.append(in_child(truth, kinds[kind], copied(place, base, str(number)), kind, number))
+        if not verdicts[-1].good:
+            print(verdicts[-1], file=sys.stderr, flush=True)
         for left in folder.glob(f"{number}*"):
             shutil.rmtree(left, ignore_errors=True)
-    logging.getLogger("emds").disabled = False
     return verdicts
 
 
 def in_child(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Copy, kind: str, number: int) -> Verdict:
     """One case in a process of its own: what it sets, patches or leaves open goes with it."""
-    answer = truth.home.parent / f"verdict{number}"
+    answer = truth.home.parent / "verdict"
+    answer.unlink(missing_ok=True)
     pid = os.fork()
     if pid == 0:
         signal.alarm(2 * MOST_S)

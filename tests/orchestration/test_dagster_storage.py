@@ -10,13 +10,20 @@ import pytest
 
 from tests.orchestration.conftest import in_simulated
 
-_OPENER = """
-import sys
+_OPENERS = """
+import os, sys
+from multiprocessing import Barrier
 from pathlib import Path
 from orchestration.jobs import recording
-sys.stdin.readline()
-instance = recording.instance(Path(sys.argv[1]))
-print(instance is not None and instance.get_runs_count(), flush=True)
+barrier = Barrier(4)
+for _ in range(4):
+    if os.fork() == 0:
+        barrier.wait()
+        instance = recording.instance(Path(sys.argv[1]))
+        print(instance is not None and instance.get_runs_count(), flush=True)
+        os._exit(0)
+for _ in range(4):
+    os.wait()
 """
 
 
@@ -25,12 +32,6 @@ def test_processes_that_first_open_dagsters_storage_at_once_make_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_simulated(monkeypatch, tmp_path)
-    command = [sys.executable, "-c", _OPENER, str(tmp_path)]
-    pipe = subprocess.PIPE
-    openers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
-    for opener in openers:
-        assert opener.stdin is not None
-        opener.stdin.write("\n")
-        opener.stdin.flush()
-    said = [opener.communicate(timeout=120)[0].strip() for opener in openers]
-    assert said == ["0"] * 4
+    command = [sys.executable, "-c", _OPENERS, str(tmp_path)]
+    opened = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert opened.stdout.split() == ["0"] * 4, opened.stderr

@@ -180,13 +180,10 @@ def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(
         feed = feeds()["entsoe.price"]
         reached_by = [Health(feed.id, z, until, data_until=until, reached={"price": until}) for z in feed.zones]
         health.note(storage, "entsoe", reached_by)
-        hours = []
-        for hour in range(24):
-            at = datetime(2026, 11, 19, hour, 5, tzinfo=ZoneInfo("Europe/Brussels"))
-            with dg.DagsterInstance.ephemeral() as instance:
-                tick = schedule.evaluate_tick(dg.build_schedule_context(instance, scheduled_execution_time=at))
-            hours += [hour] if tick.run_requests else []
-        return hours
+        ticks = [datetime(2026, 11, 19, hour, 5, tzinfo=ZoneInfo("Europe/Brussels")) for hour in range(24)]
+        with dg.DagsterInstance.ephemeral() as instance:
+            contexts = [dg.build_schedule_context(instance, scheduled_execution_time=at) for at in ticks]
+            return [c.scheduled_execution_time.hour for c in contexts if schedule.evaluate_tick(c).run_requests]
 
     assert len(asked("2026-11-18T23:00:00Z")) == 24, "tomorrow's prices are overdue since the afternoon"
     assert len(asked("2026-11-20T23:00:00Z")) == 1
