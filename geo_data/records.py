@@ -1,15 +1,16 @@
-"""The rows of the tables as typed records, and their reading and writing. Publishers' files: see `geo_data.build`."""
+"""The rows of the tables as typed records: reading, writing, corrections. Publishers' files: see `geo_data.build`."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from geo_data import TABLES
+from warehouse.market.zones import ZONES
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,25 @@ def cell(text: str, of: str) -> Any:
             raise ValueError(f"empty cell of type {of}")
         return None
     return int(text) if of.startswith("int") else float(text) if of.startswith("float") else text
+
+
+def mended(plants: Iterable[Plant], mends: Iterable[Mend]) -> list[Plant]:
+    """The corrected plants, without the dropped ones. Corrections of plants that are not in the list are ignored."""
+    changes: dict[str, dict[str, str | None]] = {}
+    for mend in mends:
+        if mend.field != "added":
+            changes.setdefault(mend.id, {})[mend.field] = mend.value
+    return [_mended(plant, changes.get(plant.id, {})) for plant in plants if "drop" not in changes.get(plant.id, {})]
+
+
+def _mended(plant: Plant, values: dict[str, str | None]) -> Plant:
+    types = {field.name: str(field.type) for field in fields(Plant)}
+    return replace(plant, **{name: cell(value or "", types[name]) for name, value in values.items()})
+
+
+def ordered(plants: Iterable[Plant]) -> list[Plant]:
+    """Plants by zone, in the order of `ZONES`, the largest first."""
+    return sorted(plants, key=lambda plant: ([*ZONES].index(plant.zone), -plant.capacity_mw, plant.id))
 
 
 def zones() -> list[ZoneRecord]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 
 import geopandas
@@ -32,20 +31,6 @@ def test_units_name_what_a_file_lacks(tmp_path: Path) -> None:
     assert list(footprints.units(tmp_path, "australia", ("Victoria",))) == ["Victoria"]
     with pytest.raises(KeyError, match="has no Queensland, Tasmania"):
         footprints.units(tmp_path, "australia", ("Victoria", "Tasmania", "Queensland"))
-
-
-def test_a_publishers_own_file_serves_where_no_packaged_copy_lies(tmp_path: Path) -> None:
-    source = INPUTS["australia"]
-    frame = geopandas.GeoDataFrame(
-        {source.url_column: ["Victoria", "Texas"]}, geometry=[box(0, 0, 1, 1), box(3, 3, 4, 4)], crs="EPSG:4326"
-    )
-    frame.to_file(tmp_path / "ne_10m_admin_1_states_provinces.shp")
-    shapes = sorted(tmp_path.glob("*"))
-    with zipfile.ZipFile(tmp_path / source.url.rsplit("/", 1)[1], "w") as bundle:
-        for path in shapes:
-            bundle.write(path, path.name)
-    units = footprints.units(tmp_path, "australia", ("Victoria",))
-    assert units["Victoria"][0].equals(box(0, 0, 1, 1))
 
 
 def polygons(**named: object) -> dict[str, dict[str, list[object]]]:

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, eia860m, fetch, mending, records
+from geo_data import build, eia860m, fetch, records
 from geo_data.records import Mend, Plant
 
 MONTHLY_HEADING = [
@@ -79,14 +79,14 @@ def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
         Mend("eia-6099", "drop", None, "a list", "2026-01-01", "why"),
         Mend("eia-1", "drop", None, "a list", "2026-01-01", "the source lists it no more"),
     ]
-    assert mending.mended([diablo, sun], mends) == [dataclasses.replace(sun, zone="US-CAISO", commissioning_year=2002)]
+    assert records.mended([diablo, sun], mends) == [dataclasses.replace(sun, zone="US-CAISO", commissioning_year=2002)]
     bare = dataclasses.replace(sun, commissioning_year=None)
-    assert mending.mended([bare], mends[:2])[0].commissioning_year == 2002
+    assert records.mended([bare], mends[:2])[0].commissioning_year == 2002
 
 
 def test_plants_stand_by_zone_and_size() -> None:
     kept = records.plants()
-    assert mending.ordered(reversed(kept)) == kept
+    assert records.ordered(reversed(kept)) == kept
 
 
 def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
@@ -158,12 +158,13 @@ def publisher() -> Iterator[str]:
 def test_files_are_fetched_whole_once_or_not_at_all(
     publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = [f"{publisher}/file.zip"]
+    whole = f"{publisher}/file.zip"
     fetch.fetch(tmp_path, whole)
     assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
     (tmp_path / "file.zip").write_bytes(b"kept")
+    fetch.fetch(tmp_path, whole)
     with pytest.raises(requests.HTTPError):
-        fetch.fetch(tmp_path, [*whole, f"{publisher}/none.zip"])
+        fetch.fetch(tmp_path, f"{publisher}/none.zip")
     assert (tmp_path / "file.zip").read_bytes() == b"kept"
     assert not (tmp_path / "none.zip").exists()
     monkeypatch.setattr(fetch, "MOST_BYTES", 100)

@@ -215,9 +215,3 @@ def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> Non
     assert build.report({"zones": {"ids": []}}) == 0
     assert build.report({"zones": {"ids": ["GB is missing"]}}) == 1
     assert "FAIL zones: ids\n       GB is missing" in capsys.readouterr().out
-
-
-def test_checks_find_names_that_two_plants_share() -> None:
-    assert checks.names([plant(), plant(id="eia-1", name="DIABLO Canyon"), plant(id="eia-2", name="Other")]) == [
-        "diablo canyon names 2 plants"
-    ]
