@@ -6,13 +6,11 @@ and how the feed was asked (`warehouse.documents.attempts`). The definitions: do
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assets.documents import scores
 from warehouse.documents import attempts, catalogue
@@ -21,7 +19,6 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.judge import feed_stats
 from warehouse.judge.feed_stats import FeedMonth, FeedStats
 from warehouse.market import clock
-from warehouse.market.clock import DAY
 from warehouse.market.market import Feed, Source
 from warehouse.market.metrics import is_forecast
 from warehouse.rows.versions import Floats, Ints
@@ -37,36 +34,21 @@ Entry = dict[str, Any]
 
 
 def publish(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
-    """Measures the months that changed and publishes the document; returns it. Raises StorageError."""
+    """Measures the newest months and publishes the document; returns it. Raises StorageError."""
     version = artefact.new_version()
-    before = _published(storage)
-    document = measure(storage, sources, rights, mode, now, before)
+    document = measure(storage, sources, rights, mode, now)
     artefact.put(storage, layout.PUBLISHERS, artefact.encode(document), version)
     return document
 
 
-def measure(
-    storage: Storage,
-    sources: Mapping[str, Source],
-    rights: Collection[str],
-    mode: str,
-    now: int,
-    before: Mapping[str, Any] | None = None,
-) -> Entry:
-    """The document: an entry a feed and month, months ascending. Months of `before` whose files are the same stay."""
+def measure(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
+    """The document: an entry a feed and month, months ascending."""
     keys, kept_out = _keys(storage), catalogue.withheld(sources, rights, mode)
     months = sorted(keys)[-MONTHS:]
-    terms = [METHOD, mode, *sorted(rights), *(f"{f.id} {f.publication}" for s in sources.values() for f in s.feeds)]
-    built_from = {month: _fingerprint(storage, sources, terms, keys[month], month) for month in months}
-    known = before or {"built_from": {}, "publishers": []}
     entries: list[Entry] = []
     for month in months:
-        over = clock.month_window(month).end + 40 * DAY < now
-        if over and known["built_from"].get(month) == built_from[month]:
-            entries += [entry for entry in known["publishers"] if entry["month"] == month]
-        else:
-            first_months = {pair: min(m for m in keys if pair in keys[m]) for pair in keys[month]}
-            entries += _month(storage, sources, kept_out, month, first_months, now)
+        first_months = {pair: min(m for m in keys if pair in keys[m]) for pair in keys[month]}
+        entries += _month(storage, sources, kept_out, month, first_months, now)
     return {
         "as_of": now,
         "method": METHOD,
@@ -74,18 +56,7 @@ def measure(
         "months": months,
         "publishers": entries,
         "scores": scores.measure(storage, sources, kept_out, now),
-        "built_from": built_from,
     }
-
-
-def _published(storage: Storage) -> Mapping[str, Any] | None:
-    """The newest document; None where there is none that this method made."""
-    try:
-        previous = artefact.get(storage, layout.PUBLISHERS)
-        document = orjson.loads(previous.body) if previous else None
-    except (StorageError, orjson.JSONDecodeError):
-        return None  # damaged, or of another release: measured anew
-    return document if isinstance(document, dict) and document.get("method") == METHOD else None
 
 
 Pair = tuple[str, str]
@@ -101,16 +72,6 @@ def _keys(storage: Storage) -> dict[str, set[Pair]]:
             if not is_forecast(metric):
                 keys[month].add((metric, zone))
     return keys
-
-
-def _fingerprint(
-    storage: Storage, sources: Iterable[str], terms: Sequence[str], pairs: Iterable[Pair], month: str
-) -> str:
-    """Changes where the files of a month do, or `terms`: the feeds that they are judged by."""
-    files = [layout.series(*pair, month) for pair in sorted(pairs)]
-    files += [layout.attempts(code, one) for code in sorted(sources) for one in _around(month)]
-    parts = [*terms, *(f"{key} {storage.stat(key)}" for key in files)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _around(month: str) -> list[str]:

@@ -43,7 +43,7 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
 
 
 def measure_publishers(pipeline: PipelineContext) -> list[str]:
-    """Measures the publishers anew, from the months whose files changed. Returns what failed, as `refresh_all` does."""
+    """Measures the publishers anew. Returns what failed, as `refresh_all` does."""
     terms = pipeline.sources, pipeline.rights, pipeline.mode
     return _attempt(layout.PUBLISHERS, lambda: publishers.publish(pipeline.storage, *terms, clock.now()))
 

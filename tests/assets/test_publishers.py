@@ -147,17 +147,6 @@ def test_a_damaged_month_file_costs_itself_alone(storage: Folder, tmp_path: Path
     assert entry(storage, DAY + HOUR)["rows"] == 1
 
 
-def test_an_unchanged_old_month_is_not_measured_again(storage: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(storage, DAY + HALF, {DAY: 50.0})
-    late = DAY + 90 * 86400
-    first = publishers.publish(storage, ONE, (), "live", late)
-    monkeypatch.setattr(publishers.feed_stats, "add", lambda *args: pytest.fail("measured again"))
-    assert publishers.publish(storage, ONE, (), "live", late + 86400)["publishers"] == first["publishers"]
-    monkeypatch.undo()
-    known(storage, late, {DAY: 51.0})
-    assert publishers.publish(storage, ONE, (), "live", late)["publishers"][0]["revised"]["rows"] == 1
-
-
 def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated NESO asked every quarter hour: its rows come when they are out, up to one interval of asking later."""
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
