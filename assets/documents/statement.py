@@ -6,11 +6,11 @@ with.
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assets.documents.figures import Figure
-from assets.documents.spoken_numbers import band_of, difference_of, grouped, heard
-from warehouse.figures.context import WINDOW_DAYS, Context
+from warehouse.figures.context import WINDOW_DAYS, Band, Context
 from warehouse.market.metrics import brief_words
 
 BALANCED_MW = 25
@@ -141,3 +141,33 @@ class Statement:
         if unit in _SYMBOLS:
             return f"{minus}{_SYMBOLS[unit]}{digits}{' a megawatt-hour' if whole else ''}"
         return f"{minus}{digits} {_SPOKEN_UNITS.get(unit, (unit, unit))[whole]}"
+
+
+def band_of(percentile: int) -> Band:
+    """The word for a percentile, 0 to 100, by the limits of `band`."""
+    if percentile < 10:
+        return "very_low"
+    if percentile < 25:
+        return "low"
+    return "typical" if percentile <= 75 else "high" if percentile < 90 else "very_high"
+
+
+def heard(value: float, decimals: int) -> float:
+    """A value as the text states it: rounded half up; a value that is not zero never becomes zero."""
+    exact = Decimal(repr(value))
+    step = Decimal(1).scaleb(-decimals)
+    if exact and abs(exact) < step / 2:
+        step = Decimal(1).scaleb(exact.adjusted())
+    return float(exact.quantize(step, ROUND_HALF_UP)) + 0.0
+
+
+def difference_of(value: float, base: float) -> float:
+    """Of two decimals, without a binary remainder."""
+    return float(Decimal(repr(value)) - Decimal(repr(base)))
+
+
+def grouped(value: float, decimals: int) -> str:
+    """Digits in groups of three, without an exponent, with at least so many decimals: `25,000`, `1,234.50`."""
+    exact = Decimal(repr(value)).normalize()
+    places = max(decimals, -int(exact.as_tuple().exponent))
+    return f"{exact:,.{places}f}"

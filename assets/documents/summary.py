@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
-from assets.documents.spoken_numbers import grouped, heard
-from assets.documents.statement import Statement
+from assets.documents.statement import Statement, grouped, heard
 from warehouse.figures.context import WINDOW_DAYS
 from warehouse.figures.coverage_note import listed
 from warehouse.market.clock import utc, zone_of

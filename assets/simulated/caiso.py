@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import NOTHING, Answer, typed, zipped
-from assets.simulated.format import choice, lines, short
+from assets.simulated.answer import NOTHING, Answer, choice, lines, short, typed, zipped
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.caiso import AREA, HUB, OASIS, OUTLOOK, TZ, ZONE
 from warehouse.errors import BadWindow

@@ -47,24 +47,16 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _market_index(params: Mapping[str, str], now: int) -> Entries:
-    """Half hours that begin between two instants, both included; both providers unless one is asked for."""
+    """Half hours that begin between two instants, both included, of APXMIDP."""
     first, last = instant(params["from"]), instant(params["to"])
     if last - first > LONGEST_INDEX:
         raise BadWindow("from and to lie too far apart")
     ts = _half_hours(first, last + 1, now - INDEX_LAG)[::-1]
     prices = grid.price("GB", ts, HALF_HOUR).round(2).tolist()
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()
-    wanted = params.get("dataProviders", "APXMIDP,N2EXMIDP").split(",")
     return [
-        {
-            "dataset": "MID",
-            "startTime": iso(start),
-            "dataProvider": provider,
-            "price": price if provider == "APXMIDP" else 0.0,
-            "volume": volume if provider == "APXMIDP" else 0.0,
-        }
+        {"dataset": "MID", "startTime": iso(start), "dataProvider": "APXMIDP", "price": price, "volume": volume}
         for start, price, volume in zip(ts.tolist(), prices, volumes, strict=True)
-        for provider in wanted
     ]
 
 

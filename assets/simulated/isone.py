@@ -16,8 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import NOTHING, Answer, json_answer
-from assets.simulated.format import local, plain
+from assets.simulated.answer import NOTHING, Answer, json_answer, local, plain
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.isone import FIVE, TIES, TZ, ZONE
 from warehouse.market.clock import DAY, HOUR, MarketDay
@@ -44,12 +43,11 @@ def answer(request: Request, now: int) -> Answer:
         form = parse_qs(request.body)
         loads = form.get("_nstmp_requestType") == ["systemload"]
         return json_answer(_load_page(form, now) if loads else _tie_page(form, now))
-    match = re.fullmatch(r"/api/v1\.1/(.+?)/(?:day/(\d{8})|current)(?:/location/4000)?(?:\.json)?", path)
+    match = re.fullmatch(r"/api/v1\.1/(.+?)/day/(\d{8})(?:/location/4000)?(?:\.json)?", path)
     if match is None or match[1] not in _SERVICES:
         return NOTHING
-    day = MarketDay(date.fromisoformat(match[2]), TZ) if match[2] else MarketDay.at(now, TZ)
     name, entries = _SERVICES[match[1]]
-    listed = entries(day, now) if match[2] else entries(day, now)[-1:]
+    listed = entries(MarketDay(date.fromisoformat(match[2]), TZ), now)
     # Several entries are a list, a single one is itself, none is an empty text.
     return json_answer({f"{name}s": {name: listed[0] if len(listed) == 1 else listed} if listed else ""})
 

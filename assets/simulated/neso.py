@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer, json_answer
-from assets.simulated.format import plain
+from assets.simulated.answer import Answer, json_answer, plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
 from warehouse.market.clock import DAY, HOUR, instant, utc

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import NOTHING, Answer, typed, zipped
-from assets.simulated.format import choice, lines, local, short
+from assets.simulated.answer import NOTHING, Answer, choice, lines, local, short, typed, zipped
 from assets.sources.nyiso import HUB, QUEBEC_AGAIN, TIES, ZONE
 from assets.sources.nyiso.bodies import TZ
 from warehouse.market.clock import HOUR, MarketDay

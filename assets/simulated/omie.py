@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime, time
 
-from assets.simulated.answer import NOTHING, Answer
+from assets.simulated.answer import NOTHING, Answer, choice, lines, short
 from assets.simulated.day_ahead import auction, is_out
-from assets.simulated.format import choice, lines, short
 from assets.sources.omie import HOST, TZ
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Request

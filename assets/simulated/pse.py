@@ -11,9 +11,8 @@ from datetime import date, time
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer, json_answer
+from assets.simulated.answer import Answer, choice, json_answer
 from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
-from assets.simulated.format import choice
 from assets.sources.pse import HOST, TZ
 from warehouse.market.clock import HOUR, MarketDay, utc
 from warehouse.market.market import Request

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import Answer, json_answer
+from assets.simulated.answer import Answer, json_answer, short
 from assets.simulated.day_ahead import QUARTER, auction, is_out
-from assets.simulated.format import short
 from assets.sources.rte import AREAS, CONSOLIDATED, HOST, PRICE_HOST, REAL_TIME, TZ
 from warehouse.market.clock import MarketDay, instant, market_days, utc
 from warehouse.market.market import Request

@@ -1,6 +1,6 @@
 """Simulated SPP portal: the file browser's files, and two charts as files; 404 with an empty body for anything else.
 
-Quirks that are kept: header and date formats that change from day to day, the western area beside the eastern one since
+Quirks that are kept: a header that changes from day to day, the western area beside the eastern one since
 April 2026, the `d` files of the repeated hour, a running hour averaged over its part, future lines without values,
 one-minute flows. The original: https://portal.spp.org.
 """
@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.answer import NOTHING, Answer, typed
-from assets.simulated.format import choice, lines, local, short
+from assets.simulated.answer import NOTHING, Answer, choice, lines, local, short, typed
 from assets.simulated.grid.noise import Ints
 from assets.sources.spp import requests as paths
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
@@ -42,12 +41,8 @@ NODES = {
     "SPPSOUTH_HUB": ("SPP", 1.0),
 }
 """Settlement location -> balancing area, share of the south hub's price."""
-SPELLINGS = (
-    ("GMTIntervalEnd,BAA,Settlement Location,LMP", "{m:02}/{d:02}/{y} {t:%H:%M:%S}", ".4f"),
-    ("GMTIntervalEnd,BAA,Settlement Location,LMP", "{m}/{d}/{y} {t.hour}:{t:%M}", "short"),
-    ("GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,LMP", "{m}/{d}/{y} {t:%H:%M}", "short"),
-)
-"""Header, date and number as one day has them and another does not."""
+HEADERS = ("GMTIntervalEnd,BAA,Settlement Location,LMP", "GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,LMP")
+"""As one day has it and another does not."""
 
 
 def answer(request: Request, now: int) -> Answer:
@@ -154,19 +149,15 @@ def _month(path: str, now: int) -> bytes | None:
 
 def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> bytes:
     """A price file from interval ends and prices of the south hub, spelt as that day's files are."""
-    header, form, digits = SPELLINGS[choice("price file", day, len(SPELLINGS))]
+    header = HEADERS[choice("price file", day, len(HEADERS))]
     parted = day >= AREAS_PARTED
     rows = [header if parted else re.sub(",BAA", "", header)]
     for end, hub in zip(ends, prices, strict=True):
-        stamp = form.format(y=utc(end).year, m=utc(end).month, d=utc(end).day, t=utc(end))
+        stamp = _stamp(end)
         for name, (area, share) in NODES.items():
             if parted or area == "SPP":
-                rows.append(",".join([stamp, *([area] if parted else []), name, _number(share * hub, digits)]))
+                rows.append(",".join([stamp, *([area] if parted else []), name, short(share * hub, 4)]))
     return lines(rows, "\n")
-
-
-def _number(value: float, digits: str) -> str:
-    return short(value, 4) if digits == "short" else format(round(value, 4) + 0.0, digits)
 
 
 def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool, written: int = 0) -> bytes:

@@ -126,7 +126,8 @@ def parse_generation(body: bytes, request: Request) -> Rows:
     rows = Rows()
     note = ", without which the shares do not add up to 100"
     for entry, ts in _half_hours(body):
-        shares = [_share(share) for share in member(entry, "generationmix", list)]
+        mix = [(member(share, "fuel", str), member(share, "perc")) for share in member(entry, "generationmix", list)]
+        shares = [(fuel, reading(percent, fuel)) for fuel, percent in mix]
         known = [(FUELS.find(rows, name, [ts], note=note), percent) for name, percent in shares if percent is not None]
         whole = len(known) == len(shares) and all(fuel for fuel, _ in known)
         if whole and abs(math.fsum(percent for _, percent in known) - 100) > ROUNDING:
@@ -137,12 +138,6 @@ def parse_generation(body: bytes, request: Request) -> Rows:
                 rows.add("GB", Metric.GENERATION, ts, percent, "%", "30m", fuel=fuel)
     require_known(rows)
     return rows
-
-
-def _share(share: object) -> tuple[str, float | None]:
-    """A fuel in the publisher's words, and its per cent."""
-    fuel, percent = member(share, "fuel", str), member(share, "perc")
-    return fuel, reading(percent, fuel)
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:

@@ -124,11 +124,6 @@ def test_an_intervention_settles_at_the_pricing_run_and_flows_as_its_own_run_say
     assert rows.dropped == {"intervention run": 1, "pricing run of an intervention": 2}
 
 
-def test_the_region_abolished_in_2008_is_left_out():
-    rows = read(DISPATCH, report(PRICE, price("SNOWY1", 20), price("SA1", 90)))
-    assert list(values(rows)) == [("AU-SA", "price", START)]
-
-
 def test_of_two_reports_of_one_interval_in_a_bundle_the_newer_counts():
     names = [f"PUBLIC_DISPATCHIS_202611201200_000000000000000{number}.CSV" for number in (1, 2)]
     reports = [report(PRICE, price("NSW1", figure)) for figure in (81.5, 70.25)]

@@ -13,8 +13,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.aemo import nemweb
 from assets.simulated.aemo.reports import market_time, next_month, stamp, trading_step
-from assets.simulated.answer import NOTHING, Answer, json_answer, typed
-from assets.simulated.format import lines, shorts
+from assets.simulated.answer import NOTHING, Answer, json_answer, lines, shorts, typed
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB
 from assets.sources.aemo.rows import REGIONS
 from warehouse.market.clock import DAY, HOUR, MarketDay

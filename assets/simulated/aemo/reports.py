@@ -12,7 +12,7 @@ from datetime import date, datetime
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.format import lines, shorts
+from assets.simulated.answer import lines, shorts
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
 from assets.sources.aemo.rows import HALF_HOUR, REGIONS, TIES

@@ -18,17 +18,17 @@ from assets.simulated import grid
 from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe.documents import MEGAWATTS, STEPS, Period, Series, acknowledgement, document
-from assets.simulated.grid.noise import Floats, Ints, smooth
+from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.entsoe import FUELS
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
-from assets.sources.entsoe.requests import CAPACITY_ZONES, HOST, TZ, new_year
+from assets.sources.entsoe.requests import HOST, TZ, new_year
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_date, market_days
 from warehouse.market.market import Request
 
 LAG = 70 * 60
 """Seconds after which an hour's load and flows are out."""
-AUCTIONS = {"1": time(12, 57), "2": time(10, 20)}
-"""Position -> when tomorrow's results are out, in Brussels: SDAC, and EXAA where there are two."""
+AUCTION_OUT = time(12, 57)
+"""When tomorrow's results are out, in Brussels."""
 LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
 """Seconds after midnight of the day before, by its clock."""
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
@@ -84,43 +84,29 @@ def _instant(text: str) -> int:
 
 def _price(query: _Question) -> bytes | None:
     """Whole market days whose auctions are over. CH has a TimeSeries a day, the other zones one in all."""
-    zone = _ZONES.get(query.params.get("in_Domain", ""))
-    if (
-        zone is None
-        or query.params.get("out_Domain") != EIC[zone]
-        or query.params.get("contract_MarketAgreement.type", "A01") != "A01"
-    ):
-        return None
+    zone = _ZONES[query.params["in_Domain"]]
     days = market_days(local_date(query.start, TZ), local_date(query.end - 1, TZ), TZ)
-    wanted = [position for position in AUCTIONS if query.params.get(_POSITION, position) == position]
     head = {
         "in_Domain.mRID": EIC[zone],
         "out_Domain.mRID": EIC[zone],
         "contract_MarketAgreement.type": "A01",
         "currency_Unit.name": "EUR",
         "price_Measure_Unit.name": "MWH",
+        **({_POSITION: "1"} if zone in TWO_AUCTIONS else {}),
     }
-    series: list[Series] = []
-    for position in wanted if zone in TWO_AUCTIONS else [""]:
-        periods = [_auction(zone, day, position) for day in days if is_out(day, query.now, AUCTIONS[position or "1"])]
-        elements = {**head, _POSITION: position} if position else head
-        series += [(elements, [p]) for p in periods] if zone == "CH" else [(elements, periods)] if periods else []
-    return document("A44", series) if series else None
+    periods = [_auction(zone, day) for day in days if is_out(day, query.now, AUCTION_OUT)]
+    if not periods:
+        return None
+    return document("A44", [(head, [p]) for p in periods] if zone == "CH" else [(head, periods)])
 
 
-def _auction(zone: str, day: MarketDay, position: str) -> Period:
-    """The auction of a day; EXAA's (2) comes out near SDAC's."""
-    ts, prices = auction(zone, day)
-    apart = 3.0 * smooth(f"exaa/{zone}", ts, 2 * HOUR) if position == "2" else 0.0
+def _auction(zone: str, day: MarketDay) -> Period:
     resolution = "PT60M" if step_of(zone, day.day) == HOUR else "PT15M"
-    return Period(day.start, day.end, resolution, (np.array(prices) + apart).tolist())
+    return Period(day.start, day.end, resolution, auction(zone, day)[1])
 
 
 def _load(query: _Question) -> bytes | None:
-    zone = _ZONES.get(query.params.get("outBiddingZone_Domain", ""))
-    process = query.params.get("processType")
-    if zone is None or process not in ("A16", "A01"):
-        return None
+    zone, process = _ZONES[query.params["outBiddingZone_Domain"]], query.params["processType"]
     found = load_of if process == "A16" else load_forecast_of
     resolution, ts, values = found(zone, query.start, query.end, query.now)
     if not len(ts):
@@ -153,9 +139,7 @@ def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Float
 
 
 def _flow(query: _Question) -> bytes | None:
-    into, out_of = query.params.get("in_Domain", ""), query.params.get("out_Domain", "")
-    if (into, out_of) not in _WAYS:
-        return None
+    into, out_of = query.params["in_Domain"], query.params["out_Domain"]
     resolution, ts, values = flow_of(into, out_of, query.start, query.end, query.now)
     if not len(ts):
         return None
@@ -188,11 +172,11 @@ def _both_ways(zone: str, neighbour: str, first: int, last: int, step: int) -> t
 
 def _capacity(query: _Question) -> bytes | None:
     """The published calendar years that begin in the window, in one Period."""
-    zone = _ZONES.get(query.params.get("in_Domain", ""))
+    zone = _ZONES[query.params["in_Domain"]]
     first = local_date(query.start + DAY - 1, TZ).year
     latest = min(query.end - 1, query.now - CAPACITY_OUT)
     years = [year for year in range(first, first + 2) if query.start <= new_year(year) <= latest]
-    if zone not in CAPACITY_ZONES or not years or query.params.get("processType") != "A33":
+    if not years:
         return None
     start, end = new_year(years[0]), new_year(years[-1] + 1)
     capacities = [by_type(grid.capacity(zone, year)) for year in years]

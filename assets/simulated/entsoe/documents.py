@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.simulated.format import shorts
+from assets.simulated.answer import shorts
 from warehouse.market.clock import utc
 
 STEPS = {"PT15M": 900, "PT60M": 3600}

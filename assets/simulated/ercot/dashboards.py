@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from assets.simulated import grid
+from assets.simulated.answer import local, plain
 from assets.simulated.ercot.reports import DAY_AHEAD, OUT_AFTER, QUARTER, REAL_TIME, prices
-from assets.simulated.format import local, plain
 from assets.simulated.grid.noise import Floats, smooth
 from assets.sources.ercot import HUB, TIES
 from assets.sources.ercot.prices import TZ, ZONE

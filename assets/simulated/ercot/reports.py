@@ -17,8 +17,7 @@ import numpy as np
 import orjson
 
 from assets.simulated import grid
-from assets.simulated.answer import zipped
-from assets.simulated.format import lines, local, short
+from assets.simulated.answer import lines, local, short, zipped
 from assets.sources.ercot import HUB
 from assets.sources.ercot import prices as prices_of
 from assets.sources.ercot.prices import KEYED_SINCE, TZ, ZONE

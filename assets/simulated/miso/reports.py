@@ -11,7 +11,7 @@ from datetime import date, time, timedelta
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.format import lines, shorts
+from assets.simulated.answer import lines, shorts
 from assets.simulated.grid.noise import Ints
 from assets.simulated.miso.workbook import Cell, workbook
 from assets.sources.miso.prices import HUB

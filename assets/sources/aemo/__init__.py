@@ -36,13 +36,13 @@ from assets.sources.aemo.rows import (
     DISPATCH,
     MEASURES,
     REGIONS,
+    REGIONS_KNOWN,
     RESOLUTIONS,
     TRADING,
     ZONES,
     dispatch_step,
     parse_report,
     trading_step,
-    zone_of,
 )
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, month_of
@@ -79,7 +79,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
 
 def _put(rows: Rows, region: str, start: int, resolution: str, values: Mapping[str, float | None]) -> None:
     """Adds what is stated of a region's interval, by the name of the column."""
-    if zone := zone_of(region, rows, 1, [start]):
+    if zone := REGIONS_KNOWN.find(rows, region, [start]):
         for name, value in values.items():
             metric, unit, sign = MEASURES[name]
             if value is not None:

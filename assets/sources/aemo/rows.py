@@ -35,8 +35,6 @@ FIVE_MINUTE_SETTLEMENT = wall_stamp("2021/10/01 00:00:00")
 
 REGIONS = {"NSW1": "AU-NSW", "QLD1": "AU-QLD", "VIC1": "AU-VIC", "SA1": "AU-SA", "TAS1": "AU-TAS"}
 ZONES = tuple(REGIONS.values())
-FORMER_REGIONS = frozenset({"SNOWY1"})
-"""Abolished in 2008."""
 
 TIES = {
     "N-Q-MNSP1": ("AU-NSW", "AU-QLD", "au-nsw-qld-directlink"),
@@ -84,8 +82,6 @@ class Block(NamedTuple):
 
     name: str
     step: int
-    lines: int
-    """How many, those with an empty cell among them."""
     columns: dict[str, Column]
 
 
@@ -132,7 +128,7 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
             readings = {
                 name: (starts[at].tolist(), columns[name].to_numpy()[at].tolist()) for name, at in lines.items()
             }
-            yield Block(who[places[part[0]]], int(steps[part[0]]), int(pricing[part].sum()), readings)
+            yield Block(who[places[part[0]]], int(steps[part[0]]), readings)
 
 
 def _physical_run(pricing: Flags, ends: Ints) -> Flags:
@@ -177,8 +173,8 @@ def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
 
 def _put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
     """Adds price, demand and net interchange by region."""
-    for region, step, lines, columns in blocks:
-        zone = zone_of(region, rows, lines, (ts for stamps, _ in columns.values() for ts in stamps))
+    for region, step, columns in blocks:
+        zone = REGIONS_KNOWN.find(rows, region, (ts for stamps, _ in columns.values() for ts in stamps))
         if zone is None:
             continue
         for name, (ts, values) in columns.items():
@@ -191,7 +187,7 @@ def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
 
     The nets do not need an unknown one: they are columns of their own.
     """
-    for name, step, _, columns in blocks:
+    for name, step, columns in blocks:
         ts, values = columns["MWFLOW"]
         if tie := TIES_KNOWN.find(rows, name, ts):
             origin, target, link = tie
@@ -202,11 +198,3 @@ def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
 
 def _turned(values: Sequence[float]) -> list[float]:
     return [0.0 - value for value in values]
-
-
-def zone_of(region: str, rows: Rows, lines: int, instants: Iterable[int]) -> str | None:
-    """Our zone of a region that has readings at these instants; None for one that is no more, or unknown."""
-    if region in FORMER_REGIONS:
-        rows.dropped[f"former region {region}"] += lines
-        return None
-    return REGIONS_KNOWN.find(rows, region, instants)

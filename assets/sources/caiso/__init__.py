@@ -83,20 +83,13 @@ def demand_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Reques
 
 
 def _outlook_requests(feed: str, file: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file a day."""
-    return [_outlook_request(feed, day, file, now) for day in sorted(set(days))]
-
-
-def _outlook_request(feed: str, day: MarketDay, file: str, now: int) -> Request:
     """One file a day. `_` makes the address new, since CloudFront serves stale copies, and is the instant of asking."""
-    return Request(
-        feed, f"{OUTLOOK}/{_folder(day, now)}/{file}", (("_", str(now)),), (day.day,), ext="csv", nonce=("_",)
-    )
-
-
-def _folder(day: MarketDay, now: int) -> str:
-    """Where a day's files lie: only today's are in `current`."""
-    return f"history/{day.day:%Y%m%d}" if age(day, now) > 0 else "current"
+    # Only today's files are in `current`.
+    folders = {d.day: f"history/{d.day:%Y%m%d}" if age(d, now) > 0 else "current" for d in sorted(set(days))}
+    return [
+        Request(feed, f"{OUTLOOK}/{folder}/{file}", (("_", str(now)),), (day,), ext="csv", nonce=("_",))
+        for day, folder in folders.items()
+    ]
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:

@@ -48,10 +48,7 @@ def location(entry: dict[str, Any]) -> str:
 
 def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
     """Entries by tie number, of `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
-    answer = _published(body)
-    if not isinstance(answer, list) or len(answer) != 1:
-        raise FeedChanged("not the list of one answer")
-    by_tie = member(answer[0], "data", (dict, list))
+    by_tie = _data(body)
     if not by_tie:
         raise NotPublished("no tie in the answer yet")
     if not isinstance(by_tie, dict) or not all(isinstance(rows, list) for rows in by_tie.values()):
@@ -64,14 +61,19 @@ def load_forecasts(body: bytes) -> list[dict[str, Any]]:
 
     Raises FeedChanged, NotPublished.
     """
-    answer = _published(body)
-    if not isinstance(answer, list) or len(answer) != 1:
-        raise FeedChanged("not the list of one answer")
-    days = member(answer[0], "data", dict)
+    days = _data(body)
     found = [entry for name in ("priorDay", "forecast") for entry in member(days, name, list)]
     if not found:
         raise NotPublished("no forecast in the answer yet")
     return found
+
+
+def _data(body: bytes) -> Any:
+    """What a page of the site holds, of `[{"data": ...}]`. Raises FeedChanged, NotPublished."""
+    answer = _published(body)
+    if not isinstance(answer, list) or len(answer) != 1:
+        raise FeedChanged("not the list of one answer")
+    return member(answer[0], "data", (dict, list))
 
 
 def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[str]]:

@@ -82,13 +82,9 @@ def _name_of(text: str, lines: Sequence[str], point: str) -> str:
 def loads(rows: Rows, text: str) -> dict[str, Series]:
     """Instants and MW by load zone. Ambiguous stamps are dropped. Raises as `prices`."""
     by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
-    instants_of: dict[tuple[tuple[int, ...], ...], list[int | None]] = {}  # the zones have the same stamps on most days
-    placed = {}
-    for name, (own, by_column) in by_zone.items():
-        stamps = (tuple(own.ts), tuple(by_column))
-        if stamps not in instants_of:
-            instants_of[stamps] = _by_clock(own.ts, by_column)
-        placed[name] = _series_of(rows, instants_of[stamps], own.values)
+    placed = {
+        name: _series_of(rows, _by_clock(own.ts, by_column), own.values) for name, (own, by_column) in by_zone.items()
+    }
     return placed or _nothing(text)
 
 
@@ -170,7 +166,9 @@ def _clocked(
     columns(header, *texts, value)
     if not lines:
         return {}
-    read = _read(header, lines, texts, value)
+    # Texts as dictionaries: a file has 300 stamps and 5000 lines.
+    types = {**dict.fromkeys(texts, arrow_csv.TEXT), value: pa.float64()}
+    read = arrow_csv.read("not CSV", "\n".join(lines).encode(), header, types)
     read = read.filter(read.column(value).is_valid())
     walls = _mapped(read, stamp, american_stamp)
     by_column = walls + _mapped(read, clock, _behind) if clock else np.zeros(0, np.int64)
@@ -185,12 +183,6 @@ def _clocked(
             series = Series(walls[own].tolist(), values[own].tolist())
             by_name[own_name] = series, by_column[own].tolist() if clock else []
     return by_name
-
-
-def _read(header: Sequence[str], lines: Sequence[str], texts: Sequence[str], value: str) -> pa.Table:
-    """The columns wanted, texts as dictionaries: a file has 300 stamps and 5000 lines. Raises FeedChanged."""
-    types = {**dict.fromkeys(texts, arrow_csv.TEXT), value: pa.float64()}
-    return arrow_csv.read("not CSV", "\n".join(lines).encode(), header, types)
 
 
 def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:

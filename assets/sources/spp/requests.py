@@ -64,20 +64,14 @@ def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The chart of the last 24 hours for today and yesterday; the hourly file for days that it no longer holds."""
-    old = [_hourly_file("spp.load", d, now) for d in days if age(d, now) > 1]
-    return _chart("spp.load", "load-forecast", days, now) + old
+    """The chart of the last 24 hours."""
+    return _chart("spp.load", "load-forecast", days, now)
 
 
 def load_hourly_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file a day."""
-    return [_hourly_file("spp.load_hourly", d, now) for d in days]
-
-
-def _hourly_file(feed: str, day: MarketDay, now: int) -> Request:
-    """The file of the midnight after, which holds the day whole; for a running day the newest one."""
-    hour = day.end if age(day, now) > 0 else (now - 15 * 60) // HOUR * HOUR
-    return _file(feed, "mtlf-vs-actual", hourly(hour), day.day)
+    """The file of the midnight after a day, which holds the day whole; for a running day the newest one."""
+    hours = [(d.day, d.end if age(d, now) > 0 else (now - 15 * 60) // HOUR * HOUR) for d in days]
+    return [_file("spp.load_hourly", "mtlf-vs-actual", hourly(hour), day) for day, hour in hours]
 
 
 def interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
