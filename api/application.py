@@ -19,7 +19,7 @@ from flask.globals import request_ctx
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Rule
 
-from api.access import key_views, webhook_views
+from api.access import sign_up, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, catalogue, changes, published, status
 from api.documents.month_files import METRICS
@@ -58,7 +58,7 @@ VIEWS: Mapping[str, View] = {
     **records.VIEWS,
     **geo.VIEWS,
     **ogc.VIEWS,
-    **key_views.VIEWS,
+    **sign_up.VIEWS,
     **webhook_views.VIEWS,
     **discovery.VIEWS,
 }

@@ -29,29 +29,21 @@ def send(server: MailServer, base_url: str, to: str, token: str) -> None:
     try:
         message = EmailMessage()
         message["From"], message["To"], message["Subject"] = server.sender, to, "Confirm your API key"
-        message.set_content(_text(base_url, token))
-        _submit(server, message)
+        message.set_content(
+            f"Somebody asked for an API key of {base_url} with this address.\n\n"
+            f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
+            "If it was not you, do nothing: the key never opens anything.\n"
+        )
+        context = ssl.create_default_context()
+        kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
+        with kind(server.host, server.port, timeout=_TIMEOUT_S) as session:
+            session.ehlo()
+            if not server.tls and (not server.loopback or session.has_extn("starttls")):
+                session.starttls(context=context)
+            if server.user:
+                session.login(server.user, server.password)
+            session.send_message(message)
     except (OSError, smtplib.SMTPException, UnicodeError) as fault:
         raise MailUnavailable(type(fault).__name__) from None
     finally:
         _AT_ONCE.release()
-
-
-def _text(base_url: str, token: str) -> str:
-    return (
-        f"Somebody asked for an API key of {base_url} with this address.\n\n"
-        f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
-        "If it was not you, do nothing: the key never opens anything.\n"
-    )
-
-
-def _submit(server: MailServer, message: EmailMessage) -> None:
-    context = ssl.create_default_context()
-    kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
-    with kind(server.host, server.port, timeout=_TIMEOUT_S) as session:
-        session.ehlo()
-        if not server.tls and (not server.loopback or session.has_extn("starttls")):
-            session.starttls(context=context)
-        if server.user:
-            session.login(server.user, server.password)
-        session.send_message(message)

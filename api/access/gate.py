@@ -28,12 +28,13 @@ import zstandard
 from api.access import keys
 from api.access.database import AccountsUnavailable, Database
 from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
-from api.access.usage import UsageCounter
-from api.access.values import AccessMethod, Answer, Call, Grant, Receipt, Refusal, refuse_for
+from api.access.usage import Usage, UsageCounter
+from api.access.values import AccessMethod, Answer, Call, Grant, Headers, Refusal, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
 from api.http.messages import Request, Response
+from api.http.problems import Problem
 from api.http.responses import choose
 from api.settings import Network, Settings
 from warehouse.market.clock import DAY
@@ -118,6 +119,16 @@ class Gate:
             _LOG.error("the accounts do not answer: %s", fault)
             return unavailable()
 
+    def require_key(self, request: Request) -> tuple[bytes, Usage]:
+        """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
+        key = keys.key_of(call_of(request, "", self.settings.trusted_proxies)) or ""
+        digest = keys.digest_of(key)
+        usage = self.usage.usage(digest, self.now) if keys.is_well_formed(key) else None
+        if usage is None or not usage.confirmed:
+            refusal = keys.invalid(key, unconfirmed=usage is not None)
+            raise Problem(refusal.kind, refusal.detail, headers=refusal.headers)
+        return digest, usage
+
     def close(self) -> None:
         """Close files and connections."""
         self.limits.close()
@@ -128,10 +139,10 @@ class Gate:
         if wait := self.limits.take("calls", client_unit(call.client), per_minute, _MINUTE, self.now):
             return too_many_calls("minute", per_minute, _MINUTE, wait)
         if not call.sample:
-            return Grant("free", lambda _: Receipt(), lambda: None)
+            return Grant("free", lambda _: (), lambda: None)
         if wait := self.limits.take("samples", client_unit(call.client, SITE), per_day, DAY, self.now):
             return too_many_calls("sample-day", per_day, DAY, wait)
-        return Grant("sample", lambda _: Receipt((("X-Sample", "true"),)), lambda: None)
+        return Grant("sample", lambda _: (("X-Sample", "true"),), lambda: None)
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
         refusal = keys.admit(call, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
@@ -140,23 +151,20 @@ class Gate:
         limit = self.settings.free_calls_per_minute
         if wait := self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now):
             return too_many_calls("unpaid", limit, _MINUTE, wait)
-        if call.payment and self.x402.open:
-            return self._give_back_when_paid(self.x402.admit(call), call)
-        return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
+        if not call.payment or not self.x402.open:
+            return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
+        grant = self.x402.admit(call)
+        if not isinstance(grant, Grant):
+            return grant
 
-    def _give_back_when_paid(self, outcome: Grant | Answer | Refusal, call: Call) -> Grant | Answer | Refusal:
-        """Let a payment that is taken give back its own call, and the one that fetched its offer."""
-        if not isinstance(outcome, Grant):
-            return outcome
-        settle = outcome.settle
-
-        def settle_and_give_back(answer: Answer) -> Receipt | Refusal:
-            receipt = settle(answer)
-            if isinstance(receipt, Receipt) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in receipt.headers):
+        def settle(answer: Answer) -> Headers | Refusal:
+            """Let a payment that is taken give back its own call, and the one that fetched its offer."""
+            settled = grant.settle(answer)
+            if not isinstance(settled, Refusal) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
                 self.limits.give_back(_UNPAID, client_unit(call.client), 2, _MINUTE, self.now)
-            return receipt
+            return settled
 
-        return replace(outcome, settle=settle_and_give_back)
+        return replace(grant, settle=settle)
 
 
 class Entry:
@@ -187,7 +195,7 @@ class Entry:
             headers = [pair for pair in headers if pair[0] != "Cache-Control"]
         if bodiless:  # nobody verified the payment: say nothing of the answer
             headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
-        return Response(response.status, [*headers, *outcome.headers], body)
+        return Response(response.status, [*headers, *outcome], body)
 
     def json(
         self,

@@ -19,7 +19,7 @@ import zlib
 from api.access.database import AccountsUnavailable
 from api.access.limits import RateLimits
 from api.access.usage import Reserved, UsageCounter
-from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Receipt, Refusal, refuse_for
+from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Refusal, refuse_for
 from warehouse.market.clock import DAY
 
 KEY_PREFIX = "emds_"
@@ -111,10 +111,10 @@ def _reserve(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Gran
         usage = counter.usage(digest, now)
         return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
 
-    def settle(answer: Answer) -> Receipt:
+    def settle(answer: Answer) -> Headers:
         counts = 200 <= answer.status < 300 and (not call.file or counter.record_read(reserved, call.file))
         used = reserved.used if counts else _give_back(counter, reserved)
-        return Receipt(rate_limit(used, reserved.limit, now))
+        return rate_limit(used, reserved.limit, now)
 
     return Grant("key", settle, lambda: _give_back(counter, reserved))
 
@@ -124,7 +124,7 @@ def _read_again(call: Call, digest: bytes, counter: UsageCounter, now: int) -> G
     usage = counter.usage(digest, now) if call.file else None
     if usage is None or not usage.confirmed or not (call.head or counter.was_read(usage.key, now // DAY, call.file)):
         return None
-    return Grant("key", lambda _: Receipt(rate_limit(usage.used, usage.limit, now)), lambda: None)
+    return Grant("key", lambda _: rate_limit(usage.used, usage.limit, now), lambda: None)
 
 
 def sign(path: str, key: int, digest: bytes, until: int) -> str:

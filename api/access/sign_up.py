@@ -1,22 +1,34 @@
-"""How a key comes to be, changes and ends: sign-up with its limits and repetition, confirmation, rotation, revocation.
+"""A key's life: sign up, confirm, look at its day, rotate, revoke; the paths, and what each does in the accounts.
 
 Unconfirmed keys open nothing and count for nothing: nobody is locked out by sign-ups that others made in his name.
+What a key opens: `api.access.keys`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
+import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from api.access import keys
+from api.access.confirmation_mail import MailUnavailable, send
 from api.access.database import Database
-from api.access.email_address import identity
+from api.access.email_address import identity, is_address
+from api.access.gate import call_of
 from api.access.keys import digest_of, spell
+from api.access.limits import client_unit
 from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
-from api.http.problems import Problem
+from api.access.usage import CALLS_PER_DAY
+from api.access.values import NO_STORE
+from api.http.messages import Request, Response, View, read_json
+from api.http.problems import ParameterFault, Problem
+from api.service import Service
 from warehouse.market.clock import DAY, HOUR
 
 KEYS_PER_ADDRESS = 3
@@ -27,6 +39,8 @@ CONFIRM_S = DAY
 OVERLAP_S = DAY
 """So long a rotated key goes on opening."""
 _SIGN_UP_LOCK = 0x7369676E
+_MOST_BYTES = 4096
+_TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +209,101 @@ def _make_room(connection: Connection, person: str, now: int, retire: bool = Tru
 
 def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
+
+
+# The paths
+
+
+def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    gate, now = service.gate, service.gate.now
+    mail = gate.settings.mail
+    document, token = read_json(request, _MOST_BYTES, '{"email": "..."}'), request.header("HTTP_IDEMPOTENCY_KEY")
+    email = document.get("email") if isinstance(document, dict) else None
+    if not isinstance(email, str) or not is_address(email.strip()):
+        fault = ParameterFault("email", "invalid", "an address such as a@example.org")
+        raise Problem("invalid-request", "The body holds no e-mail address.", [fault])
+    email = email.strip().lower()
+    if token and not _TOKEN.fullmatch(token):
+        raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
+    client = call_of(request, "", gate.settings.trusted_proxies).client
+    new = sign_up(
+        gate.database,
+        SignUp(email, client_unit(client), token),
+        gate.settings.signups_per_hour,
+        now,
+        confirmed=mail is None,
+    )
+    if mail is not None and new.confirmation:
+        try:
+            send(mail, gate.settings.base_url, email, new.confirmation)
+        except MailUnavailable:
+            withdraw(gate.database, new.key)
+            detail = "The confirmation could not be sent; no key was made."
+            raise try_again("mail-unavailable", detail, 60) from None
+    body: dict[str, Any] = {
+        "api_key": new.key,
+        "email": email,
+        "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)},
+        "docs": gate.settings.base_url + "/docs",
+    }
+    return private_json(body if mail is None else {**body, "confirmed": False}, 201)
+
+
+def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        gate, token = service.gate, query["token"]
+        if token is None:
+            fault = ParameterFault("token", "missing", "the token of the mail's link")
+            raise Problem("invalid-parameters", "token is missing.", [fault])
+        if request.method == "HEAD":  # a mail scanner's look must not confirm
+            return entry.settle(Response(200, [NO_STORE]))
+        email = confirm(gate.database, token, gate.now)
+        if email is None:
+            raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
+        return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
+
+
+def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        now, (_, usage) = service.gate.now, service.gate.require_key(request)
+        quota = {
+            "limit": usage.limit,
+            "window": "day",
+            "used": usage.used,
+            "remaining": max(0, usage.limit - usage.used),
+            "resets_at": keys.resets_at(now),
+        }
+        headers = keys.rate_limit(usage.used, usage.limit, now)
+        return entry.settle(private_json({"quota": quota, "created": usage.created}).with_headers(headers))
+
+
+def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        gate, now = service.gate, service.gate.now
+        digest, usage = gate.require_key(request)
+        key = rotate(gate.database, digest, now) if usage.current else None
+        if key is None:
+            gate.require_key(request)  # 401 where it was revoked meanwhile
+            raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
+        return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
+
+
+def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.enter(request) as entry:
+        gate = service.gate
+        revoke(gate.database, gate.require_key(request)[0], gate.now)
+        return entry.settle(Response(204, [NO_STORE]))
+
+
+def private_json(document: dict[str, Any], status: int = 200) -> Response:
+    """Return an answer that nobody may store."""
+    return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
+
+
+VIEWS: dict[str, View] = {
+    "sign-up": _sign_up,
+    "confirm": _confirm,
+    "usage": _usage,
+    "rotate": _rotate,
+    "revoke": _revoke,
+}

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections import deque
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ CALLS_PER_DAY = 500
 WITHIN_S = 10.0
 """A statement takes milliseconds. A database that is silent for so long counts as unavailable."""
 
+_PARAMETER = re.compile(r":(\w+)")
 # A key that was rotated opens as its successor for a while.
 _KEY = """coalesce((SELECT id FROM keys WHERE digest = :digest),
     (SELECT key_id FROM previous_keys WHERE digest = :digest AND until > :now))"""
@@ -133,7 +134,7 @@ class UsageCounter:
 
     def _row(self, statement: str, values: dict[str, int | bytes], tries: int) -> tuple[Any, ...] | None:
         """Return the row of a statement that was committed."""
-        statement = _spell_for_psycopg(statement) if self._postgres else statement
+        statement = _PARAMETER.sub(r"%(\1)s", statement) if self._postgres else statement  # as psycopg spells it
         if not self._free.acquire(timeout=WITHIN_S):
             raise AccountsUnavailable("too many calls wait for the accounts database")
         try:
@@ -187,8 +188,3 @@ def _open_postgres(url: URL) -> Any:
     connection = psycopg.connect(address.render_as_string(hide_password=False), autocommit=True, client_encoding="utf8")
     connection.wait = partial(connection.wait, timeout=WITHIN_S)  # type: ignore[method-assign]
     return connection
-
-
-@cache
-def _spell_for_psycopg(statement: str) -> str:
-    return re.sub(r":(\w+)", r"%(\1)s", statement)

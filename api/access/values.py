@@ -1,10 +1,10 @@
-"""What passes between an endpoint and the gate: a call, a grant, an answer, a receipt, a refusal. Values only.
+"""What passes between an endpoint and the gate: a call, a grant, an answer, a refusal. Values only.
 
 A call's life, of a REST endpoint (`api.access.gate.Entry`) as of an MCP tool: `gate.admit(call)` once its path and
 parameters are good, so that an error costs nothing. It returns a Refusal (401, 402, 429 ...), an Answer that was paid
 for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
-which counts or charges: with its Receipt the answer goes out, a Refusal goes out in its place. Where the work raises:
-`grant.release()`.
+which counts or charges: the answer goes out with the headers that it returns, or a Refusal in its place. Where the work
+raises: `grant.release()`.
 """
 
 from __future__ import annotations
@@ -61,13 +61,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """The answer may go out, with these headers added."""
-
-    headers: Headers = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Refusal:
     """What the caller gets instead of an answer: a problem, or for 402 the offer (`body`, JSON)."""
 
@@ -98,7 +91,10 @@ class Grant:
     """Permission to answer. `settle` or `release` is called exactly once, in the same thread."""
 
     method: AccessMethod
-    settle: Callable[[Answer], Receipt | Refusal]
-    """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not."""
+    settle: Callable[[Answer], Headers | Refusal]
+    """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not.
+
+    Returns headers to add to the answer, or what goes out in its place.
+    """
     release: Callable[[], object]
     """No answer came about: gives back what was reserved."""

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from api.access import webhooks
-from api.access.key_views import private_json, require_key
 from api.access.public_addresses import is_public
+from api.access.sign_up import private_json
 from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, Subscription, Webhook
 from api.documents import changes
@@ -31,7 +31,7 @@ _URL = re.compile(r"[\x21-\x7e]+")
 
 def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        key = _own_key(service, request)
+        key = service.gate.require_key(request)[1].key
         wanted = _subscription(request, service.settings.webhook_private)
         cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
         webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
@@ -40,7 +40,7 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
 
 def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.enter(request) as entry:
-        found = webhooks.listed(service.gate.database, _own_key(service, request))
+        found = webhooks.listed(service.gate.database, service.gate.require_key(request)[1].key)
         return entry.settle(private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
@@ -68,14 +68,9 @@ def _test(service: Service, request: Request, _query: dict[str, Any], webhook: s
         return entry.settle(private_json({"id": found.id, "message": message}, 202))
 
 
-def _own_key(service: Service, request: Request) -> int:
-    """Return the number of the live key that a request shows. Raises Problem 401."""
-    return require_key(service.gate, request, service.gate.now)[1].key
-
-
 def _own(service: Service, request: Request, webhook: str) -> Webhook:
     """Return the subscription, if it is the caller's. Raises Problem 401 and 404."""
-    found = webhooks.get(service.gate.database, webhook[:60], _own_key(service, request))
+    found = webhooks.get(service.gate.database, webhook[:60], service.gate.require_key(request)[1].key)
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
     return found

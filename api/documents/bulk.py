@@ -15,7 +15,6 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.access.key_views import require_key
 from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets, published
@@ -50,7 +49,7 @@ def _list(service: Service, request: Request, query: dict[str, Any]) -> Response
         if not has_key:
             return entry.json(body, simulated).with_headers(_BY_KEY)
         now, base = service.gate.now, service.settings.base_url
-        (digest, usage), until = require_key(service.gate, request, now), now + SIGNED_S
+        (digest, usage), until = service.gate.require_key(request), now + SIGNED_S
         files = [
             {**file, "url": f"{file['url']}?signature={sign(path, usage.key, digest, until)}"}
             if (path := file["url"].removeprefix(base)).startswith("/")

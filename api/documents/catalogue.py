@@ -63,15 +63,11 @@ class Catalogue:
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
             return LicenceTerms(entry.get("license", ""), entry.get("attribution", ""))
-        key = ("terms", *sorted(codes))
-        if key not in self.derived:
-            carriers = [self.sources[code] for code in self.sources if code in codes]
-            self.derived[key] = LicenceTerms(
-                "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
-                "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
-            )
-        terms: LicenceTerms = self.derived[key]
-        return terms
+        carriers = [self.sources[code] for code in self.sources if code in codes]
+        return LicenceTerms(
+            "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
+            "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
+        )
 
 
 def parse(document: Document) -> Catalogue:

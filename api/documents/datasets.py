@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.documents.catalogue import Catalogue
@@ -10,6 +10,7 @@ from warehouse.market.clock import iso
 from warehouse.rows.schema import SCHEMA
 
 PARQUET = "application/vnd.apache.parquet"
+_FORMAT = "application/x-parquet"
 _COLUMNS = {
     "zone": "Bidding zone, balancing authority or region",
     "metric": "What is measured",
@@ -49,6 +50,8 @@ def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Cata
 
 def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     carriers = [catalogue.sources[code] for code in file["sources"]]
+    # By its address, else by a word.
+    words = [{"path": s["license_url"]} if s["license_url"] else {"name": "other-license-specified"} for s in carriers]
     return {
         "name": _id(file).lower(),
         "path": file["url"],
@@ -56,15 +59,10 @@ def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Cat
         "mediatype": PARQUET,
         "bytes": file["bytes"],
         "hash": f"sha256:{file['sha256']}",
-        "licenses": [{**_license(source), "title": source["license"]} for source in carriers],
+        "licenses": [{**word, "title": source["license"]} for word, source in zip(words, carriers, strict=True)],
         "sources": [{"title": source["attribution"], "path": source["homepage"]} for source in carriers],
         "schema": schema,
     }
-
-
-def _license(source: Mapping[str, Any]) -> dict[str, str]:
-    """Return how a Data Package names a licence: by its address, else by a word."""
-    return {"path": source["license_url"]} if source["license_url"] else {"name": "other-license-specified"}
 
 
 def _id(file: Mapping[str, Any]) -> str:
@@ -78,6 +76,33 @@ def croissant(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalog
         by_metric.setdefault(file["metric"], []).append(file)
     codes = sorted({code for file in files for code in file["sources"]})
     carriers = [catalogue.sources[code] for code in codes]
+    objects = [
+        {
+            "@type": "cr:FileObject",
+            "@id": _id(file),
+            "name": f"{_id(file)}.parquet",
+            "contentUrl": file["url"],
+            "contentSize": f"{file['bytes']} B",
+            "encodingFormat": _FORMAT,
+            "sha256": file["sha256"],
+        }
+        for file in files
+    ]
+    sets = [
+        {
+            "@type": "cr:FileSet",
+            "@id": f"{metric}-files",
+            "name": f"{metric}-files",
+            "containedIn": [{"@id": _id(file)} for file in own],
+            "encodingFormat": _FORMAT,
+            "includes": "*.parquet",
+        }
+        for metric, own in by_metric.items()
+    ]
+    records = [
+        {"@type": "cr:RecordSet", "@id": metric, "name": metric, "field": [_field(metric, field) for field in SCHEMA]}
+        for metric in by_metric
+    ]
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -91,50 +116,19 @@ def croissant(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalog
         "license": list(dict.fromkeys(source["license_url"] or source["license"] for source in carriers)),
         "creator": [{"@type": "sc:Organization", "name": s["name"], "url": s["homepage"]} for s in carriers],
         "citeAs": "; ".join(dict.fromkeys(source["attribution"] for source in carriers)),
-        "distribution": [*map(_file_object, files), *(_file_set(*pair) for pair in by_metric.items())],
-        "recordSet": [_record_set(metric) for metric in by_metric],
+        "distribution": [*objects, *sets],
+        "recordSet": records,
     }
 
 
-def _file_object(file: Mapping[str, Any]) -> dict[str, Any]:
+def _field(metric: str, column: Any) -> dict[str, Any]:
     return {
-        "@type": "cr:FileObject",
-        "@id": _id(file),
-        "name": f"{_id(file)}.parquet",
-        "contentUrl": file["url"],
-        "contentSize": f"{file['bytes']} B",
-        "encodingFormat": "application/x-parquet",
-        "sha256": file["sha256"],
-    }
-
-
-def _file_set(metric: str, files: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileSet",
-        "@id": f"{metric}-files",
-        "name": f"{metric}-files",
-        "containedIn": [{"@id": _id(file)} for file in files],
-        "encodingFormat": "application/x-parquet",
-        "includes": "*.parquet",
-    }
-
-
-def _record_set(metric: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:RecordSet",
-        "@id": metric,
-        "name": metric,
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{metric}/{field.name}",
-                "name": field.name,
-                "description": _COLUMNS[field.name],
-                "dataType": _TYPES[str(field.type)][1],
-                "source": {"fileSet": {"@id": f"{metric}-files"}, "extract": {"column": field.name}},
-            }
-            for field in SCHEMA
-        ],
+        "@type": "cr:Field",
+        "@id": f"{metric}/{column.name}",
+        "name": column.name,
+        "description": _COLUMNS[column.name],
+        "dataType": _TYPES[str(column.type)][1],
+        "source": {"fileSet": {"@id": f"{metric}-files"}, "extract": {"column": column.name}},
     }
 
 

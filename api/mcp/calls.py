@@ -104,10 +104,10 @@ def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
     settled = grant.settle(Answer(200, rows, orjson.dumps(body) if grant.method == "payment" else b""))
     if isinstance(settled, Refusal):
         return _refused(service, settled, call)
-    meta = _receipt(settled.headers)
+    meta = _receipt(settled)
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
         meta[_OFFER] = orjson.Fragment(offer)
-    return replace(outcome, meta=meta, headers=settled.headers)
+    return replace(outcome, meta=meta, headers=settled)
 
 
 def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:

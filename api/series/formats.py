@@ -43,16 +43,13 @@ COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 
 def negotiate(wanted: str | None, accept: str) -> str:
     """The format of an answer: `?format=`, then Accept, then JSON. Raises Problem 406 that lists the media types."""
-    if wanted is not None:
-        if wanted in MEDIA:
-            return wanted
-        raise Problem("not-acceptable", f"format takes {', '.join(MEDIA)}.", members={"acceptable": [*MEDIA.values()]})
+    if wanted in MEDIA:
+        return wanted
     media = responses.accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
-    if media is None:
-        raise Problem(
-            "not-acceptable", f"This path gives {', '.join(MEDIA.values())}.", members={"acceptable": [*MEDIA.values()]}
-        )
-    return _FORMAT_OF[media]
+    if wanted is None and media is not None:
+        return _FORMAT_OF[media]
+    words = f"This path gives {', '.join(MEDIA.values())}." if wanted is None else f"format takes {', '.join(MEDIA)}."
+    raise Problem("not-acceptable", words, members={"acceptable": [*MEDIA.values()]})
 
 
 Encoded = tuple[bytes, list[tuple[str, str]]]
@@ -64,26 +61,19 @@ def envelope(page: Page) -> dict[str, Any]:
     request = page.request
     members: dict[str, Any] = {"zones": list(request.zones)} if request.several else {"zone": request.zones[0]}
     members["metric"] = request.metric.value
-    if request.pick is not None:
-        members["kind"] = "forecast"
-    if request.day_ahead:
-        members["market"] = "day_ahead"
-    if request.borders:
-        members["by"] = "border"
-    if request.interval is not None:
-        members["interval"] = request.interval
-    if request.as_of is not None:
-        members["as_of"] = request.as_of
-    if request.pick is not None:  # which vintages were asked for, as the parameters say it
-        pick = request.pick
-        bounds = {
-            "published_before": pick.published_before,
-            "lead": None if pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
-            "vintages": "all" if pick.every else None,
-        }
-        members |= {name: bound for name, bound in bounds.items() if bound is not None}
-    if page.known_since:
-        members["known_since"] = page.known_since if request.several else page.known_since[request.zones[0]]
+    pick, since = request.pick, page.known_since
+    asked = {  # as the parameters say it
+        "kind": pick and "forecast",
+        "market": "day_ahead" if request.day_ahead else None,
+        "by": "border" if request.borders else None,
+        "interval": request.interval,
+        "as_of": request.as_of,
+        "published_before": pick and pick.published_before,
+        "lead": None if pick is None or pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
+        "vintages": "all" if pick and pick.every else None,
+        "known_since": (since if request.several else since[request.zones[0]]) if since else None,
+    }
+    members |= {name: value for name, value in asked.items() if value is not None}
     members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
     if page.cursor_only:
         members["cursor_only"] = True

@@ -94,7 +94,7 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
         "resource": base_url + path,
         "description": price_of(price).offer,
         "mimeType": "application/json",
-        "outputSchema": {"input": _request(price, path), "output": _output(price)},
+        "outputSchema": {"input": _request(price, path)[0], "output": _output(price)},
     }
 
 
@@ -114,7 +114,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
         "error": error,
         "resource": resource,
         "accepts": v2,
-        "extensions": _extension(price, path) if pay_to else {},
+        "extensions": {"bazaar": _discovery(price, path)} if pay_to else {},
     }
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
     return Refusal("payment-required", error, (("PAYMENT-REQUIRED", encode(second)), NO_STORE), body=body)
@@ -163,16 +163,30 @@ UNKNOWN = refuse_for(
 """Never a 402, at which a client would sign a second payment."""
 
 
-def _request(price: str, path: str) -> dict[str, Any]:
-    """Return how to call a path, as a request that can be sent: `input` of both protocol versions."""
+def _request(price: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return how to call a path, as a request that can be sent, and its JSON Schema: `input` of both versions."""
+    endpoint = price_of(price)
+    name, example, properties = endpoint.id.removesuffix("-zones"), dict[str, str](), dict[str, Any]()
+    if name == "windows":
+        example, properties = {"hours": "3", "kind": "lowest"}, _WINDOWS_SCHEMA
+    elif name in BY_PATH:
+        example, properties = {"limit": "48", "order": "desc"}, _QUERY_SCHEMA
+        if name != endpoint.id:
+            example, properties = {"zones": _example_zone(name), **example}, {"zones": _ZONES_SCHEMA, **properties}
     described: dict[str, Any] = {"type": "http", "method": "GET"}
-    if example := _query(price)[0]:
-        described["queryParams"] = example
-    template = price_of(price).path
-    if named := _PART.findall(template):
-        match = re.fullmatch(_PART.sub("([^/]+)", template), path)
+    fields: dict[str, Any] = {
+        "type": {"type": "string", "const": "http"},
+        "method": {"type": "string", "enum": ["GET"]},
+    }
+    if example:
+        described["queryParams"], fields["queryParams"] = example, {"type": "object", "properties": properties}
+    if named := _PART.findall(endpoint.path):
+        match = re.fullmatch(_PART.sub("([^/]+)", endpoint.path), path)
         described["pathParams"] = dict(zip(named, match.groups() if match else (), strict=False))
-    return described
+        parts = {part: {"type": "string", "description": _PARTS[part]} for part in named}
+        fields["pathParams"] = {"type": "object", "properties": parts, "required": named}
+    required = ["type", "method"]
+    return described, {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
 
 def _output(price: str) -> dict[str, Any]:
@@ -183,18 +197,20 @@ def _output(price: str) -> dict[str, Any]:
     return {"type": "json", "example": _DOCUMENTS.get(name) or _series(name.removesuffix("-zones"), "-zones" in name)}
 
 
-def _extension(price: str, path: str) -> dict[str, Any]:
+def _discovery(price: str, path: str) -> dict[str, Any]:
     """Return the discovery extension: how a machine calls the path, with an example that works as it stands.
 
     https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md: `routeTemplate` is the catalogue's
     key. Clients echo all of it in their payment's header, so it is kept short.
     """
-    info = {"input": _request(price, path), "output": _output(price)}
-    declared: dict[str, Any] = {"info": info, "schema": _schema(price)}
+    call, schema = _request(price, path)
+    dialect, parts = "https://json-schema.org/draft/2020-12/schema", {"input": schema, "output": _OUTPUT_SCHEMA}
+    declared: dict[str, Any] = {
+        "info": {"input": call, "output": _output(price)},
+        "schema": {"$schema": dialect, "type": "object", "properties": parts, "required": ["input"]},
+    }
     template = price_of(price).path
-    if "{" in template:
-        declared["routeTemplate"] = _PART.sub(r":\1", template)
-    return {"bazaar": declared}
+    return declared | ({"routeTemplate": _PART.sub(r":\1", template)} if "{" in template else {})
 
 
 def _series(name: str, several: bool) -> dict[str, Any]:
@@ -213,31 +229,3 @@ def _example_zone(name: str) -> str:
     """Return a zone that publishes the metric of a series path: Great Britain where it does."""
     zones = zones_with(BY_PATH[name])
     return "GB" if "GB" in zones else zones[0]
-
-
-def _query(price: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return example values of the query, and the properties of their schema."""
-    name = price_of(price).id
-    if name == "windows":
-        return {"hours": "3", "kind": "lowest"}, _WINDOWS_SCHEMA
-    rows = {"limit": "48", "order": "desc"}
-    if name.endswith("-zones"):
-        return {"zones": _example_zone(name.removesuffix("-zones")), **rows}, {"zones": _ZONES_SCHEMA, **_QUERY_SCHEMA}
-    return (rows, _QUERY_SCHEMA) if name in BY_PATH else ({}, {})
-
-
-def _schema(price: str) -> dict[str, Any]:
-    """Return the JSON Schema of `info`."""
-    fields: dict[str, Any] = {
-        "type": {"type": "string", "const": "http"},
-        "method": {"type": "string", "enum": ["GET"]},
-    }
-    if properties := _query(price)[1]:
-        fields["queryParams"] = {"type": "object", "properties": properties}
-    if named := _PART.findall(price_of(price).path):
-        properties = {name: {"type": "string", "description": _PARTS[name]} for name in named}
-        fields["pathParams"] = {"type": "object", "properties": properties, "required": named}
-    call = {"type": "object", "properties": fields, "required": ["type", "method"], "additionalProperties": False}
-    parts = {"input": call, "output": _OUTPUT_SCHEMA}
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "type": "object", "properties": parts, "required": ["input"]}

@@ -17,7 +17,7 @@ from typing import Any
 
 from api.access.database import AccountsUnavailable
 from api.access.prices import units_of
-from api.access.values import Answer, Call, Grant, Headers, Receipt, Refusal
+from api.access.values import Answer, Call, Grant, Headers, Refusal
 from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
@@ -125,10 +125,10 @@ class X402ResourceServer:
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
         """Return a grant that holds its place until the answer is settled or given up."""
 
-        def settle(answer: Answer) -> Receipt | Refusal:
+        def settle(answer: Answer) -> Headers | Refusal:
             if answer.status != 200 or not answer.rows:
                 release()
-                return Receipt(_PRIVATE)
+                return _PRIVATE
             try:
                 return self._settle(entry, payment, call, answer)
             except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
@@ -145,7 +145,7 @@ class X402ResourceServer:
 
         return Grant("payment", settle, release)
 
-    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Receipt | Refusal:
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Refusal:
         requirement = self._requirement(payment.version, call)
         verdict = self._facilitators.verify(payment, requirement)
         if isinstance(verdict, Refused | Unreachable):
@@ -157,7 +157,7 @@ class X402ResourceServer:
 
     def _not_verified(
         self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: Answer
-    ) -> Receipt | Refusal:
+    ) -> Headers | Refusal:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
         # Made for this service, after it first saw the payment, and not for another one.
@@ -170,13 +170,13 @@ class X402ResourceServer:
 
     def _conclude(
         self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, owed: bool = False
-    ) -> Receipt | Refusal:
+    ) -> Headers | Refusal:
         """Record how a settlement ended, and answer so. `owed`: an earlier call made the answer."""
         if isinstance(outcome, Settled):
             settled = self._ledger.settled(claimed, self._now, outcome.tx, outcome.log_index, answered=not owed)
             if settled is None or settled.state != "settled":
                 return offers.BUSY if settled is None else self.offer(call, settled.error)
-            return Receipt((*offers.receipt(payment.version, payment.payer, outcome.tx), *_PRIVATE))
+            return (*offers.receipt(payment.version, payment.payer, outcome.tx), *_PRIVATE)
         if isinstance(outcome, Refused) and not owed:
             self._ledger.failed(claimed, self._now, outcome.code)
             refusal = self.offer(call, outcome.code)
@@ -232,12 +232,12 @@ class X402ResourceServer:
         headers = tuple(header for header in answer.headers if header[0].lower() not in replaced)
         return replace(answer, headers=(*headers, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
 
-    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Receipt | Refusal:
+    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Headers | Refusal:
         """Give out an owed answer, which was paid for already."""
         if answer.status != 200 or not answer.rows:
-            return Receipt(_PRIVATE)
+            return _PRIVATE
         delivered = self._ledger.delivered(entry, self._now, answer)
-        return Receipt((*receipt, *_PRIVATE)) if delivered else offers.BUSY
+        return (*receipt, *_PRIVATE) if delivered else offers.BUSY
 
     # Time and the chain
 
