@@ -106,18 +106,20 @@ def _subscription(request: Request, private: bool) -> Subscription:
         if name not in _MEMBERS
     ]
     events, threshold, zones = document.get("events"), document.get("threshold"), tuple[str, ...]()
-    if reason := _url_fault(document.get("url"), private):
-        faults.append(ParameterFault("url", "invalid", reason))
+    if not _is_fit(document.get("url"), private):
+        detail = (
+            f"an https address of at most {_LONGEST_URL} ASCII characters, of a public host, without user and fragment"
+        )
+        faults.append(ParameterFault("url", "invalid", detail))
     if not (isinstance(events, list) and events and all(each in EVENTS for each in events)):
         faults.append(ParameterFault("events", "invalid", f"a list of {', '.join(EVENTS)}"))
     named = document.get("zones", [])
-    if not isinstance(named, list) or not all(isinstance(zone, str) for zone in named):
-        faults.append(ParameterFault("zones", "invalid", "a list of zone ids; left out: all"))
-    else:
-        try:
-            zones = tuple(dict.fromkeys(map(read_zone, named)))
-        except ValueError as fault:
-            faults.append(ParameterFault("zones", "invalid", str(fault)))
+    try:
+        if not isinstance(named, list) or not all(isinstance(zone, str) for zone in named):
+            raise ValueError("a list of zone ids; left out: all")
+        zones = tuple(dict.fromkeys(map(read_zone, named)))
+    except ValueError as fault:
+        faults.append(ParameterFault("zones", "invalid", str(fault)))
     needs = isinstance(events, list) and any(event in ("price.above", "price.below") for event in events)
     is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and abs(threshold) < 1e9
     if not is_number and (needs or threshold is not None):
@@ -133,25 +135,25 @@ def _subscription(request: Request, private: bool) -> Subscription:
     )
 
 
-def _url_fault(url: Any, private: bool) -> str:
-    """Return what is wrong with an address; each delivery checks where its name leads."""
+def _is_fit(url: Any, private: bool) -> bool:
+    """Return whether messages may go to an address; each delivery checks where its name leads."""
     if not isinstance(url, str) or len(url) > _LONGEST_URL or not _URL.fullmatch(url):
-        return f"an https address of at most {_LONGEST_URL} ASCII characters"
+        return False
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        return "an https address"
-    if parts.scheme != "https" and not (private and parts.scheme == "http"):
-        return "an https address"
-    if not parts.hostname or parts.username is not None or parts.password is not None or parts.fragment:
-        return "an https address with a host, without user, password and fragment"
+        return False
+    host = parts.hostname
+    if not host or parts.scheme not in (("https", "http") if private else ("https",)):
+        return False
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        return False
     try:
-        is_fit = private or is_public(ip_address(parts.hostname))
+        return private or is_public(ip_address(host))
     except ValueError:
         local = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
-        is_fit = "." in parts.hostname and not parts.hostname.rstrip(".").endswith(local)
-    return "" if is_fit else "a public host: no address or name of a private network"
+        return "." in host and not host.rstrip(".").endswith(local)
 
 
 VIEWS: dict[str, View] = {

@@ -64,20 +64,9 @@ def arrow_columns(page: Page) -> dict[str, Any]:
         elif name == "zone":
             columns[name] = pa.array(page.request.zones, pa.string()).take(pa.array(page.place))
         else:
-            words = [getattr(label, name) for label in page.rows.labels]
-            is_one = len({*words}) == 1
-            columns[name] = (
-                _repeated(words[0], page.count)
-                if is_one
-                else pa.array(words, pa.string()).take(pa.array(page.rows.label))
-            )
+            words = pa.array([getattr(label, name) for label in page.rows.labels], pa.string())
+            columns[name] = words.take(pa.array(page.rows.label))
     return columns
-
-
-@lru_cache(maxsize=32)
-def _repeated(word: str | None, count: int) -> Any:
-    """One word for all rows; cached, since days and whole pages have the same few lengths. At most 2 MB together."""
-    return pa.repeat(pa.scalar(word, pa.string()), count)
 
 
 def _numbers_of_rows(rows: RowColumns, name: str) -> Any:
@@ -149,12 +138,9 @@ def text(page: Page, notation: Notation) -> bytes:
 def _labels_of_zones(page: Page) -> tuple[list[tuple[RowLabels, str]], list[int]]:
     """Each label with its zone, as far as there are rows of both, and which of them each row has."""
     rows = page.rows
-    pairs = page.place * len(rows.labels) + rows.label
-    (used,) = np.bincount(pairs, minlength=1).nonzero()  # not np.unique, which sorts all rows
-    codes = np.empty(used[-1] + 1, np.int64)
-    codes[used] = np.arange(len(used))
+    used, codes = np.unique(page.place * len(rows.labels) + rows.label, return_inverse=True)
     names = [divmod(pair, len(rows.labels)) for pair in used.tolist()]
-    return [(rows.labels[label], page.request.zones[zone]) for zone, label in names], codes[pairs].tolist()
+    return [(rows.labels[label], page.request.zones[zone]) for zone, label in names], codes.tolist()
 
 
 def _texts(page: Page, name: str, notation: Notation) -> list[bytes]:
