@@ -71,13 +71,6 @@ def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(s
         assert "US-NYISO demand: 1 intervals missing from 2026-11-10T13:20:00Z" in judged.findings[0]
 
 
-def test_days_of_23_and_25_hours_are_complete(storage: Folder) -> None:
-    for day in (date(2026, 3, 8), date(2026, 11, 1)):
-        market_day = MarketDay(day, LOAD.tz)
-        fold(storage, LOAD.id, KEY, market_day, 300, 18000.0)
-        assert verdict(storage, COMPLETE, market_day).passed, day
-
-
 def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=100)
     stamp = DAY.start + 100 * 300

@@ -1,7 +1,9 @@
-"""The live transport against hosts that refuse, hang, drip, lie about TLS, or break off."""
+"""The live transport: hosts that refuse, hang, drip or lie about TLS; whole and bounded bodies; redirects; secrets."""
 
 from __future__ import annotations
 
+import gzip
+import logging
 import socket
 import ssl
 import threading
@@ -16,7 +18,19 @@ import trustme
 from assets.fetch import live as live_module
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live
-from tests.fetch.stand_in_host import HOST, LIMITS, REQUEST, SECRET, SOURCE, Publisher, reason, replies, transport
+from tests.fetch.stand_in_host import (
+    HOST,
+    LIMITS,
+    MIRROR,
+    REQUEST,
+    SECRET,
+    SOURCE,
+    Publisher,
+    reason,
+    replies,
+    transport,
+)
+from warehouse.errors import FeedChanged
 
 pytestmark = pytest.mark.usefixtures("example_alone")
 
@@ -103,3 +117,91 @@ def test_a_certificate_that_does_not_verify_is_refused(publisher: Callable[..., 
     host = publisher(replies(200, b"rows"), context)
     assert reason(transport(host)) == f"{HOST}: its TLS certificate does not verify"
     assert not host.received
+
+
+def test_a_gzipped_answer_is_unpacked(publisher: Callable[..., Publisher]) -> None:
+    body = gzip.compress(b"rows" * 1000)
+    host = publisher(replies(200, body, Content_Encoding="gzip"))
+    assert transport(host)(REQUEST, Credentials()).body == b"rows" * 1000
+
+
+def test_half_a_chunked_body_is_no_answer(publisher: Callable[..., Publisher]) -> None:
+    def script(handler: BaseHTTPRequestHandler) -> None:
+        handler.protocol_version = "HTTP/1.1"
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"8\r\nhalf")
+        handler.close_connection = True
+
+    assert reason(transport(publisher(script))) == f"{HOST}: the answer broke off"
+
+
+def test_an_answer_beyond_the_feeds_size_is_refused(publisher: Callable[..., Publisher]) -> None:
+    host = publisher(replies(200, b"x" * 1_000_001))
+    assert "longer than 1000000 bytes" in reason(transport(host), error=FeedChanged)
+
+
+def test_a_small_body_that_unpacks_into_a_large_one_is_refused(publisher: Callable[..., Publisher]) -> None:
+    host = publisher(replies(200, gzip.compress(b"x" * 50_000_000), Content_Encoding="gzip"))
+    assert "longer than 1000000 bytes" in reason(transport(host), error=FeedChanged)
+
+
+def test_a_coding_that_was_not_asked_for_is_refused(publisher: Callable[..., Publisher]) -> None:
+    host = publisher(replies(200, b"rows", Content_Encoding="br"))
+    assert "coding 'br'" in reason(transport(host))
+    assert host.received[0].headers["Accept-Encoding"] == "gzip"
+    assert host.received[0].headers["Accept"] == "*/*", "as curl and requests send it: firewalls miss it"
+
+
+def test_gzip_in_two_members_is_one_answer(publisher: Callable[..., Publisher]) -> None:
+    host = publisher(replies(200, gzip.compress(b"ro") + gzip.compress(b"ws"), Content_Encoding="gzip"))
+    assert transport(host)(REQUEST, Credentials()).body == b"rows"
+
+
+def test_a_redirect_to_the_publishers_other_host_is_followed(publisher: Callable[..., Publisher]) -> None:
+    mirror = publisher(replies(200, b"rows"))
+    host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
+    live = Live("", LIMITS, {HOST: host.base, MIRROR: mirror.base})
+    assert live(REQUEST, Credentials((("key", SECRET),))).body == b"rows"
+    assert mirror.received[0].path == "/new"
+
+
+@pytest.mark.parametrize(
+    ("location", "reason_part"),
+    [
+        ("https://evil.example.net/x", "redirects to evil.example.net, which is not its own"),
+        (f"http://{HOST}/x", "redirects to an unencrypted address"),
+        ("file:///etc/passwd", "which is not its own"),
+        ("https://[", "redirects to an invalid address"),
+        ("/round", "redirects in a circle"),
+    ],
+)
+def test_a_redirect_elsewhere_is_refused(publisher: Callable[..., Publisher], location: str, reason_part: str) -> None:
+    host = publisher(replies(302, Location=location))
+    assert reason_part in reason(transport(host))
+
+
+def test_a_redirected_post_is_not_repeated_elsewhere(publisher: Callable[..., Publisher]) -> None:
+    host = publisher(replies(302, Location=f"https://{MIRROR}/new"))
+    assert transport(host)(replace(REQUEST, method="POST"), Credentials()).status == 302
+    assert len(host.received) == 1
+
+
+def test_no_log_line_holds_a_secret(publisher: Callable[..., Publisher], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    transport(publisher(replies(200)))(REQUEST, Credentials((("key", SECRET),)))
+    reason(transport(publisher(replies(200, b"half", Content_Length="8"))))
+    assert SECRET not in caplog.text
+
+
+def test_netrc_is_not_read(
+    publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    netrc = f"{tmp_path}/netrc"
+    with open(netrc, "w") as file:
+        file.write("machine 127.0.0.1 login someone password something\n")
+    monkeypatch.setenv("NETRC", netrc)
+    host = publisher(replies(200))
+    transport(host)(REQUEST, Credentials())
+    assert "Authorization" not in host.received[0].headers

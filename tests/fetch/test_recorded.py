@@ -72,16 +72,6 @@ def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None
         recordings(tmp_path)
 
 
-def test_the_recordings_beside_the_project_answer_themselves(request: pytest.FixtureRequest) -> None:
-    folder: Path = request.getfixturevalue("recordings")
-    transport = Recorded(folder)
-    requests = recorded_requests(folder)
-    by_address = recordings(folder)
-    assert len({q.url for q in requests}) == len(requests) > 0
-    for q in requests:
-        assert transport(q, NONE).body == (folder / by_address[q.url]["file"]).read_bytes()
-
-
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
     """The recordings beside the project, or any folder that `emds record` wrote (EMDS_RECORDINGS).
 

@@ -80,16 +80,6 @@ def test_a_report_that_fails_costs_no_other_report_of_its_publisher(live: Live) 
     assert session.ask(Request("example.price", f"https://{HOST}/b")).body == b"rows"
 
 
-def test_so_many_requests_a_minute_and_not_more(live: Live, clock: Clock) -> None:
-    session = live(Script([GOOD]), terms=example(per_minute=6))
-    starts = []
-    for _ in range(13):
-        session.ask(REQUEST)
-        starts.append(clock.now)
-    assert all(later - first >= 60.0 for first, later in zip(starts, starts[6:], strict=False))
-    assert starts[-1] - starts[0] == 120.0
-
-
 def test_seconds_between_two_requests_where_the_publisher_says_so(live: Live, clock: Clock) -> None:
     session = live(Script([GOOD]), terms=example(interval=5.0))
     for _ in range(3):

@@ -10,17 +10,6 @@ import shapely
 
 from geo_data import records
 
-SAME = (
-    "name",
-    "pair",
-    "type",
-    "capacity_mw",
-    "capacity_from_to_mw",
-    "capacity_to_from_mw",
-    "commissioning_year",
-    "geometry_quality",
-)
-
 
 def features(path: Path) -> dict[str, dict[str, object]]:
     return {feature["id"]: feature for feature in json.loads(path.read_text())["features"]}
@@ -53,24 +42,6 @@ def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_g
         assert (properties["owner"] or "").replace(",", "").split() == (plant.owner or "").replace(",", "").split()
 
 
-def test_every_line_is_there(shared_geo: Path) -> None:
-    source, kept = features(shared_geo / "interconnectors.geojson"), {one.id: one for one in records.interconnectors()}
-    added = set(kept) - set(source)
-    assert set(source) <= set(kept)
-    assert {kept[name].to_zone for name in added} == {None}
-    for name in set(source) - {"au-sa-nsw-pec", "at-it-ac"}:
-        line, properties = kept[name], source[name]["properties"]
-        changed = name in ("au-vic-sa-murraylink", "au-nsw-qld-directlink", "dk1-no2-skagerrak")
-        for field in SAME:
-            assert properties[field] == getattr(line, field) or (changed and field == "capacity_mw")
-        assert (properties["from"], properties["to"]) == (line.from_zone, line.to_zone)
-        path = shapely.get_coordinates(shapely.from_wkt(line.line)).tolist()
-        if changed:  # converter points, corrected
-            continue
-        assert path[:-1] == source[name]["geometry"]["coordinates"][:-1]
-        assert (path[-1] == source[name]["geometry"]["coordinates"][-1]) is (name != "miso-spp-ac")
-
-
 @pytest.mark.parametrize("detail", ["low", "high"])
 def test_footprints_cover_the_same_ground(shared_geo: Path, detail: str) -> None:
     source, kept = features(shared_geo / f"zones.{detail}.geojson"), records.geometries(detail)
@@ -82,10 +53,3 @@ def test_footprints_cover_the_same_ground(shared_geo: Path, detail: str) -> None
             for shape in (kept[name], source[name]["geometry"])
         )
         assert shapely.intersection(ours, theirs).area / shapely.union(ours, theirs).area > 0.996, name
-
-
-def test_counties_are_taken_over_as_they_are_but_for_lubbock(shared_geo: Path) -> None:
-    """The city's utility joined ERCOT on 2023-12-11."""
-    source, kept = ((folder / name).read_text() for folder, name in (
-        (shared_geo, "us_county_to_iso.csv"), (records.TABLES, "counties.csv")))  # fmt: skip
-    assert kept == source.replace("48303,TX,Lubbock,US-SPP,", "48303,TX,Lubbock,US-ERCOT,")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import geopandas
@@ -10,8 +9,8 @@ import pytest
 import shapely
 from shapely.geometry import box
 
-from geo_data import TABLES, build, checks, footprints
-from geo_data.recipe import INPUTS, LEVELS, Footprint, Level
+from geo_data import checks, footprints
+from geo_data.recipe import INPUTS, Footprint, Level
 
 COARSE = Level("coarse", 3000, 1, 5, 4)
 
@@ -91,14 +90,3 @@ def test_overlapping_inputs_give_each_face_one_owner() -> None:
     built = footprints.coverage({"A": box(8, 48, 9, 49), "B": box(8.9, 47.9, 10, 49.1)}, "EPSG:3035", COARSE)
     assert checks.coverage(built) == []
     assert built["A"].area == pytest.approx(1, abs=0.01), "the first zone has what both claim"
-
-
-if PACKAGED := os.environ.get(
-    "EMDS_GEO_INPUTS"
-):  # the packages' files are 60 MB: this is for whoever rebuilds the layers
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
-    def test_the_kept_footprints_follow_from_the_packaged_polygons(level: Level) -> None:
-        """Byte for byte."""
-        assert build.zone_collection(Path(PACKAGED), level) == (TABLES / f"zones.{level.name}.geojson").read_text()

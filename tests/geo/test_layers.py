@@ -91,15 +91,6 @@ def test_a_zone_without_a_map_record_costs_only_its_own_footprint(monkeypatch: p
         live._shapes.cache_clear()
 
 
-def test_a_line_carries_both_zones_and_the_publishers_ids(documents: dict[str, bytes]) -> None:
-    lines = {f["id"]: f for f in orjson.loads(documents["geo/interconnectors.geojson"])["features"]}
-    ifa = lines["gb-fr-ifa"]["properties"]
-    assert (ifa["from"], ifa["to"], ifa["from_zone"], ifa["to_zone"], ifa["pair"]) == ("GB", "FR", "GB", "FR", "FR_GB")
-    assert (ifa["elexon_id"], ifa["elexon_name"], ifa["aemo_id"]) == ("INTFR", "France(IFA)", None)
-    assert lines["isone-nyiso-crosssound"]["properties"]["nyiso_id"] == "325154"
-    assert lines["gb-fr-ifa"]["geometry"]["type"] == "LineString"
-
-
 def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[str, bytes]) -> None:
     for stem in ("plants", "zones.low", "zones.high"):
         properties = orjson.loads(documents[f"geo/{stem}.geojson"])["features"]

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 import geo_data
-from geo_data import build, records
-from geo_data.recipe import INPUTS
-from geo_data.terms import ATTRIBUTION
+from geo_data import records
 
 README = (Path(geo_data.__file__).parent / "README.md").read_text()
 
@@ -30,21 +28,3 @@ def test_counts_are_those_of_the_tables() -> None:
     assert f"{len(lines)} ties: {len(inside)} of {len({line.pair for line in inside})} zone pairs" in README
     assert f"{len(lines) - len(inside)} to areas outside" in README
     assert f"{sum(line.geometry_quality == 'approximate' for line in lines)} point-to-point links" in README
-
-
-def test_every_table_verb_and_input_is_named() -> None:
-    for path in records.TABLES.iterdir():
-        assert path.name in README
-    for verb in ("check", *build.VERBS):
-        assert f"geo_data.build {verb}" in README
-        assert f"geo_data.build {verb}" in str(build.__doc__)
-    for source in INPUTS.values():
-        package = re.fullmatch(r"(?:npm|PyPI) ([\w-]+) ([\d.]+): .*", source.package)
-        assert package
-        assert package[1] in README
-        assert package[2] in README
-
-
-def test_the_attribution_is_the_one_that_every_collection_carries() -> None:
-    for text in ATTRIBUTION.values():
-        assert f"> {text}" in README

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
-from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import openpyxl
@@ -15,6 +13,7 @@ import requests
 
 from geo_data import build, eia860m, fetch, records
 from geo_data.records import Mend, Plant
+from tests.fetch.stand_in_host import Publisher, replies
 
 MONTHLY_HEADING = [
     "Entity ID", "Entity Name", "Plant ID", "Plant Name", "Plant State", "County", "Balancing Authority Code", "Sector",
@@ -84,14 +83,10 @@ def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
     assert records.mended([bare], mends[:2])[0].commissioning_year == 2002
 
 
-def test_plants_stand_by_zone_and_size() -> None:
-    kept = records.plants()
-    assert records.ordered(reversed(kept)) == kept
-
-
 def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
     records.write(tmp_path / "plants.csv", records.plants())
     assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
+    assert records.ordered(reversed(records.plants())) == records.plants()
 
 
 def test_the_command_writes_the_us_plants_of_the_workbook_beside_the_others(
@@ -136,39 +131,20 @@ def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
         eia860m.plants(path)
 
 
-class _Publisher(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/file.zip" else 404)
-        self.end_headers()
-        self.wfile.write(b"x" * 1000)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
-
-
-@pytest.fixture
-def publisher() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Publisher)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-def test_files_are_fetched_whole_once_or_not_at_all(
-    publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = f"{publisher}/file.zip"
-    fetch.fetch(tmp_path, whole)
-    assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
-    (tmp_path / "file.zip").write_bytes(b"kept")
-    fetch.fetch(tmp_path, whole)
-    with pytest.raises(requests.HTTPError):
-        fetch.fetch(tmp_path, f"{publisher}/none.zip")
-    assert (tmp_path / "file.zip").read_bytes() == b"kept"
-    assert not (tmp_path / "none.zip").exists()
-    monkeypatch.setattr(fetch, "MOST_BYTES", 100)
-    (tmp_path / "file.zip").unlink()
-    with pytest.raises(ValueError, match="longer than 100 bytes"):
+def test_files_are_fetched_whole_once_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, missing = Publisher(replies(200, b"x" * 1000)), Publisher(replies(404))
+    with closing(there), closing(missing):
+        whole = f"{there.base}/file.zip"
         fetch.fetch(tmp_path, whole)
-    assert not (tmp_path / "file.zip").exists()
+        assert (tmp_path / "file.zip").read_bytes() == b"x" * 1000
+        (tmp_path / "file.zip").write_bytes(b"kept")
+        fetch.fetch(tmp_path, whole)
+        with pytest.raises(requests.HTTPError):
+            fetch.fetch(tmp_path, f"{missing.base}/none.zip")
+        assert (tmp_path / "file.zip").read_bytes() == b"kept"
+        assert not (tmp_path / "none.zip").exists()
+        monkeypatch.setattr(fetch, "MOST_BYTES", 100)
+        (tmp_path / "file.zip").unlink()
+        with pytest.raises(ValueError, match="longer than 100 bytes"):
+            fetch.fetch(tmp_path, whole)
+        assert not (tmp_path / "file.zip").exists()

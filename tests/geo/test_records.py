@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import shapely
 
-from geo_data import build, checks, findings, records
+from geo_data import checks, findings, records
 from geo_data.records import Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market.zones import ZONES
 
@@ -209,9 +209,3 @@ def test_checks_find_totals_that_are_off() -> None:
     grown = [dataclasses.replace(known[0], grown_mw=77.0, grown_plant="eia-6099")]
     assert checks.off_total([plant(capacity_mw=2400.0)], grown) == []
     assert checks.off_total([plant()], grown) != []
-
-
-def test_the_command_says_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert build.report({"zones": {"ids": []}}) == 0
-    assert build.report({"zones": {"ids": ["GB is missing"]}}) == 1
-    assert "FAIL zones: ids\n       GB is missing" in capsys.readouterr().out

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -49,12 +47,3 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
         return (product.combine(rows) if product.combine else rows), refused
 
     return fetched
-
-
-@pytest.fixture(scope="session")
-def recordings() -> Path:
-    """The folder of recorded answers; tests that need it are skipped where it is missing."""
-    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
-    if not (shared / "recordings" / "MANIFEST.json").exists():
-        pytest.skip("no recordings beside the project")
-    return shared / "recordings"

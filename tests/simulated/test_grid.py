@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -119,22 +115,6 @@ def test_lines_stay_within_their_capacity():
         flow = grid.flow(tie, QUARTERS if not tie.since else np.arange(tie.since, tie.since + 30 * 86_400, 900))
         assert -tie.backward <= flow.min() <= flow.max() <= tie.forward
         assert flow.std() > 0
-
-
-def test_the_lines_between_our_zones_are_those_of_the_map():
-    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
-    path = shared / "geo/interconnectors.geojson"
-    if not path.exists():
-        pytest.skip("no geographic layer beside the project")
-    known = {f["properties"]["id"]: f["properties"] for f in json.loads(path.read_bytes())["features"]}
-    ours = {tie.id: tie for tie in TIES if tie.b in ZONES}
-    assert set(known) == set(ours)
-    del ours["au-sa-nsw-pec"]  # of which that file has 800 MW of 2027, and the other way round
-    for name, tie in ours.items():
-        line = known[name]
-        assert (tie.a, tie.b) == (line["from"], line["to"])
-        if line["capacity_mw"] is not None:
-            assert (tie.forward, tie.backward) == (line["capacity_from_to_mw"], line["capacity_to_from_mw"])
 
 
 def test_only_young_values_are_first_estimates():

@@ -15,7 +15,7 @@ from warehouse.market import clock
 from warehouse.market.clock import instant, market_days
 from warehouse.market.market import Request
 
-DISPATCH, TRADING = sources.feed("aemo.dispatch"), sources.feed("aemo.trading")
+DISPATCH = sources.feed("aemo.dispatch")
 DASHBOARD, MONTHLY = sources.feed("aemo.five_minute"), sources.feed("aemo.price_and_demand")
 NOON = "2026/11/20 12:00:00"
 """An interval's end in market time: it starts at 01:55Z."""
@@ -223,22 +223,6 @@ def ask(feed, first, last=None):
     return feed.requests(market_days(first, last or first, feed.tz), clock.now())
 
 
-@pytest.mark.parametrize("day", [date(2026, 11, 19), date(2026, 11, 20)])
-def test_the_last_days_are_found_by_the_listing(day):
-    (request,) = ask(DISPATCH, day)
-    assert (request.url, request.kind) == ("https://nemweb.com.au/Reports/Current/DispatchIS_Reports/", "listing")
-    assert request.days == (day,)
-
-
-def test_days_before_are_bundled_and_months_before_are_tables():
-    requests = ask(DISPATCH, date(2026, 10, 30), date(2026, 11, 20))
-    assert [r.part for r in requests[:3]] == ["DISPATCHPRICE", "DISPATCHREGIONSUM", "DISPATCHINTERCONNECTORRES"]
-    assert requests[0].days == (date(2026, 10, 30), date(2026, 10, 31))
-    assert requests[3].url == "https://nemweb.com.au/Reports/ARCHIVE/DispatchIS_Reports/PUBLIC_DISPATCHIS_20261101.zip"
-    assert [r.kind for r in requests].count("listing") == 1
-    assert len(requests) == 3 + 18 + 1
-
-
 def test_a_month_that_may_not_yet_be_archived_is_asked_for_by_day(monkeypatch):
     monkeypatch.setenv("EMDS_NOW", "2026-11-10T02:00:00Z")
     assert len(ask(DISPATCH, date(2026, 10, 1), date(2026, 10, 31))) == 31
@@ -254,15 +238,6 @@ def test_the_monthly_archive_renamed_its_files_in_august_2024():
     assert ask(DISPATCH, date(2024, 8, 3))[1].url == (
         f"{archive}/2024/MMSDM_2024_08/{folder}/PUBLIC_ARCHIVE%2523DISPATCHREGIONSUM%2523FILE01%2523202408010000.zip"
     )
-
-
-def test_trading_weeks_are_found_by_their_listing():
-    requests = ask(TRADING, date(2026, 11, 3))
-    assert [r.url for r in requests] == [
-        "https://nemweb.com.au/Reports/ARCHIVE/TradingIS_Reports/",
-        "https://nemweb.com.au/Reports/Current/TradingIS_Reports/",
-    ]
-    assert [r.part for r in ask(TRADING, date(2021, 10, 1))] == ["TRADINGPRICE"]
 
 
 def page(*names, href="/Reports/Current/DispatchIS_Reports/"):

@@ -1,4 +1,4 @@
-"""What every SOURCE value declares, and what every feed requests for days of every kind and for a month."""
+"""What every SOURCE value declares, its page, second origins; what every feed requests for days of every kind."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from assets.documents.feeds_page import feeds_table
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
+from warehouse.documents import catalogue
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, MarketDay, days_of, instant, market_days
 from warehouse.market.market import Feed, Metric, Source
@@ -177,3 +179,42 @@ def test_recorded_requests_are_among_those_that_we_send(recordings: Path) -> Non
             if any(r.url == address and recorded.items() <= dict(r.params).items() for r in one.requests(days, NOON)):
                 sent.add(one.id)
     assert sent == AS_RECORDED
+
+
+EUROPEAN = frozenset(feeds()["entsoe.price"].zones)
+
+
+def test_european_series_that_may_be_passed_on_have_the_origins_that_the_page_counts() -> None:
+    withheld = catalogue.withheld(sources(), (), "live")
+    origins: dict[tuple[str, str], set[str]] = defaultdict(set)
+    channels: dict[tuple[str, str], int] = defaultdict(int)
+    for one in feeds().values():
+        for zone in EUROPEAN.intersection(one.zones):
+            for metric in one.metrics:
+                origins[zone, metric] |= {one.first_source} if one.id not in withheld else set()
+                channels[zone, metric] += one.id not in withheld
+    two = {f"{zone} {metric}" for (zone, metric), of in origins.items() if len(of) > 1}
+    assert two == {
+        *("DE-LU price", "DK-1 price", "NO-2 price", "SE-3 price", "ES price", "PL price"),
+        *("FR demand", "PL demand", "FR interchange", "DK-1 interchange"),
+    }
+    assert all(channels[zone, metric] >= 2 for zone in EUROPEAN for metric in ("price", "demand", "interchange"))
+
+
+def test_a_stand_in_carries_what_it_stands_in_for_and_ranks_behind() -> None:
+    known = feeds()
+    for one in known.values():
+        if one.stands_in_for:
+            first = known[one.stands_in_for]
+            assert set(one.metrics) <= set(first.metrics)
+            assert set(one.zones) <= set(first.zones) <= set(ZONES)
+            assert one.rank > first.rank
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "feeds.md"
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert PAGE.read_text() == feeds_table(sources().values()), (
+        "run: .venv/bin/python -m assets.sources table > docs/feeds.md"
+    )

@@ -211,16 +211,6 @@ def test_real_time_documents_bear_the_end_of_their_quarter_and_come_in_twins():
     assert {days for _, days in documents} == {(AUTUMN,)}
 
 
-def test_recent_days_are_listed_and_older_ones_asked_with_a_key():
-    for product, report, listed in ((SPP_RT, "12301", 5), (SPP_DA, "12331", 20)):
-        request, *keyed = product.requests(market_days(AUTUMN, date(2026, 11, 20), product.tz), clock.now())
-        assert request.url == "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
-        assert request.params == (("reportTypeId", report), ("_", str(clock.now())))
-        assert request.nonce == ("_",)
-        assert (request.kind, len(request.days), request.secrets) == ("listing", listed, ())
-        assert [(len(r.days), bool(r.secrets)) for r in keyed] == ([(15, True)] if listed < 20 else [])
-
-
 def test_a_day_that_a_listing_passed_over_is_asked_of_the_keyed_api():
     body = listing(
         *(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.warehouse.change_followers import SEGMENT
-from tests.warehouse.series_model import BASE, RANKS, fold
+from tests.warehouse.series_model import BASE, fold
 from warehouse.market.clock import DAY
-from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import change_log, series
+from warehouse.series import change_log
 from warehouse.series.change_log import UnknownCursor
 from warehouse.series.changes import Change
 from warehouse.store import layout
@@ -28,30 +25,6 @@ def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):
     assert change_log.read(folder, newest, 9).entries == []
     fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
     assert [entry.change.changed for entry in change_log.read(folder, newest, 9).entries] == [1]
-
-
-def test_concurrent_writers_share_one_log(tmp_path):
-    """Three processes, each a zone of its own: every change has its number, and none is given twice."""
-    folder, pids = Folder(tmp_path), []
-    fold(folder, "one.fast", BASE, [0])
-    for zone in ("FR", "NL", "BE"):
-        pid = os.fork()
-        if pid == 0:
-            try:
-                for turn in range(8):
-                    rows = Rows()
-                    rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [BASE], [float(turn)])
-                    series.fold(folder, "one.fast", rows, {}, RANKS, turn + 1, "live")
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        pids.append(pid)
-    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 3
-    entries = change_log.read(folder, None, 1000).entries
-    assert [entry.number for entry in entries] == list(range(1, 26))
-    assert len({(entry.change.zone, entry.file) for entry in entries}) == 25
-    for zone in ("FR", "NL", "BE"):
-        assert [e.change.added + e.change.changed for e in entries if e.change.zone == zone] == [1] * 8
 
 
 def change(number: int) -> Change:
