@@ -61,6 +61,7 @@ def test_a_month_file_keeps_every_version(month):
         assert spelled(monthfile.versions(folder, KEY)) == spelled(month)
 
 
+@pytest.mark.slow
 @given(versions(), st.randoms())
 def test_equal_versions_give_equal_bytes(month, random):
     order = list(range(len(month)))
