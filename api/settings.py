@@ -221,7 +221,7 @@ def _beside(home: str, local: str) -> str:
     """SQLite in the warehouse's folder; beside an object store only where the owner named a folder that stays."""
     if object_store.is_address(home):
         return f"sqlite:///{Path(local).absolute() / layout.ACCOUNTS}" if local else ""
-    return f"sqlite:///{Path(home.removeprefix('file://')).absolute() / layout.ACCOUNTS}"
+    return f"sqlite:///{Path(home).absolute() / layout.ACCOUNTS}"
 
 
 def _database_url(text: str) -> str:

@@ -45,14 +45,9 @@ def evaluation(feed: Feed, verdict: Verdict) -> dg.AssetCheckEvaluation:
 
 def freshness(pipeline: PipelineContext, feed: Feed) -> dg.AssetCheckEvaluation:
     """The state of a feed by `data_until`: the end of its newest interval in the zone that is furthest behind."""
-    known = {h.zone: h for h in health.known(pipeline.storage, feed.source) if h.feed == feed.id}
-    now = clock.now()
-    states = {
-        zone: health.state(known.get(zone), feed.publication, feed.tz, feed.resolution, now) for zone in feed.zones
-    }
-    worst = health.worst(states.values())
-    behind = [zone for zone, state in states.items() if state == worst] if worst != "ok" else []
-    until = min((known[zone].whole_until for zone in feed.zones if zone in known), default=0)
+    found = health.feed_state(feed, health.known(pipeline.storage, feed.source), clock.now())
+    worst, behind = found.state, found.zones if found.state != "ok" else []
+    until = min((one.whole_until for one in found.known), default=0)
     return dg.AssetCheckEvaluation(
         asset_key=asset_key(feed),
         check_name=FRESH,

@@ -25,10 +25,8 @@ from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
 from orchestration.jobs.resource import Warehouse
-from orchestration.jobs.retention import retention, retention_schedule
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
-from orchestration.jobs.service_assets import PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets
-from orchestration.webhooks.sensor import JOB, webhook_sensor
+from orchestration.jobs.service_assets import DELIVER, PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets, webhook_sensor
 from orchestration.work.settings import PipelineSettings
 from warehouse import settings as warehouse_settings
 from warehouse.market import clock
@@ -65,9 +63,9 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")))
     return dg.Definitions(
         assets=assets,
-        jobs=[*jobs, _after_fill(), retention],
-        schedules=[*schedules, retention_schedule],
-        sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == JOB)), automation()],
+        jobs=[*jobs, _after_fill()],
+        schedules=schedules,
+        sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == DELIVER)), automation()],
         resources={
             "warehouse": Warehouse(home=str(settings.home), feeds=mode),
             "duckdb": resource(settings.home.local),

@@ -1,6 +1,6 @@
 """Every setting that emds reads from the environment: name, default, meaning, and whether it is a secret.
 
-The only list of them. `emds doctor` prints it, docs/operating.md holds it as a table, and both readers
+The only list of them. `emds doctor` prints it, docs/operating.md holds it as a table (by test), and both readers
 (`orchestration.work.settings`, `api.settings`) take their defaults from it.
 """
 
@@ -145,12 +145,3 @@ def text(environ: Mapping[str, str], name: str) -> str:
 def words(environ: Mapping[str, str], name: str) -> list[str]:
     """The parts of a comma-separated setting; none where it is unset."""
     return [word.strip() for word in text(environ, name).split(",") if word.strip()]
-
-
-def table() -> str:
-    """The settings as docs/operating.md shows them, in Markdown."""
-    rows = ["| name | default | meaning |", "|---|---|---|"]
-    for setting in SETTINGS:
-        default = setting.default_in_words or (f"`{setting.default}`" if setting.default else "")
-        rows.append(f"| `{setting.name}` | {default} | {setting.meaning} |")
-    return "\n".join(rows)

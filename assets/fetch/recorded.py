@@ -61,13 +61,13 @@ def recorded_requests(folder: Path) -> list[Request]:
 class Recorded:
     """Replies to `recorded_requests` from the folder; uses no network. Raises NotPublished for any other question."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._by_address = folder, recordings(folder)
+    def __init__(self, folder: Path | None) -> None:
+        self._folder, self._by_address = folder or Path(), {} if folder is None else recordings(folder)
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
         entry = self._by_address.get(request.url)
         if entry is None:
-            raise NotPublished("no recording answers this")
+            raise NotPublished("no recording answers this: a recorded warehouse is filled by `emds replay FOLDER` only")
         return Reply(entry.get("http_status") or 200, {}, (self._folder / entry["file"]).read_bytes())
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from assets.fetch.session import Fetched
 from warehouse.documents import catalogue
-from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request, Source, Terms
+from warehouse.market.market import Request, Source, Terms
 from warehouse.store.storage import Storage
 
 
@@ -30,8 +29,6 @@ class PipelineContext:
     ranks: Mapping[str, int]
     configured: Collection[str]
     session: Fetcher
-    plan: Callable[[Feed, Sequence[MarketDay]], list[Request]]
-    """Which questions to ask for these days: the feed's own, or the recorded ones."""
     raw_days: int = 7
     """So many days every kept answer stays; of older ones the last to each question of a market day."""
 

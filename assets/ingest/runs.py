@@ -52,7 +52,7 @@ def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
     gathered = Gathered(feed)
     try:
         with feed_code(feed.id, "requests"):
-            requests = pipeline.plan(feed, within) if within else []
+            requests = feed.requests(within, clock.now()) if within else []
     except FeedError as error:
         gathered.failed(error, within)
     else:

@@ -30,7 +30,7 @@ from warehouse.market.metrics import YEARLY, Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.vintages import Month
-from warehouse.store import layout
+from warehouse.store import layout, seal
 from warehouse.store.storage import Identity, Storage
 
 _LOG = logging.getLogger("emds.assets")
@@ -235,7 +235,7 @@ def _encode(rows: pa.Table, metadata: str) -> bytes:
     with pq.ParquetWriter(out, rows.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(rows)
         writer.add_key_value_metadata({"emds": metadata})
-    return marts.stamped(out.getvalue().to_pybytes())
+    return seal.stamped_footer(out.getvalue().to_pybytes())
 
 
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:

@@ -11,9 +11,8 @@ from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
 from assets.ingest.context import PipelineContext
 from orchestration.work.resources import open_unclaimed
-from warehouse import settings as warehouse_settings
 from warehouse.documents import health
-from warehouse.errors import StorageError, WrongMode
+from warehouse.errors import WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.market import Source
@@ -41,7 +40,7 @@ def doctor() -> int:
         if value := os.environ.get(setting.name):
             print(f"  {setting.name} = {'(set)' if setting.secret else value}")
     faults += access_faults(Settings.from_environ(os.environ), pipeline.mode)
-    faults += [*disk_faults(own_home), *_publish_faults()]
+    faults += disk_faults(own_home)
     for fault, _ in faults:
         print(f"WARNING: {fault}")
     is_bad = any(grave for _, grave in faults)
@@ -78,23 +77,6 @@ def disk_faults(own_home: Home) -> Iterator[Fault]:
         free = shutil.disk_usage(place).free
         if free < LEAST_FREE_BYTES:
             yield f"{free / 1e6:.0f} MB are free in {place}: make room, or set EMDS_RAW_DAYS lower", False
-
-
-def _publish_faults() -> Iterator[Fault]:
-    """Yield why nothing can be published to EMDS_PUBLISH_TO, where it is set."""
-    address = warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")
-    if not address:
-        return
-    from orchestration.static_side.target import open_target, parse
-
-    try:
-        place = parse(address)
-        if not isinstance(place, Path):
-            open_target(address).current()
-        elif not os.access(next(path for path in (place, *place.parents) if path.exists()), os.W_OK | os.X_OK):
-            yield f"EMDS_PUBLISH_TO: {place} cannot be written", True
-    except StorageError as error:
-        yield f"EMDS_PUBLISH_TO: {error}", True
 
 
 def _credentials(pipeline: PipelineContext, source: Source) -> str:
@@ -166,21 +148,10 @@ def access_faults(settings: Settings, mode: str) -> list[Fault]:
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
     """Yield a line a feed, of its worst zone's state, and whether that is a fault."""
-    known = {(h.feed, h.zone): h for h in health.load(pipeline.storage, code)}
-    now = clock.now()
+    known = health.load(pipeline.storage, code)
     for feed in pipeline.sources[code].feeds:
-        states = {
-            z: health.state(known.get((feed.id, z)), feed.publication, feed.tz, feed.resolution, now)
-            for z in feed.zones
-        }
-        worst = health.worst(states.values())
-        zones = ", ".join(z for z, s in states.items() if s == worst)
-        of_feed = [
-            known[feed.id, z] for z in sorted(feed.zones, key=lambda z: states[z] != worst) if (feed.id, z) in known
-        ]
-        error = next((h.last_error for h in of_feed if h.last_error), "")
-        until = max((h.whole_until for (f, _), h in known.items() if f == feed.id), default=0)
-        line = (
-            f"{feed.id:28} {worst:8} until {iso(until) if until else 'never'}  {zones if worst != 'ok' else ''} {error}"
-        )
-        yield line, worst in ("late", "down") or any(h.unknown_member for h in of_feed)
+        found = health.feed_state(feed, known, clock.now())
+        zones = ", ".join(found.zones) if found.state != "ok" else ""
+        until = max((one.whole_until for one in found.known), default=0)
+        line = f"{feed.id:28} {found.state:8} until {iso(until) if until else 'never'}  {zones} {found.error}"
+        yield line, found.state in ("late", "down") or found.unknown_member

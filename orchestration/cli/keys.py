@@ -34,15 +34,14 @@ def keys() -> None:
 
 @keys.command("list")
 @click.option("--days", type=click.IntRange(1, 36_600), default=30, show_default=True, help="Over how many days.")
-@click.option("--top", type=click.IntRange(1, 36_600), default=10, show_default=True, help="How many of each.")
+@click.option("--top", type=click.IntRange(1, 36_600), default=10, show_default=True, help="How many.")
 def list_keys(days: int, top: int) -> None:
-    """List the busiest live keys, and those used least."""
+    """List the live keys, the busiest first."""
     uses = _uses(days)
     live = [use for use in uses if use.revoked is None]
     answers = sum(use.answers for use in uses)
     print(f"{len(live)} live keys of {len(uses)}, {answers} answers in {days} days")
-    _print_table("busiest", live[:top])
-    _print_table("used least", sorted(live[top:], key=lambda use: (use.answers, use.last_day or 0))[:top])
+    _print_table(live[:top])
 
 
 @keys.command()
@@ -54,7 +53,7 @@ def show(key: int) -> int:
     use = next((use for use in _uses(30) if use.id == key), None)
     if use is None:
         return _no_key(key)
-    _print_table("last 30 days", [use])
+    _print_table([use])
     print(f"created {iso(use.created)}" + (f", revoked {iso(use.revoked)}" if use.revoked else ""))
     return 0
 
@@ -111,13 +110,11 @@ def _uses(days: int) -> list[KeyUse]:
         return key_uses(database, days, CALLS_PER_DAY, int(time.time()))
 
 
-def _print_table(title: str, uses: Sequence[KeyUse]) -> None:
-    if not uses:
-        return
+def _print_table(uses: Sequence[KeyUse]) -> None:
     from api.access.usage import CALLS_PER_DAY
     from warehouse.market.clock import DAY, iso
 
-    print(f"\n{title}\n{_HEAD}")
+    print(_HEAD)
     for use in uses:
         last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
         quota = CALLS_PER_DAY if use.quota is None else use.quota

@@ -159,10 +159,10 @@ def replay(folder: Path) -> int:
     """Ingest every recorded answer of a folder with a MANIFEST.json."""
     if not (folder / "MANIFEST.json").is_file():
         raise click.UsageError(f"no MANIFEST.json in {folder}")
-    from orchestration.work import commands
+    from orchestration.work import replay
 
     os.environ["EMDS_FEEDS"] = "recorded"
-    return commands.replayed(folder)
+    return replay.replay(folder)
 
 
 @emds.command()

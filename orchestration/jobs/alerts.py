@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,18 +93,14 @@ def _post(webhook: str, message: dict[str, Any]) -> None:
 
 def _feeds(pipeline: PipelineContext) -> Iterator[tuple[str, str, str]]:
     """Each configured feed that ever gave a row: `ok`, or its state in its worst zone or `unknown member`, and why."""
-    now = clock.now()
     for source in (source for source in pipeline.sources.values() if source.code in pipeline.configured):
-        known = health.known(pipeline.storage, source.code)
+        known = [one for one in health.known(pipeline.storage, source.code) if one.data_until]
         for feed in source.feeds:
-            zones = [zone for zone in known if zone.feed == feed.id and zone.data_until]
-            states = [health.state(zone, feed.publication, feed.tz, feed.resolution, now) for zone in zones]
+            zones = tuple(one.zone for one in known if one.feed == feed.id)
             if zones:
-                worst = health.worst(states)
-                strange = any(zone.unknown_member for zone in zones)
-                bad = [z for z, state in zip(zones, states, strict=True) if z.unknown_member or state == worst != "ok"]
-                reason = next(filter(None, (zone.last_error for zone in bad)), "")
-                yield feed.id, "unknown member" if strange and worst == "ok" else worst, reason
+                found = health.feed_state(replace(feed, zones=zones), known, clock.now())
+                is_strange = found.unknown_member and found.state == "ok"
+                yield feed.id, "unknown member" if is_strange else found.state, found.error
 
 
 def _ended_runs(instance: dg.DagsterInstance, since: float) -> list[dg.RunRecord]:

@@ -92,12 +92,3 @@ def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[Pipel
 )
 def retention() -> None:
     remove_old()
-
-
-retention_schedule = dg.ScheduleDefinition(
-    job=retention,
-    name="retention_schedule",
-    cron_schedule="50 * * * *",
-    execution_timezone="UTC",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-)

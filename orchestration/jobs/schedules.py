@@ -22,7 +22,8 @@ from assets.partitions import asset_key, last_day
 from assets.published import MEASURED, OF_ALL_ZONES
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
-from orchestration.jobs.service_assets import PAYMENTS, WEBHOOKS
+from orchestration.jobs.retention import retention
+from orchestration.jobs.service_assets import DELIVER, PAYMENTS, UNDER_WAY, WEBHOOKS
 from orchestration.work.resources import configured, opened
 from warehouse.documents import health
 from warehouse.market import clock
@@ -35,13 +36,6 @@ SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
 """Tags of a scheduled run: before a person's (0), and before a backfill's."""
 MARTS = "marts"
 """The job of the marts."""
-UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 def schedules_and_jobs(
@@ -50,11 +44,11 @@ def schedules_and_jobs(
     firsts: Mapping[str, date],
     takes_payments: bool = False,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Return the jobs (retention apart) and schedules. A recorded warehouse asks no publisher."""
+    """Return the jobs and schedules. A recorded warehouse asks no publisher."""
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
-    jobs: list[Any] = [live, fill_gaps]
-    schedules = [_live(sources, mode), _plain(fill_gaps, "10 4 * * *", asks)]
+    jobs: list[Any] = [live, fill_gaps, retention]
+    schedules = [_live(sources, mode), _plain(fill_gaps, "10 4 * * *", asks), _plain(retention, "50 * * * *", runs)]
     for source in sources.values():
         for name, feeds in schedule_groups(source, firsts).items():
             jobs.append(
@@ -74,7 +68,7 @@ def schedules_and_jobs(
         ("compare_feeds", [WAREHOUSE_DUCKDB], "35 * * * *", runs, "Compares feeds; renews warehouse.duckdb."),
         ("measure_publishers", [MEASURED], "20 3 * * *", runs, "Measures how late and how whole each feed was."),
         ("reconcile_payments", [PAYMENTS], "20 * * * *", takes_payments, "Compares payments with the chain."),
-        ("deliver_webhooks", [WEBHOOKS], "", runs, "One round of deliveries to subscribers."),
+        (DELIVER, [WEBHOOKS], "", runs, "One round of deliveries to subscribers."),
     ):
         job = dg.define_asset_job(name, keys, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]}, description=text)
         jobs.append(job)
@@ -201,11 +195,7 @@ def daily_hour(offset: int) -> int:
 def is_behind(feed_id: str) -> bool:
     """Return whether a feed is late, down or not configured in any zone, by its own publication times."""
     feed = known_feed(feed_id)
-    known = {h.zone: h for h in health.load(opened(os.environ), feed.source) if h.feed == feed_id}
-    now = clock.now()
-    return any(
-        health.state(known.get(zone), feed.publication, feed.tz, feed.resolution, now) != "ok" for zone in feed.zones
-    )
+    return health.feed_state(feed, health.load(opened(os.environ), feed.source), clock.now()).state != "ok"
 
 
 def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.ScheduleDefinition:

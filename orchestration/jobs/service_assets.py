@@ -1,10 +1,11 @@
-"""The assets around the service: published files, deliveries to subscribers, payments against the chain.
+"""The assets around the service: published files, deliveries to subscribers with their sensor, payments on the chain.
 
 Their work knows the accounts database and the API, so they live here, and load it when they run: most runs of Dagster's
 need none of it. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 
@@ -12,6 +13,15 @@ from assets.feeds import OWNER
 from assets.published import OF_ALL_ZONES
 
 GROUP = "service"
+DELIVER = "deliver_webhooks"
+"""The job of a round of deliveries."""
+UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 STATIC_SIDE = dg.AssetKey(["published", "static_side"])
 WEBHOOKS, PAYMENTS = dg.AssetKey(["accounts", "webhooks"]), dg.AssetKey(["accounts", "payments"])
 
@@ -83,3 +93,29 @@ def _check(name: str, passed: bool, counts: dict[str, int] | dict[str, bool]) ->
     return dg.AssetCheckResult(
         passed=passed, check_name=name, severity=dg.AssetCheckSeverity.WARN, metadata=dict(counts)
     )
+
+
+def webhook_sensor(job: Any) -> dg.SensorDefinition:
+    """Look every half minute for changes, publications and due retries; one round at a time."""
+
+    @dg.sensor(
+        name="webhooks_due",
+        job=job,
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Starts a round of deliveries where something changed or a retry is due.",
+    )
+    def webhooks_due(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        from orchestration.webhooks import rounds  # here: it loads the API, and most runs need none of it
+
+        subscribed, due = rounds.due()
+        if not subscribed:
+            return dg.SkipReason("nobody subscribed")
+        place = rounds.place()
+        if place == context.cursor and not due:
+            return dg.SkipReason("nothing changed, and no retry is due")
+        if context.instance.get_runs(dg.RunsFilter(job_name=DELIVER, statuses=UNDER_WAY), limit=1):
+            return dg.SkipReason("a round is under way")
+        return dg.SensorResult(run_requests=[dg.RunRequest()], cursor=place)
+
+    return webhooks_due

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import http.client
-import json
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -52,7 +50,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
-        servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None)
+        servers = Servers(ROOT)
         try:
             with _filling(days, recordings) as fill:
                 _start_api(servers, fill, home, host, port)
@@ -131,7 +129,8 @@ def _start_api(servers: Servers, fill: subprocess.Popen[bytes], home: Home, host
         servers.require_all()
         time.sleep(0.2)
     _require_filled(fill)
-    _greet(base)
+    print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
+    print(f"try:     curl '{base}/v1/brief/GB?sample=true'   (a key: POST {base}/v1/keys/signup)", flush=True)
 
 
 def _start_dagster(servers: Servers, ui_port: int) -> None:
@@ -142,8 +141,6 @@ def _start_dagster(servers: Servers, ui_port: int) -> None:
         if name == "code":
             _wait(servers, "Dagster's code server", lambda: _listens(code_port))
     _wait(servers, "Dagster's web server", lambda: _answers(f"http://{LOOPBACK}:{ui_port}/server_info"))
-    if servers.logs:
-        print(f"logs:    {servers.logs}")
     print(f"Dagster: http://{LOOPBACK}:{ui_port}   (Ctrl-C stops everything)", flush=True)
 
 
@@ -168,7 +165,7 @@ def _stop(servers: Servers) -> None:
         signal.signal(number, signal.SIG_IGN)
     servers.stop("daemon")
     # Runs end with the code server; where it has ended already, the next start fails them, and Dagster retries them.
-    if any(server.name == "code" and server.process.poll() is None for server in servers.running):
+    if "code" in servers.running and servers.running["code"].poll() is None:
         subprocess.run(
             [sys.executable, "-m", "orchestration.jobs.end_runs", "cancel"], cwd=ROOT, timeout=120, check=False
         )
@@ -202,19 +199,3 @@ def _answers(url: str) -> bool:
             return True
     except (OSError, http.client.HTTPException):
         return False
-
-
-def _greet(base: str) -> None:
-    """Print the API's address and a first call; on a terminal with a new key, which no collected log should hold."""
-    print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
-    if not sys.stdout.isatty():
-        print(f"try:     curl '{base}/v1/brief/GB?sample=true'   (a key: POST {base}/v1/keys/signup)", flush=True)
-        return
-    body = json.dumps({"email": f"owner-{secrets.token_hex(4)}@example.org"}).encode()
-    signup = urllib.request.Request(f"{base}/v1/keys/signup", body, {"Content-Type": "application/json"})  # noqa: S310
-    try:
-        with urllib.request.urlopen(signup, timeout=10) as answer:  # noqa: S310
-            key = json.load(answer)["api_key"]
-        print(f"key:     {key}\ntry:     curl -H 'Authorization: Bearer {key}' {base}/v1/brief/GB", flush=True)
-    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
-        print(f"no key minted ({error}); try: curl '{base}/v1/brief/GB?sample=true'", flush=True)

@@ -26,7 +26,7 @@ from warehouse.store import layout
 VIEWS, LAKE = "emds.duckdb", "emds.ducklake"
 _STORAGE = "(STORAGE_VERSION 'v1.0.0')"
 """Every DuckDB since 1.0 reads it."""
-_FILES = (
+_FILES = [
     "zone",
     "metric",
     "month",
@@ -39,7 +39,7 @@ _FILES = (
     "license",
     "attribution",
     "final",
-)
+]
 
 
 def build(entries: Iterable[Mapping[str, Any]], public_url: str) -> list[StaticObject]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -27,21 +26,7 @@ from warehouse.store import artefact, modes
 from warehouse.store.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
-    """What one publication did."""
-
-    version: int
-    files: int
-    months: int
-    put: int
-    """Objects that were not there before."""
-    removed: int
-    current: bool
-    """Whether it is shown now; not where a newer one was first."""
-
-
-def publish_now(address: str) -> Put:
+def publish_now(address: str) -> dict[str, int]:
     """Publish this environment's warehouse to an address. Raises StorageError and SettingsError."""
     storage = opened(os.environ)
     settings = Settings.from_environ({**os.environ, "EMDS_HOME": str(storage)})
@@ -51,13 +36,15 @@ def publish_now(address: str) -> Put:
 def counts() -> Mapping[str, int] | None:
     """Publish to EMDS_PUBLISH_TO; return what that did, by name, or None where it is not set."""
     address = warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")
-    return {name: int(value) for name, value in asdict(publish_now(address)).items()} if address else None
+    return publish_now(address) if address else None
 
 
-def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
+def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str, int]:
     """Publish what the service says now; month files too where the owner named their public address.
 
-    Raises NoCatalogue before the first publication, and StorageError.
+    Return its `version`, how many `files` and `months` it has, how many objects were `put` that were not there and
+    `removed`, and whether it is `current`: not where a newer one was first. Raises NoCatalogue before the first
+    publication, and StorageError.
     """
     version, before = artefact.new_version(), target.current()
     catalogue, now = current(DocumentCache(storage)), version // 10**9
@@ -78,7 +65,8 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> Put:
     mode, rights = modes.get(storage) or "", _rights(catalogue)
     publication = Publication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
     put, removed, is_current = send(target, publication)
-    return Put(version, len(files), len(entries), put + fresh, removed, is_current)
+    counts = {"files": len(files), "months": len(entries), "put": put + fresh, "removed": removed}
+    return {"version": version, **counts, "current": int(is_current)}
 
 
 def send(target: Target, publication: Publication) -> tuple[int, int, bool]:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from orchestration.static_side.publication import (
     KEPT_S,
@@ -41,10 +40,8 @@ _TRIES = 8
 
 
 def parse(address: str) -> Path | StoreAddress:
-    """Return the folder (a path, or `file:///path`) or bucket that an address names. Raises StorageError."""
-    if object_store.is_address(address):
-        return object_store.address(address)
-    return Path(unquote(urlsplit(address).path) if address.startswith("file://") else address).absolute()
+    """Return the folder or bucket that an address names. Raises StorageError."""
+    return object_store.address(address) if object_store.is_address(address) else Path(address).absolute()
 
 
 def open_target(address: str) -> Target:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from api.access import webhooks
 from api.access.database import AccountsUnavailable, Database
@@ -43,9 +43,6 @@ class RoundCounts:
     delivered: int = 0
     failed: int = 0
     disabled: int = 0
-
-    def by_name(self) -> dict[str, int]:
-        return asdict(self)
 
 
 def sender(private: bool) -> Send:

@@ -1,9 +1,10 @@
-"""Run a round of webhook deliveries: for Dagster's asset `accounts/webhooks`, and after a command that ingests."""
+"""Run a round of webhook deliveries: for Dagster's asset `accounts/webhooks` and for `emds webhooks deliver`."""
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import asdict
 
 from api.access import webhooks
 from api.documents import changes
@@ -15,13 +16,9 @@ from orchestration.work.resources import opened
 from warehouse.market import clock
 from warehouse.series import change_log
 from warehouse.store import layout
-from warehouse.store.storage import Storage
 
 SPARE_S = 1.0
 """The clocks of machines differ."""
-MOST_WAIT_S = 30.0
-"""A command waits so long to deliver its own changes; a bucket that is looked at more seldom leaves them to the next
-round."""
 
 
 def counts() -> dict[str, int]:
@@ -29,22 +26,12 @@ def counts() -> dict[str, int]:
     settings = Settings.from_environ(os.environ)
     with open_accounts() as database:
         send = delivery.sender(settings.webhook_private)
-        return delivery.run_round(_storage(), database, send, clock.now(), _lag_s(settings)).by_name()
-
-
-def after_command() -> None:
-    """Run a round after a command that ingested, if anybody subscribed: without a daemon nobody else delivers."""
-    with open_accounts() as database:
-        subscribed = bool(webhooks.deliverable(database))
-    if subscribed:
-        wait_s = _lag_s(Settings.from_environ(os.environ)) + 2  # this command's changes are delivered only then
-        time.sleep(wait_s if wait_s <= MOST_WAIT_S else 0)
-        counts()
+        return asdict(delivery.run_round(opened(os.environ), database, send, clock.now(), _lag_s(settings)))
 
 
 def place() -> str:
     """Return the position of the change log and the version of the documents: when it changes, there may be news."""
-    storage, until = _storage(), changes.settled(_lag_s(Settings.from_environ(os.environ)))
+    storage, until = opened(os.environ), changes.settled(_lag_s(Settings.from_environ(os.environ)))
     standing = storage.stat(layout.published(layout.SNAPSHOT))
     return f"{change_log.newest(storage, until)} {standing.version if standing else 0}"
 
@@ -58,7 +45,3 @@ def due() -> tuple[bool, bool]:
 def _lag_s(settings: Settings) -> float:
     """Seconds that a change waits: as long as a worker of the API, by the same settings, may still give older rows."""
     return lag_s(settings) + SPARE_S
-
-
-def _storage() -> Storage:
-    return opened(os.environ)

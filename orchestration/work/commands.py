@@ -6,9 +6,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
 from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
@@ -16,7 +14,6 @@ from assets.sources import sources
 from orchestration.jobs import recording, retention
 from orchestration.work import backfill
 from orchestration.work.backfill import Task
-from orchestration.work.replay import replay
 from orchestration.work.resources import open_context
 from warehouse import settings
 from warehouse.bookkeeping import logged
@@ -58,9 +55,9 @@ def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> in
     recorder.close()
     with logged("retention of answers"):
         retention.prune_answers(pipeline)
-    failures += _serve_followers(pipeline)
+    failures += _publish_files()
     print(end_report(done))
-    return _ended(failures) or (1 if any(report.failed for _, report in done) else 0)
+    return list_unpublished(failures) or (1 if any(report.failed for _, report in done) else 0)
 
 
 def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
@@ -102,30 +99,21 @@ def published(to: str | None = None) -> int:
     pipeline = open_context()
     failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
     failures += recording.materialise_marts(recording.instance(pipeline.storage.local))
-    code = _ended(failures)
+    code = list_unpublished(failures)
     address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
     if address:
         from orchestration.static_side.publish import publish_now
 
         done = publish_now(address)
-        state = "shown now" if done.current else "a newer publication is shown"
-        print(f"{done.files} documents and {done.months} month files to {address.partition('?')[0]}: {state}")
-        print(f"{done.put} objects put, {done.removed} removed")
+        state = "shown now" if done["current"] else "a newer publication is shown"
+        print(f"{done['files']} documents and {done['months']} month files to {address.partition('?')[0]}: {state}")
+        print(f"{done['put']} objects put, {done['removed']} removed")
     return code
 
 
-def _serve_followers(pipeline: PipelineContext) -> list[str]:
-    """Deliver webhooks, and put the free documents where EMDS_PUBLISH_TO says; return a line a failure.
-
-    Without a daemon nobody else does. The API's code is loaded only where there are accounts or such an address.
-    """
-    environ = os.environ
-    if settings.text(environ, "EMDS_DATABASE_URL") or (pipeline.storage.local / layout.ACCOUNTS).exists():
-        with logged("webhooks"):
-            from orchestration.webhooks import rounds
-
-            rounds.after_command()
-    if settings.text(environ, "EMDS_PUBLISH_TO"):
+def _publish_files() -> list[str]:
+    """Put the free documents where EMDS_PUBLISH_TO says: without a daemon nobody else does; return a line a failure."""
+    if settings.text(os.environ, "EMDS_PUBLISH_TO"):
         with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
             from orchestration.static_side.publish import counts
 
@@ -136,29 +124,8 @@ def _serve_followers(pipeline: PipelineContext) -> list[str]:
     return []
 
 
-def _ended(failures: Sequence[str]) -> int:
+def list_unpublished(failures: Sequence[str]) -> int:
     """List what could not be published; return the exit code."""
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0
-
-
-def replayed(folder: Path) -> int:
-    """Run `emds replay`; list materialisations and typed failures. A recorded error is not our failure: return 0."""
-    pipeline = open_context(recordings=folder)
-    recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
-    begun, rows = clock.now(), 0
-    done = replay(pipeline, folder)
-    for feed, report in done.reports:
-        keys = sorted(recorder.add(feed, report, begun))
-        own = sum(day.rows for day in report.days)
-        rows += own
-        span = f": {keys[0]} to {keys[-1]}" if keys else ""
-        print(f"{feed.id:28} {own:7} rows, {len(keys)} partitions{span}")
-    for request, error in done.failures:
-        print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
-    code = _ended(refresh_all(pipeline))
-    recorder.close()
-    failed = f"{len(done.failures)} recorded answers gave a typed failure"
-    print(f"replayed {rows} rows of {len(done.reports)} feeds; {failed}")
-    return code

@@ -10,24 +10,15 @@ from warehouse.errors import MarketError
 
 
 def run(days: int, recordings: Path | None) -> None:
-    """Run as the main function of a process: exit with 1 and a line on standard error where our own files fail."""
-    try:
-        _fill(days, recordings)
-    except MarketError as error:
-        sys.stderr.write(f"emds: {error}\n")
-        sys.exit(1)
-
-
-def _fill(days: int, recordings: Path | None) -> None:
     """Fetch history and publish at the first start; only publish at later ones.
 
     The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
-    the days that are not whole.
+    the days that are not whole. Raises MarketError where our own files fail.
     """
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
     from orchestration.jobs import recording
-    from orchestration.work import backfill, commands, gaps
+    from orchestration.work import backfill, commands, gaps, replay
     from orchestration.work.resources import open_context
     from orchestration.work.settings import PipelineSettings
     from warehouse.store import layout
@@ -35,7 +26,7 @@ def _fill(days: int, recordings: Path | None) -> None:
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
-        commands.replayed(recordings)
+        replay.replay(recordings)
     elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
         refresh_all(pipeline)
     else:
@@ -51,4 +42,7 @@ if __name__ == "__main__":  # by `emds up`, while none of its servers runs
     from orchestration.jobs import end_runs
 
     end_runs.end("fail")
-    run(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    try:
+        run(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    except MarketError as error:
+        sys.exit(f"emds: {error}")

@@ -81,7 +81,8 @@ def _rows_of(
         for metric in feed.metrics:
             found = Rows()
             with logged(f"{zone} {metric.value}") as attempt:
-                found = _rows_of_series(pipeline, feed, zone, metric, Window(span[0].start, span[-1].end))
+                window = Window(span[0].start, span[-1].end)
+                found = stored_days.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
                 unknown.add((zone, metric.value))
@@ -89,11 +90,6 @@ def _rows_of(
                 found.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
             rows.merge(found)
     return rows, unknown
-
-
-def _rows_of_series(pipeline: PipelineContext, feed: Feed, zone: str, metric: str, window: clock.Window) -> Rows:
-    """The feed's own live rows of one series."""
-    return stored_days.read(pipeline.storage, feed, months(window), [(zone, metric)]).rows(window)
 
 
 def to_fill(pipeline: PipelineContext) -> list[Task]:
@@ -126,16 +122,11 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
         yield from (day.day for day, window in windows.items() if not any(held_rows.within(window)))
         return
     rows, unknown = _rows_of(pipeline, feed, days, [])
+    stamps = [at for key, readings in rows.readings.items() for at in instants(key, readings)]
     for day in days:
-        running = day.window.end > now and not _any_within(rows, day.window)
+        running = day.window.end > now and not any(at in day.window for at in stamps)
         if unknown or running or coverage.check(rows, feed, [day.window], now).gaps:
             yield day.day
-
-
-def _any_within(rows: Rows, window: Window) -> bool:
-    return any(
-        window.start <= at < window.end for key, readings in rows.readings.items() for at in instants(key, readings)
-    )
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 
 from assets.documents import geo_layers
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from orchestration.work import verify
-from orchestration.work.resources import open_context, opened
+from orchestration.work.resources import open_context
 from orchestration.work.verify import Fault
 from warehouse.bookkeeping import logged
-from warehouse.documents import manifest
-from warehouse.errors import StorageError, WrongMode
-from warehouse.series import damaged, monthfile, vintages
+from warehouse.series import damaged, vintages
 from warehouse.series.vintages import Month
-from warehouse.settings import MODES
-from warehouse.store import layout, modes
+from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 
 def main() -> int:
     """Repair the warehouse of the environment, print what was done, and return the exit code."""
-    storage = opened(os.environ)
-    restored = restore_mode(storage)
-    if restored:
-        print(f"the file {layout.MODE} was written again: its month files say {restored}")
     pipeline = open_context()
+    storage = pipeline.storage
     found = list(verify.faults(storage))
     faults = [fault for fault in found if fault.movable]
     set_aside(pipeline, faults)
@@ -85,30 +77,6 @@ def mend_partitions(pipeline: PipelineContext) -> bool:
             return True
     print("Dagster's partitions could not be brought in line with what is held")
     return False
-
-
-def restore_mode(storage: Storage) -> str:
-    """Write a missing or cut mode anew where the month files agree on one; return it, empty where nothing was to do.
-
-    Raises WrongMode where they do not agree, and where months are missing that were counted, as in a copy that was
-    stopped.
-    """
-    try:
-        modes.get(storage)
-    except WrongMode as error:
-        is_counted = storage.stat(layout.published(layout.MANIFEST)) is not None
-        if storage.stat(layout.MODE) is None and (not is_counted or manifest.missing(storage)):
-            raise WrongMode(f"{error}; months that the catalogue counts are not here") from None
-        found = set()
-        for key in filter(layout.is_month_file, storage.keys(layout.series_prefix())):
-            with suppress(StorageError):
-                found.add(str(monthfile.mode_of(storage, key)))
-        if len(found & {*MODES}) != 1:
-            raise WrongMode(f"{error}; the month files say {', '.join(sorted(found)) or 'nothing'}") from None
-        [mode] = found & {*MODES}
-        storage.put(layout.MODE, mode.encode())
-        return mode
-    return ""
 
 
 def set_aside(pipeline: PipelineContext, faults: Iterable[Fault]) -> None:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from assets.fetch.credentials import Credentials
-from assets.fetch.session import Reply, Session, Transport
+from assets.fetch.session import Session
 from assets.fetch.turns import Turns
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.work.settings import PipelineSettings
 from warehouse.documents import catalogue
-from warehouse.errors import NotPublished, StorageError
-from warehouse.market import clock
-from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request
+from warehouse.errors import StorageError
 from warehouse.store import layout, modes, release
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder, Storage
-
-Plan = Callable[[Feed, Sequence[MarketDay]], list[Request]]
 
 
 def opened(environ: Mapping[str, str]) -> Storage:
@@ -36,7 +30,12 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
     """
     settings = PipelineSettings.from_environ(environ)
     if recordings:
-        _require_real(recordings)
+        from assets.fetch.recorded import is_simulated
+
+        if is_simulated(recordings):  # a recorded warehouse states its sources' licences
+            raise StorageError(
+                f"{recordings} holds answers of simulated publishers: a warehouse holds recordings of real ones"
+            )
     storage = settings.home.open_to_write()
     if isinstance(storage, Bucket) and release.version_of(storage) is None:
         storage.require_conditions()
@@ -73,19 +72,8 @@ def _context(
         catalogue.ranks(known, settings.rights, mode),
         configured(environ, mode),
         _session(mode, environ, settings, recordings),
-        _plan(recordings),
         settings.raw_days,
     )
-
-
-def _require_real(recordings: Path) -> None:
-    """Raise StorageError for recordings of simulated publishers: a recorded warehouse states its sources' licences."""
-    from assets.fetch.recorded import is_simulated
-
-    if is_simulated(recordings):
-        raise StorageError(
-            f"{recordings} holds answers of simulated publishers: a warehouse holds recordings of real ones"
-        )
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
@@ -93,21 +81,6 @@ def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
     return frozenset(
         s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env)
     )
-
-
-def transport_of(mode: str, environ: Mapping[str, str], contact: str, recordings: Path | None = None) -> Transport:
-    """Return the transport of a mode: HTTPS, a folder of recordings, or the simulated publishers."""
-    if mode == "live":
-        from assets.fetch.live import Live
-
-        return Live(contact=contact)
-    if mode == "recorded":
-        from assets.fetch.recorded import Recorded
-
-        return Recorded(recordings) if recordings else _nothing_recorded
-    from assets.simulated import transport
-
-    return transport(environ)
 
 
 def turns_of(settings: PipelineSettings) -> Turns:
@@ -121,31 +94,15 @@ def turns_of(settings: PipelineSettings) -> Turns:
 
 
 def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, recordings: Path | None) -> Session:
-    transport = transport_of(mode, environ, settings.contact, recordings)
-    return Session(transport, environ, turns=turns_of(settings)) if mode == "live" else Session(transport)
+    """Return the session over a mode's transport: HTTPS, a folder of recordings, or the simulated publishers."""
+    if mode == "live":
+        from assets.fetch.live import Live
 
+        return Session(Live(contact=settings.contact), environ, turns=turns_of(settings))
+    if mode == "recorded":
+        from assets.fetch.recorded import Recorded
 
-def _nothing_recorded(request: Request, credentials: Credentials) -> Reply:
-    raise NotPublished("a recorded warehouse is filled by `emds replay FOLDER` only")
+        return Session(Recorded(recordings))
+    from assets.simulated import transport
 
-
-def _plan(recordings: Path | None) -> Plan:
-    if recordings is None:
-        return _own_requests
-    from assets.fetch.recorded import recorded_requests
-
-    return replay_plan(recorded_requests(recordings))
-
-
-def _own_requests(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
-    return feed.requests(days, clock.now())
-
-
-def replay_plan(requests: Sequence[Request]) -> Plan:
-    """Return a plan over recorded requests: those of a feed that touch the days; one without days touches all."""
-
-    def plan(feed: Feed, days: Sequence[MarketDay]) -> list[Request]:
-        wanted = {d.day for d in days}
-        return [r for r in requests if r.feed == feed.id and (not r.days or wanted.intersection(r.days))]
-
-    return plan
+    return Session(transport(environ))

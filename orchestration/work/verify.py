@@ -33,10 +33,6 @@ class Fault(NamedTuple):
         return f"{self.key}: {self.reason}"
 
 
-class LostHistory(DamagedFile):
-    """A month file is whole, and the history that it names is gone. `key`: that of the history."""
-
-
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 """Errors that reading a damaged file may raise unforeseen: the file is named, and the others are read."""
 
@@ -91,10 +87,8 @@ def of_file(storage: Storage, key: str) -> Iterator[Fault]:
     try:
         if check is not None:
             check(storage, key)
-    except LostHistory as error:
-        yield Fault(error.key, error.reason, movable=True)
     except DamagedFile as error:
-        yield Fault(key, error.reason, movable=True)
+        yield Fault(error.key, error.reason, movable=True)
     except StorageError as error:
         yield Fault(key, str(error))
     except _UNFORESEEN as error:
@@ -110,10 +104,7 @@ def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
         raise StorageError("no month file")
     metric, _, month, is_history = layout.of_series(key)
-    if is_history:
-        versions, past = monthfile.versions(storage, key), monthfile.Past(None, None)
-    else:
-        versions, past = monthfile.month(storage, key) or (empty(), monthfile.Past(None, None))
+    versions, past = monthfile.month(storage, key) or (empty(), monthfile.Past(None, None))
     window = month_window(month)
     if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
         raise DamagedFile(key, "rows outside its month")
@@ -122,7 +113,7 @@ def _month(storage: Storage, key: str) -> None:
     if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
         raise StorageError(f"{count} rows overlap the one before")
     if past.history is not None and storage.stat(past.history) is None:
-        raise LostHistory(past.history, f"is gone, though {key} names it")
+        raise DamagedFile(past.history, f"is gone, though {key} names it")
 
 
 def _overlaps(versions: Versions) -> int:

@@ -92,7 +92,7 @@ def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
     assert requests.put(f"{s3_endpoint}/open?policy", json=policy, timeout=60).ok
     public = f"{s3_endpoint}/open/{bucket_place.prefix}"
     target = open_target(f"s3://open/{bucket_place.prefix}?endpoint={s3_endpoint}")
-    assert publish_to(target, year.storage, year.settings(public_url=public)).months == 13
+    assert publish_to(target, year.storage, year.settings(public_url=public))["months"] == 13
     key = year.key(year.client())["Authorization"].removeprefix("Bearer ")
     served = serve(year, EMDS_PUBLIC_URL=public)
     assert list(read(served.url, key)) == [WHOLE] * 3

@@ -13,7 +13,6 @@ from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from tests.stand_ins import declared, stored_rows
 from warehouse.errors import FeedChanged, FeedError, NotPublished
-from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.market import Feed, Metric, Publication, Request
 from warehouse.rows.schema import Rows
@@ -82,7 +81,6 @@ def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed 
         {feed.id: 1},
         {"test"},
         Publisher(answers),
-        lambda f, d: f.requests(d, clock.now()),
     )
 
 

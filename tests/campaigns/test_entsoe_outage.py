@@ -83,7 +83,7 @@ def states(context: PipelineContext) -> set[tuple[str, str]]:
     """State and last error of the Web API's feeds, as `/v1/status` tells them."""
     known = [(zone, feeds()[zone.feed]) for zone in health.load(context.storage, "entsoe") if zone.feed in WEB_API]
     now = clock.now()
-    return {(health.state(z, f.publication, f.tz, f.resolution, now), z.last_error[:30]) for z, f in known}
+    return {(health.state(z, f, now), z.last_error[:30]) for z, f in known}
 
 
 def seconds_by_zone(rows: Iterable[Served], metric: str) -> dict[str, int]:

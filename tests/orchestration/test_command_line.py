@@ -70,8 +70,8 @@ def test_a_home_that_is_no_folder_is_named(
 @pytest.mark.parametrize(
     ("schema", "sentence"),
     [
-        ("2", f"by an older release (schema 2, this one writes {SCHEMA_VERSION}): name another EMDS_HOME and fill it"),
-        ("9", f"by a newer release (schema 9, this one knows {SCHEMA_VERSION}): use that release"),
+        ("2", f"by another release (schema 2, this one writes {SCHEMA_VERSION}): use that release, or name another"),
+        ("9", f"by another release (schema 9, this one writes {SCHEMA_VERSION}): use that release, or name another"),
         ("two", "the file `schema` holds 'two' and no version"),
     ],
 )

@@ -20,7 +20,7 @@ from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode
 from warehouse.series import vintages
-from warehouse.store import layout, modes, release
+from warehouse.store import layout, release
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder, Storage
 
@@ -149,25 +149,6 @@ def _by_name(storage: Storage) -> dict[str, bytes | None]:
     """Month files and kept bodies; the order of bodies, true milliseconds, is left out of their names."""
     keys = [key for prefix in ("series/", "history/", "raw/") for key in storage.keys(prefix)]
     return {re.sub(r"/\d{13}-", "/", key): storage.get(key) for key in keys}
-
-
-def test_a_copy_into_itself_either_way_is_refused(tmp_path, capsys):
-    tiny = Folder(tmp_path / "tiny")
-    modes.ensure(tiny, "simulated")
-    release.mark(tiny)
-    (tmp_path / "link").symlink_to(tiny.root)
-    bucket = "s3://emds/{}?endpoint=http://127.0.0.1:9"
-    for first, second in (
-        (f"{tiny}", f"{tiny}/sub"),
-        (f"{tiny}/sub", f"{tiny}"),
-        (f"{tiny}", f"{tmp_path}/link/sub"),
-        (bucket.format("a"), bucket.format("a/b")),
-        (bucket.format("a/b"), bucket.format("")),
-    ):
-        assert cli.main(["copy", first, second]) == 1
-        assert "one place lies inside the other" in capsys.readouterr().err
-    assert not (tiny.root / "sub").exists()
-    assert cli.main(["copy", str(tiny), f"{tiny}er"]) == 0
 
 
 def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_to_it(tmp_path, monkeypatch):

@@ -77,7 +77,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
     _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS)
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
-    own = ("publish_geo_layers", "measure_publishers", "publish_documents", "compare_feeds", "marts")
+    own = ("publish_geo_layers", "measure_publishers", "publish_documents", "compare_feeds", "marts", "retention")
     assert running == {f"{name}_schedule" for name in own}
 
 

@@ -11,7 +11,6 @@ from assets.ingest.context import PipelineContext
 from assets.sources import feeds, sources
 from orchestration.work import gaps
 from orchestration.work.backfill import Task
-from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -38,9 +37,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
             raise AssertionError("nobody is asked")
 
     known = sources()
-    return PipelineContext(
-        storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody(), lambda f, d: f.requests(d, clock.now())
-    )
+    return PipelineContext(storage, "simulated", known, (), {FEED.id: 1}, set(known), Nobody())
 
 
 def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:

@@ -80,9 +80,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     publishers = Publishers(one=whole(0, 30), two=whole(0, 30))
     ranks = {"one.demand": 1, "two.demand": 1}
-    return PipelineContext(
-        Folder(tmp_path), "simulated", SOURCES, (), ranks, set(SOURCES), publishers, lambda f, d: f.requests(d, NOON)
-    )
+    return PipelineContext(Folder(tmp_path), "simulated", SOURCES, (), ranks, set(SOURCES), publishers)
 
 
 def run(pipeline: PipelineContext) -> dg.ExecuteInProcessResult:

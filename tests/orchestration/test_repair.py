@@ -24,7 +24,7 @@ from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE
 from warehouse.series import damaged, series, vintages
-from warehouse.store import artefact, layout, modes
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
@@ -59,9 +59,8 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst", b"torn")
     assert main(["verify"]) == 1
     capsys.readouterr()
-    # A cut mode with an empty month file as the only one: nothing says whose rows these are.
-    assert main(["repair"]) == 1
-    assert "the month files say nothing" in capsys.readouterr().err
+    assert main(["repair"]) == 1, "nobody knows whose rows these are"
+    assert "write the warehouse's own word into it" in capsys.readouterr().err
     storage.put(layout.MODE, b"simulated")
     assert main(["repair"]) == 0
     output = capsys.readouterr().out
@@ -124,27 +123,13 @@ def test_a_month_file_that_is_gone_is_named_and_made_again(
     assert damaged.waiting(storage) == []
 
 
-def test_a_lost_mode_is_read_from_the_month_files(storage: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    storage.delete(layout.MODE)
-    for verb in ("ingest", "publish", "rebuild"):
-        assert main([verb]) == 1
-        assert "`emds repair`" in capsys.readouterr().err
-    assert main(["repair"]) == 0
-    assert modes.require(storage) == "simulated"
-
-
-def test_a_copy_that_was_stopped_is_refused_and_made_no_half_warehouse(
+def test_a_warehouse_without_its_mode_is_refused_as_a_copy_that_was_stopped(
     storage: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["backfill", "--feed", "neso.carbon_intensity", "--days", "1"]) == 0
-    assert len(storage.keys(layout.series_prefix())) > 1
     storage.delete(layout.MODE)
-    storage.delete(MONTH)
-    assert main(["repair"]) == 1
-    assert "`emds copy` goes on with a copy that was stopped" in capsys.readouterr().err
-    assert storage.stat(layout.MODE) is None
-    storage.delete(layout.published(layout.MANIFEST))
-    assert main(["repair"]) == 1
+    for verb in ("ingest", "publish", "rebuild", "repair"):
+        assert main([verb]) == 1
+        assert "`emds copy` goes on with a copy that was stopped" in capsys.readouterr().err
     assert storage.stat(layout.MODE) is None
 
 

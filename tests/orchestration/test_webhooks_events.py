@@ -10,7 +10,7 @@ import pytest
 
 from api.access.key_listing import revoke_by_number
 from orchestration import cli
-from orchestration.webhooks.sensor import JOB, webhook_sensor
+from orchestration.jobs.service_assets import DELIVER, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
 from warehouse.series import change_log
 from warehouse.store import artefact, layout
@@ -125,7 +125,7 @@ def test_the_command_line_lists_shows_disables_and_delivers(
 def test_the_sensor_starts_a_round_where_something_is_to_be_told(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_HOME", str(post.home))
     monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
-    sensor = webhook_sensor(dg.define_asset_job(JOB))
+    sensor = webhook_sensor(dg.define_asset_job(DELIVER))
     with dg.DagsterInstance.ephemeral() as instance:
 
         def look(cursor: str | None = None) -> Any:

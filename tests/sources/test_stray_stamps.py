@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -105,10 +105,9 @@ def test_no_row_with_a_mutated_stamp_is_believed(
         for body in mutated(sample, digits, most):
             store = Store()
             monkeypatch.setattr(runs.series, "fold", store.fold)
-            context = PipelineContext(
-                Folder(tmp_path), "simulated", {}, (), {}, {feed.source}, Answers(body, now), lambda *_, r=request: [r]
-            )
-            report = runs.ingest_days(context, feed, [MarketDay(request.days[0], feed.tz)])
+            context = PipelineContext(Folder(tmp_path), "simulated", {}, (), {}, {feed.source}, Answers(body, now))
+            asked = replace(feed, requests=lambda *_, r=request: [r])
+            report = runs.ingest_days(context, asked, [MarketDay(request.days[0], feed.tz)])
             bodies += 1
             stray += any(finding.check == "time" for finding in report.findings)
             wrong += any(not earliest <= row.ts < latest for row in store.rows)

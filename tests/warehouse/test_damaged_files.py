@@ -193,7 +193,7 @@ def test_a_warehouse_with_rows_and_no_mode_is_refused_with_the_way_out(folder: F
     else:
         folder.put(layout.MODE, word)
     for wanted in (None, "live", "simulated"):
-        with pytest.raises(WrongMode, match="emds repair"):
+        with pytest.raises(WrongMode, match="write the warehouse's own word"):
             modes.ensure(folder, wanted)
     assert folder.get(layout.MODE) == word
     assert verify.broken(folder)[0].startswith("mode: ")
@@ -205,6 +205,6 @@ def test_files_of_a_newer_release_are_refused_in_words_and_left_alone(folder: Fo
     key = layout.series("demand", "GB", "2026-11")
     body = (folder.get(key) or b"").replace(b'{"schema":%d' % seal.SCHEMA_VERSION, b'{"schema":9')
     folder.put(key, seal.stamped(body, body.rindex(b'"sha256":"') + 10))
-    with pytest.raises(StorageError, match=r"written by a newer release \(schema 9"):
+    with pytest.raises(StorageError, match=r"written by another release \(schema 9"):
         fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert folder.keys(layout.DAMAGED) == []

@@ -53,7 +53,7 @@ def test_the_states_in_time() -> None:
     due = expected_by(ROLLING, "UTC", "5m", until)
 
     def at(now: int) -> str:
-        return state(current, ROLLING, "UTC", "5m", now)
+        return state(current, FEED, now)
 
     assert [at(due), at(due + 1), at(due + 90 * 60), at(due + 90 * 60 + 1)] == ["ok", "late", "late", "down"]
 
@@ -69,7 +69,7 @@ def test_the_states_in_time() -> None:
     ],
 )
 def test_without_any_row(stored: Health | None, expected: str) -> None:
-    assert state(stored, ROLLING, "UTC", "5m", 10) == expected
+    assert state(stored, FEED, 10) == expected
 
 
 def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ def test_a_folder_for_each_mode_is_the_default_and_its_own_local_folder(tmp_path
         place = home.from_environ({"EMDS_FEEDS": feeds})
         assert isinstance(place.open(), Folder)
         assert place.local == place.open().local == tmp_path / "data" / mode
-    assert home.from_environ({"EMDS_HOME": f"file://{tmp_path}/a%20b"}).local == tmp_path / "a b"
 
 
 def test_a_bucket_takes_its_local_folder_from_the_environment(tmp_path, monkeypatch):

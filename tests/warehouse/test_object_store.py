@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +38,6 @@ def test_an_address_says_store_bucket_prefix_and_server():
 
 def test_a_folder_is_no_address():
     assert not is_address("./data")
-    assert not is_address("file:///data")
     assert is_address("s3://emds")
 
 
@@ -112,27 +110,11 @@ def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
 @pytest.mark.parametrize(
     ("status", "code", "words"),
     [
-        (403, "AccessDenied", "the object store refuses it: these credentials lack the right"),
-        (403, "SignatureDoesNotMatch", "the object store refuses these credentials"),
-        (403, "InvalidAccessKeyId", "the object store refuses these credentials"),
-        (400, "ExpiredToken", "the object store refuses these credentials"),
-        (401, "Unauthorized", "the object store refuses these credentials"),
-        (403, "RequestTimeTooSkewed", "the object store refuses it: wrong credentials, or a right is missing"),
+        (403, "AccessDenied", "refuses these credentials (AccessDenied)"),
+        (401, "Unauthorized", "refuses these credentials (Unauthorized)"),
+        (400, "ExpiredToken", "answered 400 (ExpiredToken)"),
     ],
 )
-def test_wrong_credentials_and_a_missing_right_are_told_apart(status, code, words):
+def test_a_refusal_says_the_stores_own_word(status, code, words):
     with answering(status, code) as url:
-        assert refusals(open_store(f"s3://emds?endpoint={url}", retries=0)) == {words}
-
-
-def test_a_forked_child_is_refused_instead_of_waiting_for_ever(endpoint):
-    store = open_store(f"s3://emds/x?endpoint={endpoint}")
-    obstore.put(store, "k", b"one")
-    pid = os.fork()
-    if pid == 0:
-        try:
-            ask("k", "read", lambda: obstore.get(store, "k"))
-        except StorageError:
-            os._exit(7)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert refusals(open_store(f"s3://emds?endpoint={url}", retries=0)) == {f"the object store {words}"}

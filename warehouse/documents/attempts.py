@@ -61,7 +61,7 @@ def note(
             earlier = watched or _last_span(storage, source, feed, month)
             watched = (*watched[:-1], *_prolonged(earlier[-1:], at, watching_s))[-MOST_SPANS:]
         feeds[feed] = Attempts(before.runs + 1, before.requests + requests, counts, watched)
-        return _encoded(feeds)
+        return orjson.dumps({"feeds": feeds}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
     storage.update(key, add)
 
@@ -107,7 +107,3 @@ def _attempts(member: Mapping[str, Any]) -> Attempts:
     watched = tuple((int(first), int(last)) for first, last in member["watched"])
     failures = {str(kind): int(count) for kind, count in member["failures"].items()}
     return Attempts(int(member["runs"]), int(member["requests"]), failures, watched)
-
-
-def _encoded(feeds: Mapping[str, Attempts]) -> bytes:
-    return orjson.dumps({"feeds": {feed: feeds[feed] for feed in sorted(feeds)}}, option=orjson.OPT_INDENT_2)

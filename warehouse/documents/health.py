@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Publication
+from warehouse.market.market import Feed, Publication
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -130,11 +130,40 @@ def expected_by(publication: Publication, tz: str, resolution: str, data_until: 
     return publication.out_at(MarketDay.at(data_until, tz)) + grace
 
 
-def state(health: Health | None, publication: Publication, tz: str, resolution: str, now: int) -> State:
+def state(health: Health | None, feed: Feed, now: int) -> State:
     """How a feed stands in a zone, by the metric that it is furthest behind with."""
     if health is None or not health.whole_until:
         return rowless(health)
-    return by_deadline(expected_by(publication, tz, resolution, health.whole_until), publication, now)
+    due = expected_by(feed.publication, feed.tz, feed.resolution, health.whole_until)
+    return by_deadline(due, feed.publication, now)
+
+
+class FeedState(NamedTuple):
+    """How a feed stands in all its zones together."""
+
+    state: State
+    """The worst of its zones."""
+    zones: list[str]
+    """Those in that state."""
+    known: list[Health]
+    """What is known of its zones, those with an unknown member and the worst first."""
+
+    @property
+    def error(self) -> str:
+        return next((health.last_error for health in self.known if health.last_error), "")
+
+    @property
+    def unknown_member(self) -> bool:
+        return any(health.unknown_member for health in self.known)
+
+
+def feed_state(feed: Feed, known: Iterable[Health], now: int) -> FeedState:
+    """How a feed stands by what is known of its source's feeds."""
+    own = {health.zone: health for health in known if health.feed == feed.id and health.zone in feed.zones}
+    states = {zone: state(own.get(zone), feed, now) for zone in feed.zones}
+    furthest = worst(states.values())
+    order = sorted(own.values(), key=lambda health: (not health.unknown_member, states[health.zone] != furthest))
+    return FeedState(furthest, [zone for zone, one in states.items() if one == furthest], order)
 
 
 def rowless(health: Health | None) -> State:
@@ -179,8 +208,9 @@ class Standing(NamedTuple):
 
 def carrier(member: Mapping[str, Any], configured: bool) -> Carrier:
     """The Carrier that a feed of the catalogue document is."""
-    publication = publication_of(member["publication"])
-    return Carrier(member["id"], publication, member["tz"], member["resolution"], configured)
+    times = dict(member["publication"])
+    times["daily_at"] = time.fromisoformat(times["daily_at"]) if times["daily_at"] else None
+    return Carrier(member["id"], Publication(**times), member["tz"], member["resolution"], configured)
 
 
 def due(carriers: Collection[Carrier], until: int) -> Due | None:
@@ -202,17 +232,6 @@ def standing(metric: str, carriers: Sequence[tuple[Carrier, Health | None]], now
     if deadline is None:
         return Standing("down" if "down" in map(rowless, healths) else "unknown", None)
     return Standing(by_deadline(deadline.at, deadline.publication, now), deadline.at)
-
-
-def publication_of(member: Mapping[str, Any]) -> Publication:
-    """The Publication that a catalogue's feed states."""
-    at = member["daily_at"]
-    return Publication(
-        lag_minutes=member["lag_minutes"],
-        daily_at=time.fromisoformat(at) if at else None,
-        day_offset=member["day_offset"],
-        grace_minutes=member["grace_minutes"],
-    )
 
 
 def worst(states: Iterable[State]) -> State:

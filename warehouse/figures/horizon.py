@@ -6,7 +6,7 @@ Everything counts from the running interval's start and holds for as long as tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -126,12 +126,7 @@ def find(ahead: KnownAhead, wanted: Wanted, tz: str) -> Found:
     nothing_yet = not pieces and (end is None or not complete)
     if result is None:
         return Found(begin, until, complete, nothing_yet, last, None, Fraction(0))
-    members = {**asdict(result.best), "now": asdict(result.now), "mean_of_horizon": result.mean}
-    if wanted.slots is None:
-        members |= {"blocks": result.blocks, "alternatives": [asdict(block) for block in result.alternatives]}
-    else:
-        members["slots"] = list(members["slots"])
-    return Found(begin, until, complete, nothing_yet, last, members, result.exact)
+    return Found(begin, until, complete, nothing_yet, last, *result)
 
 
 def civil_spans(between: tuple[int, int], window: Window, tz: str) -> list[Window]:

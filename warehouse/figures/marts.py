@@ -29,7 +29,6 @@ from warehouse.store.storage import Identity
 DAILY = "daily"
 SCALAR = (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
 """The metrics of which a zone has one value an interval."""
-_MARK = b'"sha256":"'
 
 
 def mark(files: Iterable[tuple[str, Identity]]) -> str:
@@ -44,11 +43,6 @@ def metadata(key: str, mode: str, marks: Mapping[str, str]) -> str:
     return orjson.dumps(members).decode()
 
 
-def stamped(body: bytes) -> bytes:
-    """The bytes of a file with their checksum."""
-    return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
-
-
 class MartFile(NamedTuple):
     """A mart's rows of one zone's metric, and the mark of each civil month (`2026-11`), those without rows included."""
 
@@ -58,10 +52,7 @@ class MartFile(NamedTuple):
 
 def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = None) -> MartFile:
     """The columns of a file, checked. Raises DamagedFile, WrongMode, StorageError for a file of another release."""
-    at = body.rfind(_MARK) + len(_MARK)
-    if at < len(_MARK):
-        raise DamagedFile(key, "has no checksum")
-    seal.check(body, at, key)
+    seal.check_footer(body, key)
     file = pq.ParquetFile(pa.BufferReader(body))
     members = orjson.loads(file.metadata.metadata[b"emds"])
     seal.check_version(members["schema"], key)

@@ -109,26 +109,19 @@ class Sums:
     def between(self, window: Window) -> Sums:
         """The sums of the intervals that start in a window."""
         first, last = np.searchsorted(self.ts, [window.start, window.end])
-        within = slice(int(first), int(last))
-        label, ts, total = self.label[within], self.ts[within], self.total[within]
-        return Sums(self.labels, label, ts, total, self.covered[within], self.samples[within])
+        return Sums(self.labels, *(getattr(self, name)[first:last] for name in _COLUMNS))
+
+
+_COLUMNS = ("label", "ts", "total", "covered", "samples")
 
 
 def joined(parts: Iterable[Sums]) -> Sums:
     """The sums of several parts, one after the other, under one list of labels."""
-    listed = list(parts)
+    listed, none = list(parts), np.empty(0, np.int64)
     begins = np.cumsum([0, *(len(part.labels) for part in listed)])
-    none = np.empty(0, np.int64)
-    return Sums(
-        tuple(label for part in listed for label in part.labels),
-        np.concatenate([none, *(part.label + begin for part, begin in zip(listed, begins, strict=False))]).astype(
-            np.int32
-        ),
-        np.concatenate([none, *(part.ts for part in listed)]),
-        np.concatenate([none, *(part.total for part in listed)]),
-        np.concatenate([none, *(part.covered for part in listed)]),
-        np.concatenate([none, *(part.samples for part in listed)]),
-    )
+    label = np.concatenate([none, *(part.label + begin for part, begin in zip(listed, begins, strict=False))])
+    columns = (np.concatenate([none, *(getattr(part, name) for part in listed)]) for name in _COLUMNS[1:])
+    return Sums(tuple(label for part in listed for label in part.labels), label.astype(np.int32), *columns)
 
 
 def sums(rows: RowColumns, bounds: Ints) -> Sums:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from warehouse.market.clock import Window
 
@@ -32,57 +32,17 @@ class Interval:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One run of whole and part intervals `[start, end)` without a gap. `mean` is weighted by time."""
+class Best(NamedTuple):
+    """The best block, or the best slots, of one horizon."""
 
-    start: int
-    end: int
-    mean: float
-    min: float
-    max: float
-    rank: int
-    """1 + the number of blocks that are strictly better; blocks of equal mean share a rank."""
-    vs_horizon_mean_pct: float | None
-    """Percent of the horizon's mean, signed by it; None where that mean is not above zero."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """The best whole intervals, in order of time, next to each other or not. `mean` is weighted by time."""
-
-    slots: tuple[Interval, ...]
-    mean: float
-    min: float
-    max: float
-    vs_horizon_mean_pct: float | None
-    """Percent of the horizon's mean, signed by it; None where that mean is not above zero."""
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """How the running interval compares."""
-
-    in_best: bool
-    """Whether its start lies inside the best block, or it is one of the best slots."""
-    rank: int | None
-    """Of the block that starts with it, or of itself among the slots; None where it takes no part."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The answer to one question over one horizon."""
-
-    mean: float
-    """Of all that was searched."""
-    blocks: int
-    """How many blocks were ranked, or slots."""
-    best: Block | Slots
-    alternatives: tuple[Block, ...]
-    """The next best blocks that overlap neither the best one nor each other, best first."""
-    now: Now
+    members: dict[str, Any]
+    """As the API answers (docs/windows.md): of a block `start`, `end`, `mean`, `min`, `max`, `rank` (1 + the number of
+    blocks that are strictly better) and `vs_horizon_mean_pct`; of slots themselves in order of time, and the same
+    without `rank`. Behind these `now` (`in_best`: whether the running interval's start lies inside; `rank` of the block
+    that starts with it, or of itself among the slots, None where it takes no part), `mean_of_horizon`, and of a block
+    `blocks`, how many were ranked, and `alternatives`, the next best that overlap neither it nor each other."""
     exact: Fraction
-    """The mean of the best, not rounded."""
+    """The mean of the best, weighted by time and not rounded."""
 
 
 class _Candidate(NamedTuple):
@@ -132,7 +92,7 @@ def clip(known: Sequence[Interval], spans: Sequence[Window]) -> list[Interval]:
     ]
 
 
-def best_block(known: Sequence[Interval], now: int, seconds: int, kind: Kind) -> Search | None:
+def best_block(known: Sequence[Interval], now: int, seconds: int, kind: Kind) -> Best | None:
     """The best block of `seconds` within known intervals; None where no block of that length fits.
 
     `known` ascend and may lie apart; no block spans what is between. Blocks start where an interval starts. Among equal
@@ -154,17 +114,17 @@ def best_block(known: Sequence[Interval], now: int, seconds: int, kind: Kind) ->
     ranks = _ranks(order)
     best, *rest = (_block(block, ranks[block.total], exact) for block in _apart(order))
     running = ranks[candidates[0].total] if candidates[0].start == now else None
-    return Search(
-        rounded(exact.mean, 4),
-        len(order),
-        best,
-        tuple(rest),
-        Now(best.start <= now < best.end, running),
-        Fraction(order[0].total, exact.scale * seconds),
-    )
+    members = {
+        **best,
+        "now": {"in_best": order[0].start <= now < order[0].end, "rank": running},
+        "mean_of_horizon": rounded(exact.mean, 4),
+        "blocks": len(order),
+        "alternatives": rest,
+    }
+    return Best(members, Fraction(order[0].total, exact.scale * seconds))
 
 
-def best_slots(known: Sequence[Interval], now: int, count: int, kind: Kind) -> Search | None:
+def best_slots(known: Sequence[Interval], now: int, count: int, kind: Kind) -> Best | None:
     """The `count` best of known intervals, ascending; None where there are fewer. Among equal ones the earliest."""
     if len(known) < count:
         return None
@@ -172,19 +132,17 @@ def best_slots(known: Sequence[Interval], now: int, count: int, kind: Kind) -> S
     sign = 1 if kind == "lowest" else -1
     chosen = sorted(sorted(range(len(known)), key=lambda place: (sign * exact.values[place], place))[:count])
     values = [exact.values[place] for place in chosen]
-    slots = tuple(known[place] for place in chosen)
+    slots = [known[place] for place in chosen]
     area = sum(value * (slot.end - slot.start) for value, slot in zip(values, slots, strict=True))
     mean = Fraction(area, exact.scale * sum(slot.end - slot.start for slot in slots))
-    low, high = min(values) / exact.scale, max(values) / exact.scale
     running = 1 + sum(sign * value < sign * exact.values[0] for value in exact.values)
-    return Search(
-        rounded(exact.mean, 4),
-        len(known),
-        Slots(slots, rounded(mean, 4), low, high, _percent(mean, exact.mean)),
-        (),
-        Now(slots[0].start == now, running if known[0].start == now else None),
-        mean,
-    )
+    members = {
+        "slots": [asdict(slot) for slot in slots],
+        **_means(mean, min(values), max(values), exact),
+        "now": {"in_best": slots[0].start == now, "rank": running if known[0].start == now else None},
+        "mean_of_horizon": rounded(exact.mean, 4),
+    }
+    return Best(members, mean)
 
 
 def _exact(known: Sequence[Interval]) -> _Exact:
@@ -232,15 +190,16 @@ def _apart(order: Sequence[_Candidate]) -> list[_Candidate]:
     return chosen
 
 
-def _block(block: _Candidate, rank: int, exact: _Exact) -> Block:
+def _block(block: _Candidate, rank: int, exact: _Exact) -> dict[str, Any]:
     mean = Fraction(block.total, exact.scale * (block.end - block.start))
-    low, high = block.low / exact.scale, block.high / exact.scale
-    return Block(block.start, block.end, rounded(mean, 4), low, high, rank, _percent(mean, exact.mean))
+    return {"start": block.start, "end": block.end, "rank": rank, **_means(mean, block.low, block.high, exact)}
 
 
-def _percent(mean: Fraction, whole: Fraction) -> float | None:
-    """How far a mean lies from the horizon's, signed by it; None where that is not above zero."""
-    return rounded(100 * (mean - whole) / whole, 1) if whole > 0 else None
+def _means(mean: Fraction, low: int, high: int, exact: _Exact) -> dict[str, float | None]:
+    """Of a block or slots, and how far their mean lies from the horizon's; None where that is not above zero."""
+    away = rounded(100 * (mean - exact.mean) / exact.mean, 1) if exact.mean > 0 else None
+    low_and_high = {"min": low / exact.scale, "max": high / exact.scale}
+    return {"mean": rounded(mean, 4), **low_and_high, "vs_horizon_mean_pct": away}
 
 
 def rounded(value: Fraction, digits: int) -> float:

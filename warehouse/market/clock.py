@@ -55,10 +55,6 @@ def instant(text: str) -> int:
         if moment.tzinfo is None:
             raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
         value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
-    return _within_reach(value, text)
-
-
-def _within_reach(value: int, text: str) -> int:
     if not 0 <= value <= LAST_INSTANT:
         raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
     return value

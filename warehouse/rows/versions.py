@@ -56,15 +56,7 @@ class Versions:
 
     def take(self, chosen: Flags | Ints) -> Versions:
         """The chosen versions, under the same labels."""
-        return Versions(
-            self.labels,
-            self.label[chosen],
-            self.ts[chosen],
-            self.value[chosen],
-            self.known_at[chosen],
-            self.superseded_at[chosen],
-            self.published_at[chosen],
-        )
+        return Versions(self.labels, *(getattr(self, name)[chosen] for name in _COLUMNS))
 
     def codes(self, *fields: str) -> Ints:
         """A number per version, equal where these text columns are equal."""
@@ -94,6 +86,9 @@ class Versions:
         return replace(self, labels=ordered, label=np.array(places or [0], np.int64)[code])
 
 
+_COLUMNS = ("label", "ts", "value", "known_at", "superseded_at", "published_at")
+
+
 def _places(labels: Sequence[RowLabels]) -> list[int]:
     """The place of each of some labels in their canonical order."""
     ranked = sorted(range(len(labels)), key=lambda number: tuple(part or "" for part in labels[number]))
@@ -116,12 +111,5 @@ def concat(parts: list[Versions]) -> Versions:
     for part in parts:
         own = np.array([labels.setdefault(each, len(labels)) for each in part.labels] or [0], np.int64)
         codes.append(own[part.label])
-    return Versions(
-        tuple(labels),
-        np.concatenate(codes),
-        np.concatenate([p.ts for p in parts]),
-        np.concatenate([p.value for p in parts]),
-        np.concatenate([p.known_at for p in parts]),
-        np.concatenate([p.superseded_at for p in parts]),
-        np.concatenate([p.published_at for p in parts]),
-    )
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS[1:])
+    return Versions(tuple(labels), np.concatenate(codes), *columns)

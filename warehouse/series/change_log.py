@@ -130,8 +130,7 @@ def _not_before(last_at: int | None, now: int) -> int:
 
 def newest_number(storage: Storage) -> int:
     """The number of the newest entry; 0 where there is none yet. Raises StorageError."""
-    head = _head(storage)
-    return 0 if head is None else _last(storage, head)
+    return int(newest(storage).rpartition("-")[2])
 
 
 def files_since(storage: Storage, number: int) -> dict[tuple[str, str, str], str]:
@@ -187,7 +186,7 @@ def read(
         if more or len(settled) < len(entries) or len(found) == limit or looked + 1 == MOST_SEGMENTS:
             more = more or (len(settled) == len(entries) and _exists(storage, segment + 1))
             break
-    if at == start and start > last and start > _last(storage, head):
+    if at == start and start > last and start > newest_number(storage):
         raise UnknownCursor(oldest)
     return Page(found, _cursor(head, at), more, oldest)
 
@@ -197,15 +196,10 @@ def newest(storage: Storage, until: int | None = None) -> str:
     head = _head(storage)
     if head is None:
         return BEGINNING
-    segment = _newest_segment(storage, head)
-    for number in range(segment, head.first // SEGMENT - 1, -1):
-        try:
-            settled = _settled(_entries(storage, head, number), until)
-        except UnknownCursor as behind:
-            return behind.oldest
-        if settled:
-            return _cursor(head, settled[-1]["number"])
-    return _cursor(head, head.first - 1)
+    try:
+        return _behind(storage, head, lambda entries: _settled(entries, until)) or _cursor(head, head.first - 1)
+    except UnknownCursor as damaged_end:
+        return damaged_end.oldest
 
 
 def cursor_before(storage: Storage, at: int) -> str:
@@ -216,13 +210,18 @@ def cursor_before(storage: Storage, at: int) -> str:
     head = _head(storage)
     if head is None:
         return BEGINNING
-    for segment in range(_newest_segment(storage, head), head.first // SEGMENT - 1, -1):
-        older = [entry["number"] for entry in _entries(storage, head, segment) if entry["at"] < at]
-        if older:
-            return _cursor(head, max(older))
-    if head.first > 1:
+    found = _behind(storage, head, lambda entries: [entry for entry in entries if entry["at"] < at])
+    if found is None and head.first > 1:
         raise UnknownCursor(_cursor(head, head.first - 1))
-    return _cursor(head, 0)
+    return found or _cursor(head, 0)
+
+
+def _behind(storage: Storage, head: Head, choose: Callable[[list[Members]], list[Members]]) -> str | None:
+    """The cursor behind the newest entry that `choose` leaves of a segment; None where it leaves none of any."""
+    for segment in range(_newest_segment(storage, head), head.first // SEGMENT - 1, -1):
+        if chosen := choose(_entries(storage, head, segment)):
+            return _cursor(head, chosen[-1]["number"])
+    return None
 
 
 def segments(storage: Storage) -> list[str]:
@@ -303,16 +302,6 @@ def _newest_segment(storage: Storage, head: Head) -> int:
     while _exists(storage, segment + 1):
         segment += 1
     return segment
-
-
-def _last(storage: Storage, head: Head) -> int:
-    """The highest number given."""
-    segment = _newest_segment(storage, head)
-    try:
-        entries = _entries(storage, head, segment)
-    except UnknownCursor:
-        return (segment + 1) * SEGMENT
-    return int(entries[-1]["number"]) if entries else segment * SEGMENT
 
 
 def _head(storage: Storage) -> Head | None:

@@ -19,18 +19,17 @@ def set_aside(storage: Storage, key: str, reason: str) -> None:
 
     Not for the month files that are served: `copy_aside`.
     """
-    _mark(storage, key, reason)
-    if not is_gone(storage, key):
-        target = _target(key)
-        storage.copy(key, target)
+    if is_gone(storage, key):
+        _mark(storage, key, reason)
+    else:
+        copy_aside(storage, key, reason)
         storage.delete(key)
-        _LOG.error("%s is damaged and was moved to %s: %s", key, target, reason)
 
 
 def copy_aside(storage: Storage, key: str, reason: str) -> None:
     """Keep a served month file below `damaged/` before it is replaced, and mark its month. Raises StorageError."""
     _mark(storage, key, reason)
-    target = _target(key)
+    target = layout.damaged(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key)
     storage.copy(key, target)
     _LOG.error("%s is damaged and was moved to %s: %s", key, target, reason)
 
@@ -46,10 +45,6 @@ def _mark(storage: Storage, key: str, reason: str) -> None:
     """The mark goes first: a kill after it leaves the file where it is, to be found again."""
     if layout.is_month_file(key):
         storage.put(layout.waiting(key), reason.encode())
-
-
-def _target(key: str) -> str:
-    return layout.damaged(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key)
 
 
 def is_gone(storage: Storage, key: str) -> bool:

@@ -31,8 +31,8 @@ from warehouse.series.net_rows import NetLayout
 from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Identity, Storage
 
-_HEAD, _MARK, _END = b'{"schema":', b'"sha256":"', b'"}'
-"""In the footer: how its text begins, what stands before the checksum's digits, and what behind them."""
+_HEAD, _END = b'{"schema":', b'"}'
+"""In the footer: how its text begins, and what stands behind the checksum's digits."""
 _OWN = b',"footer":"'
 """Stands before the checksum of the footer's text up to there, by which it is read without the rest of the file."""
 _TAIL_BYTES = 4096
@@ -111,8 +111,7 @@ def encode(
         # Arrow shows the metadata of this schema, other readers the file's own.
         schema = base64.b64encode(_READ_AS.with_metadata(words).serialize()).decode()
         writer.add_key_value_metadata({**words, "ARROW:schema": schema, "emds": footer})
-    body = out.getvalue()
-    return seal.stamped(body, body.rindex(_MARK) + len(_MARK))
+    return seal.stamped_footer(out.getvalue())
 
 
 def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
@@ -126,7 +125,7 @@ def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
     """The checksums come last: by their places the text is found without a Parquet reader."""
     head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key}
     members = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
-    own = b"".join((_OWN, seal.short(members).encode(), b'",', _MARK, seal.BLANK.encode(), _END))
+    own = b"".join((_OWN, seal.short(members).encode(), b'",', seal.MARK, seal.BLANK.encode(), _END))
     return (members + own).decode()
 
 
@@ -167,22 +166,22 @@ def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Tab
     Raises DamagedFile for one that cannot be read or is not what was written, WrongMode for rows of another mode,
     StorageError for a file of another release.
     """
-    names = SCHEMA.names if columns is None else columns
-    table = _read(storage, key, [name for name in names if name not in _PARTITIONS])
-    if table is None or not set(names) & set(_PARTITIONS):
-        return table
+    names, body = SCHEMA.names if columns is None else columns, storage.get(key)
+    if body is None:
+        return None
+    table, _ = _decoded(storage, body, key, [name for name in names if name not in _PARTITIONS])
     metric, zone, _, _ = layout.of_series(key)
     return _partitioned(table, zone, metric, names)
 
 
 def versions(storage: Storage, key: str) -> Versions:
     """The versions of a kept month file; none where there is no file. Raises as `read` does."""
-    table = _read(storage, key, _COLUMNS)
-    return empty() if table is None else of_table(table)
+    found = month(storage, key)
+    return empty() if found is None else found[0]
 
 
 def month(storage: Storage, key: str) -> tuple[Versions, Past] | None:
-    """The versions of a served month file and what it says of its past; None where there is no file.
+    """The versions of a month file and what it says of its past, a history nothing; None where there is no file.
 
     Raises as `read` does.
     """
@@ -198,10 +197,10 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
 
 def history(storage: Storage, key: str) -> Versions:
     """The versions of a month's history. Raises as `read` does, and DamagedFile for one that is gone."""
-    body = storage.get(key)
-    if body is None:
+    found = month(storage, key)
+    if found is None:
         raise DamagedFile(key, "is gone, though the month's file names it")
-    return of_table(_decoded(storage, body, key, _COLUMNS)[0])
+    return found[0]
 
 
 def past(storage: Storage, key: str) -> Past | None:
@@ -238,11 +237,6 @@ def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, p
     return None if body is None else nets.checked(body, parts)
 
 
-def _read(storage: Storage, key: str, columns: list[str]) -> pa.Table | None:
-    body = storage.get(key)
-    return None if body is None else _decoded(storage, body, key, columns)[0]
-
-
 def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
     """The columns of a month file, and its footer."""
     footer = _checked(body, key)
@@ -261,10 +255,7 @@ def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tup
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:
     """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
-    at = body.rfind(_MARK) + len(_MARK)
-    if at < len(_MARK):
-        raise DamagedFile(key, "has no checksum")
-    seal.check(body, at, key)
+    at = seal.check_footer(body, key)
     members = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
     if not is_history:
@@ -297,12 +288,6 @@ def digest(body: bytes) -> str:
     """
     footer_bytes = int.from_bytes(body[-8:-4], "little")
     return seal.short(body[: -8 - footer_bytes])
-
-
-def mode_of(storage: Storage, key: str) -> object:
-    """The mode that a kept month file states. Raises DamagedFile and StorageError."""
-    body = storage.get(key)
-    return None if body is None else _checked(body, key).get("mode")
 
 
 def of_table(table: pa.Table) -> Versions:

@@ -36,13 +36,6 @@ class Run(NamedTuple):
     length: int
     step: int
 
-    def within(self, window: Window | None) -> tuple[int, int]:
-        """The first row whose `ts` lies in a window, and the first behind it; None is all of time."""
-        if window is None:
-            return 0, self.length
-        first = min(max(0, -((self.start - window.start) // self.step)), self.length)
-        return first, min(max(first, -((self.start - window.end) // self.step)), self.length)
-
 
 class Piece(NamedTuple):
     """Rows `first` up to `last` of a run, whose values begin with number `at` of the file's."""
@@ -71,7 +64,10 @@ class NetLayout:
         """The rows in a window, whose values are neighbours, since rows ascend; None is all of time."""
         pieces, at = [], 0
         for run in self.runs:
-            first, last = run.within(window)
+            first, last = 0, run.length
+            if window is not None:
+                first = max(0, -((run.start - window.start) // run.step))
+                last = min(-((run.start - window.end) // run.step), run.length)
             if first < last:
                 pieces.append(Piece(run, first, last, at + first))
             at += run.length

@@ -90,16 +90,11 @@ class RowColumns:
 
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
         """Some of the rows, under the same labels."""
-        return RowColumns(
-            self.labels,
-            self.label[chosen],
-            self.ts[chosen],
-            self.value[chosen],
-            None if self.samples is None else self.samples[chosen],
-            None if self.coverage is None else self.coverage[chosen],
-            None if self.published_at is None else self.published_at[chosen],
-            self.run and isinstance(chosen, slice) and chosen.step is None,
-        )
+        further: tuple[Any, ...] = self.samples, self.coverage, self.published_at
+        samples, coverage, published_at = (None if column is None else column[chosen] for column in further)
+        label, ts, value = self.label[chosen], self.ts[chosen], self.value[chosen]
+        run = self.run and isinstance(chosen, slice) and chosen.step is None
+        return RowColumns(self.labels, label, ts, value, samples, coverage, published_at, run)
 
     def of_feeds(self, wanted: Callable[[str], bool]) -> RowColumns:
         """The rows of some feeds."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from warehouse.errors import DamagedFile, StorageError
+from warehouse.errors import DamagedFile
 from warehouse.store import layout, seal
 from warehouse.store.storage import Identity, Storage, Stored
 
@@ -38,9 +38,7 @@ def new_version() -> int:
     return time.time_ns()
 
 
-_HEAD = f',"emds":{{"schema":{seal.SCHEMA_VERSION},"sha256":"'.encode()
-_TAIL = b'"}}'
-_SEAL_BYTES = len(_HEAD) + seal.DIGITS + len(_TAIL)
+_SEAL, _TAIL = b',"emds":', b'"}}'
 
 
 def encode(document: Any) -> bytes:
@@ -50,27 +48,19 @@ def encode(document: Any) -> bytes:
 
 def sealed(body: bytes) -> bytes:
     """A JSON object with its checksum as the last member."""
-    stored = body[:-1] + _HEAD + seal.BLANK.encode() + _TAIL
+    stored = body[:-1] + _SEAL + orjson.dumps({"schema": seal.SCHEMA_VERSION, "sha256": seal.BLANK}) + b"}"
     return seal.stamped(stored, len(stored) - len(_TAIL) - seal.DIGITS)
 
 
 def unsealed(stored: bytes, key: str) -> bytes:
     """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
-    if not (stored.endswith(_TAIL) and stored[-_SEAL_BYTES:].startswith(_HEAD)):
-        raise _no_seal(stored, key)
-    seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
-    return stored[:-_SEAL_BYTES] + b"}"
-
-
-def _no_seal(stored: bytes, key: str) -> StorageError:
-    """The error of a document without this release's seal: of another release, or damaged."""
+    begin = stored.rfind(_SEAL)
     try:
-        seal.check_version(orjson.loads(stored)["emds"]["schema"], key)
+        seal.check_version(orjson.loads(stored[begin + len(_SEAL) : -1])["schema"], key)
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        pass
-    except StorageError as error:
-        return error
-    return DamagedFile(key, "has no checksum")
+        raise DamagedFile(key, "has no checksum") from None
+    seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
+    return stored[:begin] + b"}"
 
 
 WITHDRAWN = {"withdrawn": True}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from warehouse import settings
 from warehouse.errors import StorageError
@@ -75,36 +74,12 @@ def parse(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
     """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
     if is_address(text):
         return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s)
-    folder = Path(_path(text)).resolve()
+    folder = Path(text).resolve()
     return Home(folder, folder, fresh_s)
-
-
-def nested(first: Home, second: Home) -> bool:
-    """Whether one place is the other, or lies inside it."""
-    if isinstance(first.place, Path) and isinstance(second.place, Path):
-        return first.place.is_relative_to(second.place) or second.place.is_relative_to(first.place)
-    if isinstance(first.place, StoreAddress) and isinstance(second.place, StoreAddress):
-        return _within(first.place, second.place) or _within(second.place, first.place)
-    return False
-
-
-def _within(place: StoreAddress, outer: StoreAddress) -> bool:
-    if replace(place, prefix="") != replace(outer, prefix=""):
-        return False
-    return not outer.prefix or f"{place.prefix}/".startswith(f"{outer.prefix}/")
 
 
 DEFAULT_LOCAL = "./local"
 """EMDS_LOCAL beside an object store."""
-
-
-def _path(text: str) -> str:
-    parts = urlsplit(text) if text.startswith("file://") else None
-    if parts is None:
-        return text
-    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path:
-        raise StorageError("EMDS_HOME: a folder's address is file:///its/path")
-    return unquote(parts.path)
 
 
 def _count(environ: Mapping[str, str], name: str, most: int) -> int:

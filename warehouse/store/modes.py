@@ -20,8 +20,7 @@ def require(storage: Storage) -> str:
     state = "is missing" if stored is None else f"holds {word[:20]!r}"
     raise WrongMode(
         f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds copy` goes on with "
-        "a copy that was stopped, `emds repair` reads it from the month files, or write the warehouse's own word into "
-        f"it ({', '.join(MODES)})"
+        f"a copy that was stopped; else write the warehouse's own word into it ({', '.join(MODES)})"
     )
 
 

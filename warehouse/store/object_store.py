@@ -2,7 +2,7 @@
 
 Credentials come from the environment alone, by the names that each store's own tools use (AWS_ACCESS_KEY_ID,
 GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY). No message holds one, nor what a store answered: only the
-kind of the failure. A client belongs to the process that opened it: one in a forked child would wait for ever.
+kind of the failure. A client belongs to the process that opened it: in a forked child it would wait for ever.
 """
 
 from __future__ import annotations
@@ -30,18 +30,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "az": ("endpoint", "account"),
 }
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
-_WRONG_CREDENTIALS = frozenset(
-    (
-        "InvalidAccessKeyId",
-        "SignatureDoesNotMatch",
-        "AuthenticationFailed",
-        "ExpiredToken",
-        "InvalidToken",
-        "TokenRefreshRequired",
-    )
-)
-_NO_RIGHT = frozenset({"AccessDenied", "AuthorizationFailure", "AuthorizationPermissionMismatch"})
-"""What S3 and Azure call the two, mostly with a 403; the answer to a HEAD has no body, and so says neither."""
+"""The word of S3 and Azure for a failure; the answer to a HEAD has no body, and so none."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
@@ -64,7 +53,7 @@ class StoreAddress:
 
 def is_address(text: str) -> bool:
     """Whether a text is meant as an object store's address, well formed or not."""
-    return "://" in text and not text.startswith("file://")
+    return "://" in text
 
 
 def address(text: str) -> StoreAddress:
@@ -107,7 +96,6 @@ def open_store(
         from obstore.store import AzureStore, GCSStore, S3Store
     except ImportError:
         raise StorageError("object stores need the package obstore: install emds[bucket]") from None
-    _own_process()
     parameters = dict(where.parameters)
     endpoint = parameters.get("endpoint", "")
     bounds: dict[str, Any] = {
@@ -149,27 +137,14 @@ def _config(scheme: str, parameters: Mapping[str, str]) -> dict[str, str]:
     return config
 
 
-_STARTED_IN: list[int] = []
-"""The process in which a client was first opened."""
-
-
-def _own_process() -> None:
-    """Raises StorageError in a child that was forked after a client had been opened: its threads are gone."""
-    if not _STARTED_IN:
-        _STARTED_IN.append(os.getpid())
-    if _STARTED_IN[0] != os.getpid():
-        raise StorageError("an object store cannot be used in a forked process: start a new one (spawn, forkserver)")
-
-
 def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> Any:
     """What a call of obstore gives; `absent` where there is no such object.
 
     Raises Conflict where a condition did not hold, else StorageError with the key and the kind of the failure: `doing`
-    is `read`, `written`, `copied`, `listed` or `removed`. `NotModified` travels as obstore's own.
+    is `read`, `written`, `copied`, `listed` or `removed`.
     """
-    from obstore.exceptions import AlreadyExistsError, NotModifiedError, PreconditionError
+    from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-    _own_process()
     try:
         return call()
     except FileNotFoundError as error:
@@ -178,8 +153,6 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
         if doing == "written":
             raise Conflict(f"{key} cannot be {doing}: another writer has removed it") from None
         return absent
-    except NotModifiedError:
-        raise
     except (AlreadyExistsError, PreconditionError):
         raise Conflict(f"{key} cannot be {doing}: another writer was first") from None
     except Exception as error:
@@ -194,20 +167,15 @@ def lacks_bucket(answered: str) -> bool:
 def reason(error: Exception) -> str:
     """The kind of a failure in words, without what the store answered."""
     name, text = type(error).__name__, str(error)
-    answered = re.search(r"status code: (\d{3})", text)
-    status = answered[1] if answered else ""
-    code = found[1] if (found := _CODE.search(text)) else ""
-    if name == "UnauthenticatedError" or status == "401" or code in _WRONG_CREDENTIALS:
-        return "the object store refuses these credentials"
-    if name == "PermissionDeniedError" or status == "403":
-        missing = (
-            "these credentials lack the right" if code in _NO_RIGHT else "wrong credentials, or a right is missing"
-        )
-        return f"the object store refuses it: {missing}"
     if lacks_bucket(text):
         return "the object store has no such bucket"
+    word = f" ({found[1]})" if (found := _CODE.search(text)) else ""
+    answered = re.search(r"status code: (\d{3})", text)
+    status = answered[1] if answered else ""
+    if name in ("UnauthenticatedError", "PermissionDeniedError") or status in ("401", "403"):
+        return f"the object store refuses these credentials{word}"
     if status:
-        return f"the object store answered {status}" + (" again and again" if status[0] == "5" else "")
+        return f"the object store answered {status}{' again and again' if status[0] == '5' else ''}{word}"
     if re.search(r"credential|metadata", text, re.IGNORECASE) and "HTTP error" not in text:
         return "the object store's credentials are not set"
     if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from warehouse.errors import StorageError
 from warehouse.store import layout
-from warehouse.store.seal import SCHEMA_VERSION
+from warehouse.store.seal import SCHEMA_VERSION, check_version
 from warehouse.store.storage import Storage
 
 
@@ -31,16 +31,8 @@ def version_of(storage: Storage) -> int | None:
 def check(storage: Storage) -> None:
     """Raises StorageError for a warehouse of another release, with the way out. Writes nothing."""
     version = version_of(storage)
-    if version is not None and version < SCHEMA_VERSION:
-        raise StorageError(
-            f"this warehouse was written by an older release (schema {version}, this one writes {SCHEMA_VERSION}): "
-            "name another EMDS_HOME and fill it with `emds backfill`"
-        )
-    if version is not None and version > SCHEMA_VERSION:
-        raise StorageError(
-            f"this warehouse was written by a newer release (schema {version}, this one knows {SCHEMA_VERSION}): "
-            "use that release, or another EMDS_HOME"
-        )
+    if version is not None:
+        check_version(version, "this warehouse")
 
 
 def mark(storage: Storage) -> None:

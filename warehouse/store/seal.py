@@ -17,6 +17,8 @@ DIGITS = 64
 SHORT_DIGITS = 16
 BLANK = "0" * DIGITS
 """Stands where the checksum will."""
+MARK = b'"sha256":"'
+"""Stands before its digits in a Parquet file's footer."""
 
 
 def stamped(body: bytes, at: int) -> bytes:
@@ -29,6 +31,20 @@ def short(part: bytes) -> str:
     return hashlib.sha256(part).hexdigest()[:SHORT_DIGITS]
 
 
+def stamped_footer(body: bytes) -> bytes:
+    """The bytes of a Parquet file with their checksum in place of the blank in its footer."""
+    return stamped(body, body.rindex(MARK) + len(MARK))
+
+
+def check_footer(body: bytes, key: str) -> int:
+    """The place of the checksum in a Parquet file's footer. Raises DamagedFile where it is not that of the bytes."""
+    at = body.rfind(MARK) + len(MARK)
+    if at < len(MARK):
+        raise DamagedFile(key, "has no checksum")
+    check(body, at, key)
+    return at
+
+
 def check(body: bytes, at: int, key: str) -> None:
     """Raises DamagedFile where the checksum at an offset is not that of the bytes."""
     if body[at : at + DIGITS] != _digest(body, at):
@@ -39,15 +55,10 @@ def check_version(version: object, key: str) -> None:
     """Raises StorageError for a file of another release, with the way out; nothing is wrong with the file."""
     if not isinstance(version, int):
         raise DamagedFile(key, "does not say its schema's version")
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise StorageError(
-            f"{key} was written by a newer release (schema {version}, this one knows {SCHEMA_VERSION}): "
-            "use that release"
-        )
-    if version < SCHEMA_VERSION:
-        raise StorageError(
-            f"{key} was written by an older release (schema {version}, this one writes {SCHEMA_VERSION}): "
-            "name another EMDS_HOME and fill it with `emds backfill`"
+            f"{key} was written by another release (schema {version}, this one writes {SCHEMA_VERSION}): use that "
+            "release, or name another EMDS_HOME and fill it with `emds backfill`"
         )
 
 

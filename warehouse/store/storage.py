@@ -115,18 +115,13 @@ class Folder:
 
     def get(self, key: str) -> bytes | None:
         """The bytes, or None where there are none. Raises DamagedFile for a file that cannot be read."""
-        # Not by pathlib: a server reads month files by the thousand, and joining a path costs more than opening it.
-        # Unbuffered: a file read whole needs no buffer, nor the system calls that find one's size.
-        try:
-            with open(f"{self.root}/{checked_key(key)}", "rb", buffering=0) as file:
-                return file.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise _unreadable(key, error) from None
+        stored = self.read(key)
+        return None if stored is None else stored.body
 
     def read(self, key: str) -> Stored | None:
         """The bytes and their identity, which belong together. Raises as `get` does."""
+        # Not by pathlib: a server reads month files by the thousand, and joining a path costs more than opening it.
+        # Unbuffered: a file read whole needs no buffer, nor the system calls that find one's size.
         try:
             with open(f"{self.root}/{checked_key(key)}", "rb", buffering=0) as file:
                 return Stored(file.read(), _identity(os.fstat(file.fileno())))
