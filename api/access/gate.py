@@ -29,7 +29,7 @@ from api.access import keys
 from api.access.database import AccountsUnavailable, Database
 from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
 from api.access.usage import Usage, UsageCounter
-from api.access.values import AccessMethod, Answer, Call, Grant, Headers, Refusal, refuse_for
+from api.access.values import AccessMethod, Answer, Call, Grant, Headers, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
@@ -58,8 +58,8 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 class NotAdmitted(Exception):
     """The gate answers in the endpoint's place: with a refusal, or again with an answer that was paid for before."""
 
-    def __init__(self, outcome: Refusal | Answer) -> None:
-        super().__init__(outcome.status)
+    def __init__(self, outcome: Problem | Answer) -> None:
+        super().__init__()
         self.outcome = outcome
 
 
@@ -109,7 +109,7 @@ class Gate:
             raise NotAdmitted(outcome)
         return Entry(request, outcome)
 
-    def admit(self, call: Call) -> Grant | Answer | Refusal:
+    def admit(self, call: Call) -> Grant | Answer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
             return self._admit_free(call)
@@ -125,8 +125,7 @@ class Gate:
         digest = keys.digest_of(key)
         usage = self.usage.usage(digest, self.now) if keys.is_well_formed(key) else None
         if usage is None or not usage.confirmed:
-            refusal = keys.invalid(key, unconfirmed=usage is not None)
-            raise Problem(refusal.kind, refusal.detail, headers=refusal.headers)
+            raise keys.invalid(key, unconfirmed=usage is not None)
         return digest, usage
 
     def close(self) -> None:
@@ -134,7 +133,7 @@ class Gate:
         self.limits.close()
         self.usage.close()
 
-    def _admit_free(self, call: Call) -> Grant | Refusal:
+    def _admit_free(self, call: Call) -> Grant | Problem:
         per_minute, per_day = self.settings.free_calls_per_minute, self.settings.sample_calls_per_day
         if wait := self.limits.take("calls", client_unit(call.client), per_minute, _MINUTE, self.now):
             return too_many_calls("minute", per_minute, _MINUTE, wait)
@@ -144,7 +143,7 @@ class Gate:
             return too_many_calls("sample-day", per_day, DAY, wait)
         return Grant("sample", lambda _: (("X-Sample", "true"),), lambda: None)
 
-    def _admit_paid(self, call: Call) -> Grant | Answer | Refusal:
+    def _admit_paid(self, call: Call) -> Grant | Answer | Problem:
         refusal = keys.admit(call, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
         if isinstance(refusal, Grant):
             return refusal
@@ -157,10 +156,10 @@ class Gate:
         if not isinstance(grant, Grant):
             return grant
 
-        def settle(answer: Answer) -> Headers | Refusal:
+        def settle(answer: Answer) -> Headers | Problem:
             """Let a payment that is taken give back its own call, and the one that fetched its offer."""
             settled = grant.settle(answer)
-            if not isinstance(settled, Refusal) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
+            if not isinstance(settled, Problem) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
                 self.limits.give_back(_UNPAID, client_unit(call.client), 2, _MINUTE, self.now)
             return settled
 
@@ -188,7 +187,7 @@ class Entry:
         if is_payment:
             answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
         outcome = self._grant.settle(answer)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, Problem):
             raise NotAdmitted(outcome)
         headers, body = response.headers, response.body
         if is_payment:  # the gate brings its own caching
@@ -257,10 +256,10 @@ def replayed_response(stored: Answer, request: Request) -> Response:
     return Response(stored.status, plain, _UNPACK[coding](stored.body))
 
 
-def unavailable() -> Refusal:
+def unavailable() -> Problem:
     """Return 503: nothing can be counted or charged at the moment."""
     detail = (
         "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
         "sample=true works."
     )
-    return refuse_for(5, "accounts-unavailable", detail, members=(("charged", False),))
+    return refuse_for(5, "accounts-unavailable", detail, members={"charged": False})

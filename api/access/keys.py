@@ -19,7 +19,8 @@ import zlib
 from api.access.database import AccountsUnavailable
 from api.access.limits import RateLimits
 from api.access.usage import Reserved, UsageCounter
-from api.access.values import NO_STORE, Answer, Call, Grant, Headers, Refusal, refuse_for
+from api.access.values import Answer, Call, Grant, Headers, refuse_for
+from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
 KEY_PREFIX = "emds_"
@@ -77,7 +78,7 @@ def key_of(call: Call) -> str | None:
         return ""
 
 
-def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Refusal | None:
+def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Problem | None:
     """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
 
     None for a call with neither key nor signature. Only calls of keys that open something take a place in the table of
@@ -104,7 +105,7 @@ def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int
     return grant
 
 
-def _reserve(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | Refusal:
+def _reserve(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | Problem:
     """Return a grant that holds one call of the key's day."""
     reserved = counter.reserve(digest, now)
     if reserved is None:
@@ -158,7 +159,7 @@ def resets_at(now: int) -> int:
     return (now // DAY + 1) * DAY
 
 
-def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
+def invalid(key: str = "", unconfirmed: bool = False) -> Problem:
     """Return 401: no such key, revoked, mistyped, or not confirmed yet."""
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs none."
     if unconfirmed:
@@ -168,18 +169,18 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Refusal:
     return _refuse(detail)
 
 
-def _refuse(detail: str) -> Refusal:
-    return Refusal("invalid-key", detail, (("WWW-Authenticate", 'Bearer error="invalid_token"'), NO_STORE))
+def _refuse(detail: str) -> Problem:
+    return Problem("invalid-key", detail, headers=[("WWW-Authenticate", 'Bearer error="invalid_token"')])
 
 
-def used_up(limit: int, now: int) -> Refusal:
+def used_up(limit: int, now: int) -> Problem:
     """Return 429: the day's calls are used up."""
     wait = resets_at(now) - now
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return refuse_for(wait, "quota-exceeded", detail, rate_limit(limit, limit, now))
 
 
-def _too_fast(per_second: int) -> Refusal:
+def _too_fast(per_second: int) -> Problem:
     """Return 429: more calls within one second than a key may make."""
     headers = (("RateLimit-Policy", f'"second";q={per_second};w=1'), ("RateLimit", '"second";r=0;t=1'))
     detail = f"At most {per_second} calls a second with one key. This call was not counted."

@@ -23,7 +23,8 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
-from api.access.values import Refusal, refuse_for
+from api.access.values import refuse_for
+from api.http.problems import Problem
 from api.settings import Network, Settings
 
 SUBSCRIBER, SITE = 64, 48
@@ -135,7 +136,7 @@ def limits_path(settings: Settings) -> Path:
     return Path(tempfile.gettempdir()) / f"emds-{os.getuid()}" / f"{name}.limits"
 
 
-def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Refusal:
+def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Problem:
     """Return the 429 of one of the limits by client address; `window` and `wait` in seconds."""
     headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
     detail = (

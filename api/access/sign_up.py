@@ -25,7 +25,7 @@ from api.access.keys import digest_of, spell
 from api.access.limits import client_unit
 from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
 from api.access.usage import CALLS_PER_DAY
-from api.access.values import NO_STORE
+from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
@@ -96,11 +96,6 @@ def confirm(database: Database, token: str, now: int) -> str | None:
         return str(row.email)
 
 
-def try_again(kind: str, detail: str, wait: int) -> Problem:
-    """Return a problem after which another try makes sense, in `wait` seconds."""
-    return Problem(kind, detail, members={"retry_after": wait}, headers=[("Retry-After", str(wait))])
-
-
 def withdraw(database: Database, key: str) -> None:
     """Remove an unconfirmed key whose mail could not be sent, as if it had never been asked for."""
     with database.begin() as connection:
@@ -168,7 +163,7 @@ def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int)
     count, oldest = connection.execute(select(func.count(), func.min(SIGN_UPS.c.at)).where(mine)).one()
     if per_hour and count >= per_hour:
         detail = f"At most {per_hour} sign-ups an hour from one address."
-        raise try_again("too-many-sign-ups", detail, oldest + HOUR - now)
+        raise refuse_for(oldest + HOUR - now, "too-many-sign-ups", detail)
     connection.execute(insert(SIGN_UPS).values(client=client, at=now))
 
 
@@ -239,7 +234,7 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         except MailUnavailable:
             withdraw(gate.database, new.key)
             detail = "The confirmation could not be sent; no key was made."
-            raise try_again("mail-unavailable", detail, 60) from None
+            raise refuse_for(60, "mail-unavailable", detail) from None
     body: dict[str, Any] = {
         "api_key": new.key,
         "email": email,

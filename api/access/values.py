@@ -1,23 +1,21 @@
-"""What passes between an endpoint and the gate: a call, a grant, an answer, a refusal. Values only.
+"""What passes between an endpoint and the gate: a call, a grant, an answer, a problem. Values only.
 
 A call's life, of a REST endpoint (`api.access.gate.Entry`) as of an MCP tool: `gate.admit(call)` once its path and
-parameters are good, so that an error costs nothing. It returns a Refusal (401, 402, 429 ...), an Answer that was paid
+parameters are good, so that an error costs nothing. It returns a Problem (401, 402, 429 ...), an Answer that was paid
 for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
-which counts or charges: the answer goes out with the headers that it returns, or a Refusal in its place. Where the work
+which counts or charges: the answer goes out with the headers that it returns, or a Problem in its place. Where the work
 raises: `grant.release()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from api.http.problems import KINDS
+from api.http.problems import Problem
 
 Headers = tuple[tuple[str, str], ...]
-Members = tuple[tuple[str, str | int | bool], ...]
-"""Of a problem: `charged`, `retry_after`."""
 NO_STORE = ("Cache-Control", "no-store")
 AccessMethod = Literal["free", "sample", "key", "payment"]
 
@@ -60,30 +58,12 @@ class Answer:
     headers: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the caller gets instead of an answer: a problem, or for 402 the offer (`body`, JSON)."""
-
-    kind: str
-    """The last part of the problem's `type` (`api.http.problems.KINDS`), or `payment-required`."""
-    detail: str
-    headers: Headers = (NO_STORE,)
-    members: Members = ()
-    body: bytes | None = None
-
-    @property
-    def status(self) -> int:
-        return 402 if self.body is not None else KINDS[self.kind].status
-
-    @property
-    def title(self) -> str:
-        return "Payment required" if self.body is not None else KINDS[self.kind].title
-
-
-def refuse_for(wait: int, kind: str, detail: str, headers: Headers = (), members: Members = ()) -> Refusal:
+def refuse_for(
+    wait: int, kind: str, detail: str, headers: Headers = (), members: Mapping[str, Any] | None = None
+) -> Problem:
     """Return a refusal after which another try makes sense, in `wait` seconds."""
-    later = (("Retry-After", str(wait)), NO_STORE)
-    return Refusal(kind, detail, (*headers, *later), (*members, ("retry_after", wait)))
+    members = {**(members or {}), "retry_after": wait}
+    return Problem(kind, detail, members=members, headers=(*headers, ("Retry-After", str(wait))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +71,7 @@ class Grant:
     """Permission to answer. `settle` or `release` is called exactly once, in the same thread."""
 
     method: AccessMethod
-    settle: Callable[[Answer], Headers | Refusal]
+    settle: Callable[[Answer], Headers | Problem]
     """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not.
 
     Returns headers to add to the answer, or what goes out in its place.

@@ -9,7 +9,6 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from api.access import gate
 from api.access.database import AccountsUnavailable
 from api.access.gate import NotAdmitted
-from api.access.values import Refusal
 from api.http.messages import Request, Response
 from api.http.problems import KINDS, MEDIA, Problem, body_of, of_error
 from warehouse.errors import CallerError, StorageError
@@ -30,6 +29,9 @@ _BY_STATUS = {
 
 def response(base_url: str, problem: Problem, request: Request) -> Response:
     """A problem as the answer to a request, never cached."""
+    if problem.body is not None:
+        headers = [("Cache-Control", "no-store"), *problem.headers, ("Content-Type", "application/json")]
+        return Response(problem.kind.status, headers, problem.body)
     members = dict(problem.members)
     if problem.faults:
         members["errors"] = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in problem.faults]
@@ -37,24 +39,16 @@ def response(base_url: str, problem: Problem, request: Request) -> Response:
     return Response(problem.kind.status, [("Cache-Control", "no-store"), *problem.headers, _TYPED], body)
 
 
-def refused(base_url: str, refusal: Refusal, request: Request) -> Response:
-    """What the gate says instead of an answer: its own body (the 402's JSON), else a problem."""
-    if refusal.body is not None:
-        return Response(refusal.status, [*refusal.headers, ("Content-Type", "application/json")], refusal.body)
-    body = body_of(base_url, KINDS[refusal.kind], refusal.detail, request_id(request), dict(refusal.members))
-    return Response(refusal.status, [*refusal.headers, _TYPED], body)
-
-
 def failed(base_url: str, error: Exception, request: Request) -> Response:
     """The answer where an endpoint, or Flask, raised: the gate's own, or a problem for whatever it is."""
     match error:
         case NotAdmitted():
             outcome = error.outcome
-            if isinstance(outcome, Refusal):
-                return refused(base_url, outcome, request)
+            if isinstance(outcome, Problem):
+                return response(base_url, outcome, request)
             return gate.replayed_response(outcome, request)
         case AccountsUnavailable():
-            return refused(base_url, gate.unavailable(), request)
+            return response(base_url, gate.unavailable(), request)
     return response(base_url, _problem_of(error, request), request)
 
 

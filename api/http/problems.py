@@ -138,18 +138,20 @@ class ParameterFault:
 
 
 class Problem(Exception):
-    """Raised by an endpoint instead of an answer."""
+    """What a caller gets instead of an answer: raised by an endpoint, returned by the gate."""
 
     def __init__(
         self,
-        kind: str,
+        kind: str | ProblemKind,
         detail: str,
         faults: Iterable[ParameterFault] = (),
         members: Mapping[str, Any] | None = None,
         headers: Iterable[tuple[str, str]] = (),
+        body: bytes | None = None,
     ) -> None:
+        """`body`: JSON in place of a problem document, as the 402 has it."""
         super().__init__(detail)
-        self.kind, self.detail = KINDS[kind], detail
+        self.kind, self.detail, self.body = KINDS[kind] if isinstance(kind, str) else kind, detail, body
         self.faults, self.members, self.headers = tuple(faults), dict(members or {}), tuple(headers)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from api.access.values import Answer, Call, Headers, Refusal
+from api.access.values import Answer, Call, Headers
 from api.http import problems
 from api.http.problems import Problem
 from api.mcp import text
@@ -87,7 +87,7 @@ def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, 
 def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
     """Admit the call, answer it, settle it (`api.access.values`)."""
     grant = service.gate.admit(call)
-    if isinstance(grant, Refusal):
+    if isinstance(grant, Problem):
         return _refused(service, grant, call)
     if isinstance(grant, Answer):  # what this payment bought before
         stored = orjson.loads(grant.body)
@@ -102,7 +102,7 @@ def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
     rows = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
     body = {"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}
     settled = grant.settle(Answer(200, rows, orjson.dumps(body) if grant.method == "payment" else b""))
-    if isinstance(settled, Refusal):
+    if isinstance(settled, Problem):
         return _refused(service, settled, call)
     meta = _receipt(settled)
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
@@ -145,21 +145,21 @@ def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: 
     return Outcome(("\n".join([*notes, answer.text]),), answer.structured[:-1] + member)
 
 
-def _refused(service: Service, refusal: Refusal, call: Call) -> Outcome:
+def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
     """Word a refusal. A call too many can be bought; a wrong key gets no offer, since its owner must learn of it.
 
     The offer comes before the words, since x402 clients read `content[0].text`.
     """
-    words = f"{refusal.title}: {_in_words_of_tools(refusal.detail)}"
-    if refusal.kind == "invalid-key":
+    words = f"{refusal.kind.title}: {_in_words_of_tools(refusal.detail)}"
+    if refusal.kind.name == "invalid-key":
         sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
         return Outcome((f"{words} Leave it out for a sample, or get a free one: {sign_up}.",))
-    buys = refusal.status == 429 and call.price and service.gate.x402.open
+    buys = refusal.kind.status == 429 and call.price and service.gate.x402.open
     offer = _offer(service.gate.x402.offer(call) if buys else refusal)
     return Outcome((offer, words) if offer else (words,), b"", _receipt(refusal.headers), refusal.headers)
 
 
-def _offer(refusal: Refusal) -> str:
+def _offer(refusal: Problem) -> str:
     """The x402 offer of a refusal as JSON, empty for none."""
     header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
     return _in_words_of_tools(base64.b64decode(header).decode())

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from api.access.values import Answer, Call, Headers, Refusal
+from api.access.values import Answer, Call, Headers
 from api.http.problems import Problem
 from api.mcp import arguments, calls, reading, tools
 from api.mcp.calls import Outcome
@@ -150,8 +150,8 @@ class Server:
         """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
         uri = _text(rpc.params, "uri")
         grant = self.service.gate.admit(caller)
-        if isinstance(grant, Refusal):
-            raise RpcError(LIMIT_REACHED, f"{grant.title}: {grant.detail}")
+        if isinstance(grant, Problem):
+            raise RpcError(LIMIT_REACHED, f"{grant.kind.title}: {grant.detail}")
         assert not isinstance(grant, Answer)  # only what is paid for is replayed
         try:
             contents = reading.resource(self.service.catalogue, uri)

@@ -12,9 +12,10 @@ from werkzeug.test import TestResponse
 
 from api.access.database import AccountsUnavailable
 from api.access.gate import Gate, call_of
-from api.access.values import Answer, Grant, Refusal
+from api.access.values import Answer, Grant
 from api.access.x402.payment import decode
 from api.http.messages import Request
+from api.http.problems import Problem
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins.shop import shop
@@ -35,8 +36,8 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
     assert isinstance(entry, Grant)
     late = entry.settle(Answer(200, 1, b"late"))
-    assert isinstance(late, Refusal)  # the slow worker's answer must not go out a second time
-    assert (late.status, trade.paid) == (409, PRICE)
+    assert isinstance(late, Problem)  # the slow worker's answer must not go out a second time
+    assert (late.kind.status, trade.paid) == (409, PRICE)
 
 
 def test_what_died_while_settling_is_in_doubt_then_served(trade: Trade) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 
 from api.access.prices import price_of, units_of
-from api.access.values import NO_STORE, Headers, Refusal, refuse_for
+from api.access.values import Headers, refuse_for
+from api.http.problems import Problem, ProblemKind
 from warehouse.market.metrics import BY_FUEL, BY_PATH, METRICS
 from warehouse.market.zones import ZONES, zones_with
 
@@ -33,6 +34,8 @@ MAX_TIMEOUT_S = 120
 UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
 CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
 BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
+_PAYMENT_REQUIRED = ProblemKind("payment-required", 402, "Payment required", "")
+"""No page tells it: its body is the offer."""
 
 
 _SERVICE_NAME = "Electricity Market Data Service"
@@ -99,7 +102,7 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
 
 
 @lru_cache(maxsize=2048)
-def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refusal:
+def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Problem:
     """Return the 402; without `pay_to` its `accepts` are empty."""
     v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if pay_to else [] for version in (1, 2))
     resource = {
@@ -117,7 +120,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Refu
         "extensions": {"bazaar": _discovery(price, path)} if pay_to else {},
     }
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
-    return Refusal("payment-required", error, (("PAYMENT-REQUIRED", encode(second)), NO_STORE), body=body)
+    return Problem(_PAYMENT_REQUIRED, error, headers=[("PAYMENT-REQUIRED", encode(second))], body=body)
 
 
 def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
@@ -135,12 +138,12 @@ def encode(document: dict[str, Any]) -> str:
     return base64.b64encode(orjson.dumps(document)).decode()
 
 
-def malformed(code: str, detail: str) -> Refusal:
+def malformed(code: str, detail: str) -> Problem:
     """Return 400: the header holds no payment."""
-    return Refusal("invalid-payment", detail, members=(("code", code), ("charged", False)))
+    return Problem("invalid-payment", detail, members={"code": code, "charged": False})
 
 
-_FREE = (("charged", False),)
+_FREE = {"charged": False}
 _AGAIN = "Nothing was charged; the same payment header can be sent again."
 BUSY = refuse_for(
     2,

@@ -17,13 +17,14 @@ from typing import Any
 
 from api.access.database import AccountsUnavailable
 from api.access.prices import units_of
-from api.access.values import Answer, Call, Grant, Headers, Refusal
+from api.access.values import Answer, Call, Grant, Headers
 from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
 from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
 from api.access.x402.payment import MalformedPayment, Payment, decode, is_plain, is_signed_by_payer, mismatch
 from api.access.x402.reconciler import Reconciler
+from api.http.problems import Problem
 from api.settings import Facilitator, Settings
 
 _LOG = logging.getLogger("emds.payments")
@@ -65,22 +66,22 @@ class X402ResourceServer:
         self._places = threading.BoundedSemaphore(self._limits.at_once)
         self._reconciled = 0.0
 
-    def offer(self, call: Call, error: str = offers.UNPAID) -> Refusal:
+    def offer(self, call: Call, error: str = offers.UNPAID) -> Problem:
         """Return the 402 of a call; where payments are not taken it names the other ways in."""
         if self.open:
             self._reconcile_in_background()
         pay_to, error = (self._settings.pay_to, error) if self.open else ("", offers.CLOSED)
         return offers.offer(self._settings.base_url, pay_to, call.price, call.path, error)
 
-    def offer_beside(self, refusal: Refusal, call: Call) -> Refusal:
+    def offer_beside(self, refusal: Problem, call: Call) -> Problem:
         """Return another refusal that also carries the offer for version 2, where payments are taken."""
         if not self.open:
             return refusal
         offered = [header for header in self.offer(call).headers if header[0] == "PAYMENT-REQUIRED"]
         detail = f"{refusal.detail} A payment (x402) is taken now."
-        return replace(refusal, detail=detail, headers=(*refusal.headers, *offered))
+        return Problem(refusal.kind, detail, members=refusal.members, headers=(*refusal.headers, *offered))
 
-    def admit(self, call: Call) -> Grant | Answer | Refusal:
+    def admit(self, call: Call) -> Grant | Answer | Problem:
         """Return a grant for a payment that fits the offer and is signed by its payer, or what became of it before."""
         self._reconcile_in_background()
         try:
@@ -110,7 +111,7 @@ class X402ResourceServer:
 
     # A payment's first time
 
-    def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Refusal]:
+    def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Problem]:
         """Claim a payment with one of the places for payments under way; else return why not."""
         if not self._places.acquire(blocking=False):
             return None, offers.CROWDED
@@ -125,7 +126,7 @@ class X402ResourceServer:
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
         """Return a grant that holds its place until the answer is settled or given up."""
 
-        def settle(answer: Answer) -> Headers | Refusal:
+        def settle(answer: Answer) -> Headers | Problem:
             if answer.status != 200 or not answer.rows:
                 release()
                 return _PRIVATE
@@ -145,7 +146,7 @@ class X402ResourceServer:
 
         return Grant("payment", settle, release)
 
-    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Refusal:
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Problem:
         requirement = self._requirement(payment.version, call)
         verdict = self._facilitators.verify(payment, requirement)
         if isinstance(verdict, Refused | Unreachable):
@@ -157,7 +158,7 @@ class X402ResourceServer:
 
     def _not_verified(
         self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: Answer
-    ) -> Headers | Refusal:
+    ) -> Headers | Problem:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
         # Made for this service, after it first saw the payment, and not for another one.
@@ -170,7 +171,7 @@ class X402ResourceServer:
 
     def _conclude(
         self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, owed: bool = False
-    ) -> Headers | Refusal:
+    ) -> Headers | Problem:
         """Record how a settlement ended, and answer so. `owed`: an earlier call made the answer."""
         if isinstance(outcome, Settled):
             settled = self._ledger.settled(claimed, self._now, outcome.tx, outcome.log_index, answered=not owed)
@@ -181,7 +182,7 @@ class X402ResourceServer:
             self._ledger.failed(claimed, self._now, outcome.code)
             refusal = self.offer(call, outcome.code)
             receipt = offers.receipt(payment.version, payment.payer, "", outcome.code)
-            return replace(refusal, headers=(*refusal.headers, *receipt))
+            return Problem(refusal.kind, refusal.detail, headers=(*refusal.headers, *receipt), body=refusal.body)
         if isinstance(outcome, Unreachable) and not owed:
             self._ledger.released(claimed, self._now)
             return offers.UNREACHABLE
@@ -190,7 +191,7 @@ class X402ResourceServer:
 
     # The same authorization again
 
-    def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Refusal:
+    def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Problem:
         if entry.state in ("claimed", "settling", "released"):
             return offers.BUSY
         if entry.state == "failed":
@@ -199,7 +200,7 @@ class X402ResourceServer:
             return offers.BOUND if entry.state == "unknown" else self.offer(call, NONCE_USED)
         return self._retry(entry, payment, call) if entry.state == "unknown" else self._replay(entry, payment, call)
 
-    def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
+    def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Problem:
         """Answer a payment in doubt: as the chain knows it, else settled once more, which moves no money twice."""
         if not self._places.acquire(blocking=False):
             return offers.UNKNOWN
@@ -215,12 +216,12 @@ class X402ResourceServer:
             result = self._conclude(claimed, outcome, payment, call, owed=True)
         finally:
             self._places.release()
-        if isinstance(result, Refusal):
+        if isinstance(result, Problem):
             return result
         settled = self._ledger.find(claimed.terms)
         return self._replay(settled, payment, call) if settled else offers.BUSY
 
-    def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Refusal:
+    def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Problem:
         """Return the stored answer of a settled payment; where none is stored and none went out, it is made again."""
         answer = self._ledger.replay(entry, self._now, self._limits.replay, self._limits.replays)
         receipt = offers.receipt(payment.version, payment.payer, entry.tx)
@@ -232,7 +233,7 @@ class X402ResourceServer:
         headers = tuple(header for header in answer.headers if header[0].lower() not in replaced)
         return replace(answer, headers=(*headers, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
 
-    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Headers | Refusal:
+    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Headers | Problem:
         """Give out an owed answer, which was paid for already."""
         if answer.status != 200 or not answer.rows:
             return _PRIVATE
