@@ -52,10 +52,6 @@ class AccountsUnavailable(MarketError):
     """The database does not answer: nothing can be counted or written down, so nothing paid can be answered."""
 
 
-class SchemaTooNew(AccountsUnavailable):
-    """The database was opened by a later release, whose tables this one does not know."""
-
-
 class Database:
     """Transactions on a database with this release's tables. Every method raises AccountsUnavailable."""
 
@@ -77,11 +73,23 @@ class Database:
 
     def open(self) -> Engine:
         """Return the engine; a database that could not be opened is left alone for five seconds."""
-        if self._engine is None:
-            with self._opening:
-                self._open_once()
-        assert self._engine is not None
-        return self._engine
+        if self._engine is not None:
+            return self._engine
+        with self._opening:
+            if self._engine is None:
+                if self._failure and time.monotonic() < self._failure[0]:
+                    raise self._failure[1]
+                try:
+                    engine = open_engine(self._address)
+                    try:
+                        migrate(engine)
+                    finally:
+                        engine.dispose()  # workers forked from here must not share its connections
+                except AccountsUnavailable as fault:
+                    self._failure = (time.monotonic() + _RETRY_AFTER_S, fault)
+                    raise
+                self._engine = engine
+            return self._engine
 
     def begin(self) -> AbstractContextManager[Connection]:
         """Begin a transaction that writes."""
@@ -95,22 +103,6 @@ class Database:
         """Close every connection."""
         if self._engine is not None:
             self._engine.dispose()
-
-    def _open_once(self) -> None:
-        if self._engine is not None:
-            return
-        if self._failure and time.monotonic() < self._failure[0]:
-            raise self._failure[1]
-        try:
-            engine = open_engine(self._address)
-            try:
-                migrate(engine)
-            finally:
-                engine.dispose()  # workers forked from here must not share its connections
-        except AccountsUnavailable as fault:
-            self._failure = (time.monotonic() + _RETRY_AFTER_S, fault)
-            raise
-        self._engine = engine
 
 
 def open_engine(url: str) -> Engine:
@@ -203,7 +195,7 @@ def driver_reason(fault: BaseException | None, address: str) -> str:
 
 
 def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:
-    """Bring the tables to this release; workers that start at once wait for the first. Raises SchemaTooNew."""
+    """Bring the tables to this release; workers that start at once wait for the first. Raises AccountsUnavailable."""
     steps = STEPS if steps is None else steps
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
@@ -214,7 +206,7 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None
             return
         done: int = connection.execute(select(func.max(SCHEMA.c.step))).scalar_one()
         if done > len(steps):
-            raise SchemaTooNew(f"the accounts database is at step {done}, this release knows {len(steps)}")
+            raise AccountsUnavailable(f"the accounts database is at step {done}, this release knows {len(steps)}")
         for number, step in enumerate(steps[done:], done + 1):
             step(connection)
             connection.execute(SCHEMA.insert().values(step=number))

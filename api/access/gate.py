@@ -247,12 +247,10 @@ def call_of(request: Request, price: str, trusted: Sequence[Network], answer_for
 
 def replayed_response(stored: Answer, request: Request) -> Response:
     """Return a stored answer in a coding that this request takes: the retry may come by another way than the first."""
-    # Releases up to 0.1 stored the length too, which is added when the answer is sent.
-    headers = [pair for pair in stored.headers if pair[0] != "Content-Length"]
-    coding = dict(headers).get("Content-Encoding", "identity")
+    coding = dict(stored.headers).get("Content-Encoding", "identity")
     if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):
-        return Response(stored.status, headers, stored.body)
-    plain = [pair for pair in headers if pair[0] not in ("Content-Encoding", "ETag")]
+        return Response(stored.status, [*stored.headers], stored.body)
+    plain = [pair for pair in stored.headers if pair[0] not in ("Content-Encoding", "ETag")]
     return Response(stored.status, plain, _UNPACK[coding](stored.body))
 
 

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from api.access.values import refuse_for
@@ -155,12 +155,12 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
         return peer
     address = peer
     for hop in reversed(forwarded_for.split(",")):
-        is_trusted = not address or (_is_address(address) and any(ip_address(address) in net for net in trusted))
-        if not is_trusted:
+        ip = _ip(address)
+        if address and not (ip and any(ip in network for network in trusted)):
             break
         match = _WITH_PORT.fullmatch(hop.strip())
         name = (match["v6"] or match["v4"]) if match else hop.strip()
-        if not _is_address(name):
+        if _ip(name) is None:
             break
         address = name
     return address
@@ -169,21 +169,18 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
 @lru_cache(maxsize=4096)
 def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
     """Return what is limited: an IPv4 address, that of a 6to4 address too, or an IPv6 network of `prefix` bits."""
-    if not _is_address(address):
-        return address
-    ip = ip_address(address)
+    ip = _ip(address)
     if isinstance(ip, IPv6Address):
         host_bits = 128 - prefix
         return str(ip.ipv4_mapped or ip.sixtofour or IPv6Address(int(ip) >> host_bits << host_bits))
-    return str(ip)
+    return str(ip or address)
 
 
-def _is_address(text: str) -> bool:
+def _ip(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        ip_address(text)
+        return ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _open(path: Path) -> int:

@@ -85,7 +85,7 @@ def _whole_list(service: Service) -> Document:
     key = f"bulk {document.identity} {put and put.identity} {clock.now() // clock.DAY}"
 
     def computed(_: Document) -> Document:
-        files = list_files(service.documents, document, service.answers)
+        files = list_files(service.documents, document, service.answers, catalogue)
         public = dict.fromkeys(put.json["sha256"], settings.public_url) if put else {}
         body = orjson.dumps(manifest(document, files, catalogue, settings.base_url, clock.now(), public))
         return Document(key, body, document.identity)
@@ -107,11 +107,11 @@ def _file(service: Service, request: Request, _query: dict[str, Any], metric: st
             *((ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in fields.items()),
             ("Access-Control-Expose-Headers", ", ".join(ENVELOPE_FIELDS[name] for name in fields)),
         ]
+        body, tag = whole.body, whole.sha256
         if entry.method == "sample":
-            rows = sample(whole.body)
-            response = responses.file(request, rows, tag_of(rows), MEDIA["parquet"], headers)
-        else:
-            response = responses.file(request, whole.body, whole.sha256, MEDIA["parquet"], headers)
+            body = sample(body)
+            tag = tag_of(body)
+        response = responses.file(request, body, tag, MEDIA["parquet"], headers)
         # Only whole answers are charged for: one that is paid for is whole.
         return entry.settle(response if entry.method == "payment" else responses.ranged(request, response))
 

@@ -30,8 +30,10 @@ METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric 
 _MEMBERS = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "changed_at", "sources")
 
 
-def list_files(documents: DocumentCache, document: Document, cache: LruCache) -> list[Mapping[str, Any]]:
-    """The entry of every month file of readings that the manifest counts, in the order of metric, zone and month."""
+def list_files(
+    documents: DocumentCache, document: Document, cache: LruCache, catalogue: Catalogue
+) -> list[Mapping[str, Any]]:
+    """The entry of every month file of readings that may be passed on, in the order of metric, zone and month."""
     return [
         entry
         for place, summary in summaries_of(document.json).items()
@@ -39,6 +41,7 @@ def list_files(documents: DocumentCache, document: Document, cache: LruCache) ->
         for entry in cache.get(
             ("manifest", place, summary.mark or document.identity), partial(_months_of, documents, place, summary)
         )
+        if not withheld(catalogue, entry["feeds"])
     ]
 
 
@@ -71,15 +74,11 @@ def manifest(
     now: int,
     public: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """{as_of, count, files}: every month file that may be passed on, as of the document's publication.
+    """{as_of, count, files}: the listed month files, as of the document's publication.
 
     `public`: by SHA-256 the public address below which a file lies.
     """
-    files = [
-        file_entry(e, catalogue, base_url, now, (public or {}).get(e["sha256"], ""))
-        for e in months
-        if not withheld(catalogue, e["feeds"])
-    ]
+    files = [file_entry(e, catalogue, base_url, now, (public or {}).get(e["sha256"], "")) for e in months]
     return {"as_of": document.json["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 

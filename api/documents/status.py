@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
+from api.access.values import NO_STORE
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue
 from api.http import responses
@@ -34,7 +35,6 @@ from warehouse.version import __version__
 
 _LOG = logging.getLogger("emds.api")
 _UNREADABLE = "the record of this source's runs cannot be read; its next run writes it anew"
-_NO_STORE = ("Cache-Control", "no-store")
 _TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 _JSON = ("Content-Type", "application/json")
 _ROOT = Path(__file__).parents[2]
@@ -74,30 +74,20 @@ def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str
 
 
 def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple[str, str], Health], set[str]]:
-    """What is known of every feed, by feed and zone, and the sources whose record is damaged."""
+    """What is known of every feed, by feed and zone, and the sources whose record cannot be read."""
     known: dict[tuple[str, str], Health] = {}
     unreadable = set[str]()
     for source in catalogue.sources:
         try:
-            known |= _known(documents, source)
-        except DamagedFile as fault:
-            _LOG.error("health: %s", fault)
+            document = documents.get(layout.health(source))
+            if document is not None:
+                known |= document.derive(
+                    "health", lambda own: {(one["feed"], one["zone"]): Health(**one) for one in own.json["feeds"]}
+                )
+        except (DamagedFile, KeyError, TypeError) as fault:
+            _LOG.error("the health of %s cannot be read: %r", source, fault)
             unreadable.add(source)
     return known, unreadable
-
-
-def _known(documents: DocumentCache, source: str) -> dict[tuple[str, str], Health]:
-    """What is known of a source's feeds, by feed and zone; nothing where it never ran. Raises DamagedFile."""
-    document = documents.get(layout.health(source))
-    if document is None:
-        return {}
-    try:
-        known: dict[tuple[str, str], Health] = document.derive(
-            "health", lambda _: {(one["feed"], one["zone"]): Health(**one) for one in document.json["feeds"]}
-        )
-    except (KeyError, TypeError) as error:
-        raise DamagedFile(layout.published(document.name), f"is no health document ({error!r:.60})") from None
-    return known
 
 
 def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tuple[str, str], str]:
@@ -182,16 +172,16 @@ def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         multiprocess.MultiProcessCollector(counts)  # type: ignore[no-untyped-call]
     feeds = CollectorRegistry()
     feeds.register(_Feeds(service))
-    return Response(200, [_NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
+    return Response(200, [NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
 
 
 def _healthz(_service: Service, _request: Request, _query: dict[str, Any]) -> Response:
-    return Response(200, [_NO_STORE, _JSON], b'{"status":"ok"}')
+    return Response(200, [NO_STORE, _JSON], b'{"status":"ok"}')
 
 
 def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Response:
     body = orjson.dumps({"status": "ready", "catalogue": service.catalogue.generated})
-    return Response(200, [_NO_STORE, _JSON], body)
+    return Response(200, [NO_STORE, _JSON], body)
 
 
 VIEWS: dict[str, View] = {"status": _status_view, "healthz": _healthz, "readyz": _readyz, "metrics": _metrics}

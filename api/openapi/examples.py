@@ -79,8 +79,8 @@ def _documents(service: Service) -> dict[str, Any]:
         examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
     listed = service.documents.get(layout.MANIFEST)
     if listed is not None:
-        months = month_files.list_files(service.documents, listed, service.answers)
         catalogue = service.catalogue
+        months = month_files.list_files(service.documents, listed, service.answers, catalogue)
         whole = month_files.manifest(listed, months, catalogue, service.settings.base_url, catalogue.generated)
         examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
     examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)

@@ -48,11 +48,8 @@ def due_span(feeds: Iterable[tuple[Mapping[str, Any], bool]], now: int) -> DueSp
     )
 
 
-class _Civil(NamedTuple):
-    """The days, weeks, months or years of a civil time."""
-
-    interval: Interval
-    tz: str
+_Civil = tuple[Interval, str]
+"""The days, weeks, months or years of a civil time."""
 
 
 class _Grid(NamedTuple):
@@ -89,7 +86,7 @@ def holes(
     if not len(rows):
         grid = _Grid(due.step)
         if interval is not None:
-            grid = _Grid(HOUR) if interval == "1h" else _Grid(DAY, civil=_Civil(interval, tz))
+            grid = _Grid(HOUR) if interval == "1h" else _Grid(DAY, civil=(interval, tz))
         return _around(Window(since, window.end), due, grid, begun)
     civil = _civil(rows, tz)
     ends = _ends(rows, civil)
@@ -111,7 +108,7 @@ def last_end(rows: RowColumns, tz: str) -> int:
 def _civil(rows: RowColumns, tz: str) -> _Civil | None:
     """What the rows are means of; None for hours, and for rows that are no means."""
     resolution = rows.labels[rows.label[0]].resolution
-    return None if rows.samples is None or resolution == "1h" else _Civil(resolution, tz)
+    return None if rows.samples is None or resolution == "1h" else (resolution, tz)
 
 
 def _fill(rows: RowColumns, since: int, begun: int, end: int) -> bool:

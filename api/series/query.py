@@ -64,12 +64,6 @@ class SeriesRequest(NamedTuple):
         """Where the rows of an answer begin; a year's row begins long before a window that its year overlaps."""
         return Window(0 if self.metric in YEARLY else self.start, self.end)
 
-    def takes(self, cursor: Cursor) -> bool:
-        """Whether a cursor names the zone, fuel, border, tie or vintage of a row as this request's rows do."""
-        fuel, *border = cursor.key
-        fits = (not fuel or self.metric in BY_FUEL) and (self.borders or not any(border))
-        return (cursor.zone is not None) == self.several and (fits or self.pick is not None)
-
 
 @dataclass(frozen=True, slots=True)
 class ZonePlan:
@@ -101,7 +95,9 @@ def series_request(
     if ahead and start is None and end is None:
         start = now - now % HOUR
         end = start + DAY
-    start, end = _window_of(start, end, now)
+    if end is None:  # 24 hours before now, or after a start in the future
+        end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
+    start = max(0, end - DAY) if start is None else start
     if start >= end:
         detail = f"{clock.iso(start)} is not before end, {clock.iso(end)}, which is exclusive: give a later end"
         raise _out_of_range("start", detail)
@@ -143,7 +139,10 @@ def _check_cursor(request: SeriesRequest) -> None:
         return
     if cursor.order != request.order:
         raise conflict("cursor", f"belongs to order={cursor.order}")
-    if not request.takes(cursor):
+    # It names the zone, fuel, border, tie or vintage of a row as this request's rows do.
+    fuel, *border = cursor.key
+    fits = (not fuel or request.metric in BY_FUEL) and (request.borders or not any(border))
+    if (cursor.zone is not None) != request.several or not (fits or request.pick is not None):
         raise conflict("cursor", "belongs to another question")
     if not request.window.start <= cursor.ts < request.end:
         raise _out_of_range("cursor", "lies outside start..end: a cursor goes on within its own window")
@@ -151,13 +150,6 @@ def _check_cursor(request: SeriesRequest) -> None:
 
 def _out_of_range(name: str, detail: str) -> Problem:
     return parameters.invalid([ParameterFault(name, "out-of-range", detail)])
-
-
-def _window_of(start: int | None, end: int | None, now: int) -> tuple[int, int]:
-    """Fill in a window's defaults: 24 hours before now, or after a start in the future."""
-    if end is None:
-        end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
-    return max(0, end - DAY) if start is None else start, end
 
 
 def settled(as_of: int, now: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -45,15 +45,11 @@ def _records(service: Service, request: Request, query: dict[str, Any], zone: st
 
 def _period(records: Sequence[Record]) -> dict[str, Any]:
     """The records of a period by kind, and the civil days that they were looked for in."""
-    first, by_kind = records[0], {record.kind: _record(record) for record in records}
-    ordered = {kind: by_kind.get(kind) for kind in ("highest", "lowest", "longest_negative")}
-    return {"since": first.since, "until": first.until, "unit": first.unit, **ordered}
-
-
-def _record(record: Record) -> Mapping[str, Any]:
-    run = {} if record.end is None else {"end": record.end}
-    unit = record.unit if record.end is None else "h"
-    return {"value": record.value, "unit": unit, "ts": record.ts, **run, "since": record.since}
+    first, kinds = records[0], dict[str, Any].fromkeys(("highest", "lowest", "longest_negative"))
+    for record in records:
+        unit, run = (record.unit, {}) if record.end is None else ("h", {"end": record.end})
+        kinds[record.kind] = {"value": record.value, "unit": unit, "ts": record.ts, **run, "since": record.since}
+    return {"since": first.since, "until": first.until, "unit": first.unit, **kinds}
 
 
 VIEWS: dict[str, View] = {"records": _records}

@@ -5,7 +5,7 @@ Text is written straight from columns; no row becomes an object of Python's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -58,7 +58,7 @@ def arrow_columns(page: Page) -> dict[str, Any]:
         if name == "time":
             columns[name] = _timestamps(page)
         elif name == "date":
-            columns[name] = pa.array(_dates(page), pa.string()).cast(pa.date32())
+            columns[name] = pa.array(_SPELLED["date"](page), pa.string()).cast(pa.date32())
         elif name in _NUMBERS:
             columns[name] = pa.array(_numbers_of_rows(page.rows, name))
         elif name == "zone":
@@ -78,16 +78,6 @@ def _numbers_of_rows(rows: RowColumns, name: str) -> Any:
         return np.empty(0) if rows.published_at is None else rows.ts - rows.published_at
     column = getattr(rows, name)
     return np.empty(0) if column is None else column
-
-
-def _times(page: Page) -> list[str]:
-    """Each row's `time`, in UTC or in the civil time of its zone."""
-    return rfc3339(page.rows.ts, page.request.time or "utc", _civil_times(page))
-
-
-def _dates(page: Page) -> list[str]:
-    """The civil day on which each row's interval begins."""
-    return [time[:10] for time in rfc3339(page.rows.ts, "local", _civil_times(page))]
 
 
 def _civil_times(page: Page) -> list[str]:
@@ -110,7 +100,11 @@ def rfc3339(ts: Ints, style: TimeStyle, tz: Sequence[str]) -> list[str]:
     return [datetime.fromtimestamp(at, zone_of(name)).isoformat() for at, name in zip(ts.tolist(), tz, strict=True)]
 
 
-_SPELLED = {"date": _dates, "time": _times}
+_SPELLED: dict[str, Callable[[Page], list[str]]] = {
+    "date": lambda page: [time[:10] for time in rfc3339(page.rows.ts, "local", _civil_times(page))],
+    "time": lambda page: rfc3339(page.rows.ts, page.request.time or "utc", _civil_times(page)),
+}
+"""The civil day on which a row's interval begins; its `time`, in UTC or in the civil time of its zone."""
 _NUMBERS = frozenset({"ts", "value", "samples", "coverage", "published_at", "lead_s"})
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -46,14 +46,9 @@ _OF_ROWS = {
 _METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
 
 
-class CachedBody(NamedTuple):
-    """An answer's bytes, in its coding, with the headers that belong to them. Equal ETags, equal answers."""
-
-    body: bytes
-    headers: Headers
-    rows: int
-    following: str | None
-    """The cursor of the next page."""
+CachedBody = tuple[bytes, Headers, int, str | None]
+"""An answer's bytes, in its coding, the headers that belong to them, how many rows it has, and the cursor of the next
+page. Equal ETags, equal answers."""
 
 
 def _series(service: Service, request: Request, query: dict[str, Any], name: str, zone: str = "") -> Response:
@@ -103,16 +98,18 @@ def _rows(
             if etag.matches:
                 return entry.settle(etag.unchanged(headers), 0)
             try:
-                cached = service.answers.get(etag.tag, partial(_encode, service.reader, plans, format_, etag))
+                encode = partial(_encode, service.reader, plans, format_, etag)
+                cached: CachedBody = service.answers.get(etag.tag, encode)
                 break
             except FileReplaced:
                 continue
-        headers += [*cached.headers, *_link(service, request, asked, cached.following)]
-        response = etag.response(cached.body, formats.CONTENT_TYPE[format_], headers)
+        body, own, rows, following = cached
+        headers += [*own, *_link(service, request, asked, following)]
+        response = etag.response(body, formats.CONTENT_TYPE[format_], headers)
         # A part of what is paid for would be charged as a whole, so a payment buys the whole.
         if format_ != "json" and entry.method != "payment":
             response = responses.ranged(request, response)
-        return entry.settle(response, cached.rows)
+        return entry.settle(response, rows)
 
 
 def _etag(request: Request, plans: tuple[ZonePlan, ...], format_: str) -> ETag:
@@ -128,7 +125,7 @@ def _encode(reader: Reader, plans: tuple[ZonePlan, ...], format_: str, etag: ETa
     encoded, headers = formats.encode(format_, rows)
     body = pack(encoded, etag.coding)
     size = len(body) + sum(len(name) + len(value) for name, value in headers) + 1000
-    return CachedBody(body, headers, rows.count, rows.following and rows.following.to_text()), size
+    return (body, headers, rows.count, rows.following and rows.following.to_text()), size
 
 
 def _link(service: Service, request: Request, asked: SeriesRequest, following: str | None) -> Headers:

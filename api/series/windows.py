@@ -6,7 +6,7 @@ An answer holds for as long as its running interval: everything in it counts fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -52,15 +52,8 @@ _COST_NOTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WindowQuestion:
-    """One question, checked."""
-
-    zone: str
-    metric: Metric
-    wanted: Wanted
-    energy: tuple[float, float] | None
-    """The energy in kWh and the power in kW in place of a length."""
+WindowQuestion = tuple[str, Metric, Wanted, tuple[float, float] | None]
+"""One question, checked: zone, metric, what is looked for, and the energy in kWh with the power in kW, if named."""
 
 
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
@@ -99,43 +92,43 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: 
             detail = f"at that power it takes more than {LONGEST_HOURS} hours"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
     wanted = Wanted(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
-    return WindowQuestion(zone_id, metric, wanted, None if kwh is None else (kwh, kw))
+    return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
 def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, Any]:
     """The body that answers a checked question at an instant (Unix seconds). Raises StorageError."""
-    reader, catalogue, wanted = service.reader, service.catalogue, question.wanted
+    (zone_id, metric, wanted, energy), catalogue = question, service.catalogue
     head: dict[str, Any] = {
-        "zone": question.zone,
-        "metric": question.metric.value,
+        "zone": zone_id,
+        "metric": metric.value,
         "kind": wanted.kind,
         "hours": _number(wanted.seconds) if wanted.slots is None else None,
         "within_hours": None if wanted.within is None else _number(wanted.within),
     }
     if wanted.between is not None:
         head["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
-    stored, is_auction = _stored_ahead(catalogue, question.zone, question.metric)
+    stored, is_auction = _stored_ahead(catalogue, zone_id, metric)
     if stored is None:
-        terms = catalogue.terms(question.zone, question.metric.value, frozenset())
+        terms = catalogue.terms(zone_id, metric.value, frozenset())
         return _unavailable(head, "nothing_ahead", terms)
     head |= {"market": "day_ahead", "basis": "auction"} if is_auction else {"basis": "operator_forecast"}
     window = horizon.window(now)
-    request = SeriesRequest(question.metric, (question.zone,), (stored,), window.start, window.end)
-    rows, _ = whole_window(reader, catalogue, request if is_auction else request._replace(pick=Pick()))
+    request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end)
+    rows, _ = whole_window(service.reader, catalogue, request if is_auction else request._replace(pick=Pick()))
     ahead = horizon.known_ahead(rows, now)
-    if ahead is None or _is_too_old(catalogue, question.zone, stored, ahead, now):
+    if ahead is None or _is_too_old(catalogue, zone_id, stored, ahead, now):
         known = horizon.intervals(rows)
-        head["horizon"] = {"next_auction_by": _next_auction(catalogue, question.zone, known[-1].end if known else now)}
-        terms = catalogue.terms(question.zone, stored, frozenset())
+        head["horizon"] = {"next_auction_by": _next_auction(catalogue, zone_id, known[-1].end if known else now)}
+        terms = catalogue.terms(zone_id, stored, frozenset())
         return _unavailable(head, "not_known_yet" if is_auction or not known else "forecast_too_old", terms)
-    found = horizon.find(ahead, wanted, zone(question.zone).tz)
+    found = horizon.find(ahead, wanted, zone(zone_id).tz)
     open_ = (code for code in ahead.sources if not catalogue.sources.get(code, {"withheld": True})["withheld"])
-    terms = catalogue.terms(question.zone, stored, frozenset(open_))
+    terms = catalogue.terms(zone_id, stored, frozenset(open_))
     head["horizon"] = {
         "from": found.start,
         "until": found.until,
         "complete": found.complete,
-        "next_auction_by": _next_auction(catalogue, question.zone, found.last) if is_auction else None,
+        "next_auction_by": _next_auction(catalogue, zone_id, found.last) if is_auction else None,
     }
     if ahead.published_at is not None:
         head["published_at"] = ahead.published_at
@@ -148,9 +141,9 @@ def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, An
     if ahead.published_at is not None:
         last = body["slots"][-1] if "slots" in body else body
         body["lead_s"] = last["start"] - ahead.published_at
-        body["error"] = _error(service.documents, question.zone, question.metric, body["lead_s"])
-    if question.energy is not None:
-        body["cost"] = _cost(question.energy, found, question.metric, ahead.unit)
+        body["error"] = _error(service.documents, zone_id, metric, body["lead_s"])
+    if energy is not None:
+        body["cost"] = _cost(energy, found, metric, ahead.unit)
     return {**body, "valid_until": ahead.valid_until, **_end(terms)}
 
 

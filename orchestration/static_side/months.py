@@ -46,9 +46,7 @@ def put_months(
     known = {month["object"]: month for month in before.get("months", ())}
     lying = target.sizes(SERIES) if is_new_day(before, now) else {key: month["bytes"] for key, month in known.items()}
     entries, put = [], 0
-    for month in month_files.list_files(documents, document, LruCache(0)):
-        if month_files.withheld(catalogue, month["feeds"]):
-            continue
+    for month in month_files.list_files(documents, document, LruCache(0), catalogue):
         entry = month_files.file_entry(month, catalogue, settings.base_url, clock.now())
         key = month_files.public_key(entry)
         if lying.get(key) != entry["bytes"]:

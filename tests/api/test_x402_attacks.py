@@ -273,19 +273,6 @@ def test_a_contract_wallets_signature_is_the_facilitators_to_judge(trade: Trade)
     assert trade.a.calls["verify"] == 1
 
 
-def test_a_rest_grows_and_ends(trade: Trade) -> None:
-    now = [0.0]
-    facilitators = trade.gate.x402._facilitators
-    facilitators.clock = lambda: now[0]
-    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
-    calls = []
-    for second in range(16):
-        now[0] = float(second)
-        trade.get(trade.payment())
-        calls.append(trade.a.calls["verify"])
-    assert [calls.index(count) for count in (1, 2, 3, 4)] == [0, 2, 6, 14]
-
-
 def test_waits_for_facilitators_have_a_cap_of_their_own(trade: Trade) -> None:
     trade.restart(replace(LIMITS, at_once=3, timeouts=replace(LIMITS.timeouts, verify=5)))
     release = threading.Event()

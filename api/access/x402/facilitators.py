@@ -43,8 +43,8 @@ _PENDING = "settlement_pending"
 _TOKEN_LIFE_S = 120
 _CODE = re.compile(r"[a-z0-9_]{1,80}")
 _TX = re.compile(r"0x[0-9a-fA-F]{64}")
-_FIRST_OPEN_S, _LONGEST_OPEN_S = 2.0, 60.0
-"""A facilitator that failed is left alone for so long; each further failure doubles it."""
+_OPEN_S = 10.0
+"""A facilitator that failed is left alone for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class Facilitators:
     listed: Sequence[Facilitator]
     timeouts: Timeouts
     clock: Callable[[], float] = time.monotonic
-    _circuits: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
-    """By address and payer, "" for everybody: until when, and for how long next time."""
+    _circuits: dict[tuple[str, str], float] = field(default_factory=dict)
+    """By address and payer, "" for everybody: until when it is open."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def verify(self, payment: Payment, requirement: Mapping[str, Any]) -> str | Refused | Unreachable:
@@ -121,8 +121,6 @@ class Facilitators:
                 break
             outcome = self._settle_at(facilitator, payment, requirement, min(self.timeouts.settle, left))
             if isinstance(outcome, Settled):
-                with self._lock:
-                    self._circuits = {key: c for key, c in self._circuits.items() if key[0] != facilitator.url}
                 return outcome
             if isinstance(outcome, Refused):
                 return unknown or outcome
@@ -166,23 +164,19 @@ class Facilitators:
         """Return those whose circuit is closed for a payer, the one at `first` before the others."""
         now = self.clock()
         with self._lock:
-            opened = {
-                url for (url, whose), (until, _) in self._circuits.items() if until > now and whose in ("", payer)
-            }
+            opened = {url for (url, whose), until in self._circuits.items() if until > now and whose in ("", payer)}
         return sorted((each for each in self.listed if each.url not in opened), key=lambda each: each.url != first)
 
     def open_circuit(self, url: str, payer: str = "") -> None:
-        """Leave a facilitator alone for a while, for longer each time until it settles a payment.
+        """Leave a facilitator alone for a while.
 
         `payer`: whose payment met the failure; empty where it had to do with no payment.
         """
         now = self.clock()
         with self._lock:
-            self._circuits = {key: c for key, c in self._circuits.items() if c[0] + _LONGEST_OPEN_S > now}
+            self._circuits = {key: until for key, until in self._circuits.items() if until > now}
             others = any(known == url and whose not in ("", payer) for known, whose in self._circuits)
-            for whose in {payer, ""} if others else {payer}:
-                span = self._circuits.get((url, whose), (0.0, _FIRST_OPEN_S))[1]
-                self._circuits[url, whose] = now + span, min(2 * span, _LONGEST_OPEN_S)
+            self._circuits |= {(url, whose): now + _OPEN_S for whose in ({payer, ""} if others else {payer})}
 
 
 def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
