@@ -20,7 +20,7 @@ QUICK := tests/test_architecture.py tests/docs tests/sources tests/warehouse $(w
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test campaigns thorough check lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
+.PHONY: up test campaigns thorough check quick lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
 
 up: $(or $(wildcard $(STAMP)),$(RUN))
 	$(BIN)/emds up --port $(PORT) --ui-port $(UI_PORT) $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -38,7 +38,11 @@ campaigns: setup
 thorough: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --thorough $(TEST_OPTIONS)
 
-check: lint
+# Types are judged on one core while tests begin on the other.
+check: $(STAMP)
+	$(MAKE) -j2 lint quick
+
+quick: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q $(QUICK)
 
 lint: $(STAMP)

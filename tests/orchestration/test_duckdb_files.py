@@ -11,7 +11,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import duckdb
 import pytest
 
 from orchestration.static_side import duckdb_files, publish
@@ -54,27 +53,6 @@ def test_files_that_cannot_be_made_hold_up_no_publication(
         patch.setattr(duckdb_files, "build", lambda *_: 1 // 0)
         assert not any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
     assert not list((folder / "series/metric=price/zone=GB").glob("*.parquet"))
-
-
-def test_the_lake_names_every_listed_file_with_its_bounds(rig: Rig, tmp_path: Path) -> None:
-    files = published(rig, tmp_path / "public")
-    with duckdb.connect(str(tmp_path / "public" / duckdb_files.LAKE), read_only=True) as connection:
-        bounds = connection.sql(
-            "SELECT path, record_count, file_size_bytes,"
-            " list(min_value ORDER BY column_id), list(max_value ORDER BY column_id)"
-            " FROM ducklake_data_file JOIN ducklake_file_column_stats USING (data_file_id) GROUP BY ALL"
-        ).fetchall()
-    expected = [
-        (
-            str(file["url"]).removeprefix(f"{URL}/"),
-            file["rows"],
-            file["bytes"],
-            [file["zone"], file["metric"], str(file["first"])],
-            [file["zone"], file["metric"], str(file["last"])],
-        )
-        for file in files
-    ]
-    assert sorted(bounds) == sorted(expected)
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -115,36 +115,6 @@ def test_what_is_put_is_what_the_service_says(filled: Rig, tmp_path: Path) -> No
     assert again["put"] == 1, "only the manifest is new"
 
 
-def test_month_files_go_where_the_owner_names_a_public_address_and_withheld_ones_never(
-    filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
-    settings = filled.settings(public_url="https://files.example/emds")
-    target = open_target(str(tmp_path))
-    publish_to(target, filled.storage, settings)
-    months = manifest_of(target.get)["months"]
-    client = filled.client(public_url="https://files.example/emds")
-    listed = client.get("/v1/bulk").get_json()["files"]
-    assert {f["url"] for f in listed} == {f"https://files.example/emds/{month['object']}" for month in months}
-    for month in months:
-        assert hashlib.sha256(target.get(month["object"]) or b"").hexdigest() == month["sha256"]
-    south = replace(filled.sources["south"], withheld=True, redistributable="no")
-    closed = [month["object"] for month in months if "south" in month["sources"]]
-    assert closed
-    before = dict(filled.sources)
-    try:
-        filled.sources["south"] = south
-        filled.publish()
-        publish_to(target, filled.storage, settings)
-        kept = manifest_of(target.get)["months"]
-        assert 0 < len(kept) < len(months)
-        assert not any("south" in month["sources"] for month in kept)
-        assert [target.get(key) for key in closed] == [None] * len(closed), "gone at once, not a day later"
-    finally:
-        filled.sources = before
-        filled.publish()
-
-
 def test_a_damaged_month_file_costs_no_other_its_publication(
     filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

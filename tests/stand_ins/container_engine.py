@@ -51,8 +51,6 @@ class Engine:
     """The folder in whose place each container has its own."""
     besides: Mapping[str, str] = field(default_factory=dict)
     """What a container's process is told besides: a test's own settings."""
-    keep: bool = False
-    """Whether the disk of a container stays that ended well; else it goes with it, as by `auto_remove`."""
     containers: dict[str, Container] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -138,5 +136,5 @@ class Engine:
         threading.Thread(target=self._await_end, args=(container, container.process), daemon=True).start()
 
     def _await_end(self, container: Container, process: subprocess.Popen[bytes]) -> None:
-        if process.wait() == 0 and not self.keep:
+        if process.wait() == 0:  # as by `auto_remove`; of one that failed the output stays
             shutil.rmtree(container.disk, ignore_errors=True)

@@ -13,7 +13,6 @@ import json
 import os
 import ssl
 import threading
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -123,8 +122,6 @@ class Publishers:
         self._lock = threading.Lock()
         self.requests: dict[str, list[str]] = defaultdict(list)
         """Host -> the paths it was asked for."""
-        self.arrivals: dict[str, list[float]] = defaultdict(list)
-        """Host -> when, Unix seconds."""
         self.limited: dict[str, int] = defaultdict(int)
         """Host -> how many requests were too many."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -228,7 +225,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         host, path = self.headers.get("Host", ""), urlsplit(self.path).path
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-        self.publishers.arrivals[host].append(time.time())
         self.publishers.requests[host].append(self.path)
         failing = self.publishers.failing(host)
         if failing is not None:

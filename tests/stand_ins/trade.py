@@ -118,7 +118,6 @@ class Trade:
         """What holds after every test, whoever lied: charged without an answer or a credit 0, answered without money 0
         but where the test says so, charged twice 0."""
         self.node.down = self.node.logs_hidden = False
-        self.node.clock_shift = 0
         self.shift[0] += LIMITS.lease + 1  # whoever held a payment is dead
         ledger = self.ledger
         ledger.expire(int(self.clock()), LIMITS.lease, LIMITS.replay)
