@@ -11,6 +11,8 @@ import threading
 from email.message import EmailMessage
 from functools import partial
 
+from api.access.values import refuse_for
+from api.http.problems import Problem
 from api.settings import MailServer
 
 _TIMEOUT_S = 10
@@ -18,14 +20,14 @@ _AT_ONCE = threading.BoundedSemaphore(4)
 """Of a worker's 64 threads: a slow mail server must not hold more."""
 
 
-class MailUnavailable(Exception):
-    """The mail could not be handed to the server."""
+def _unavailable() -> Problem:
+    return refuse_for(60, "mail-unavailable", "The confirmation could not be sent; no key was made.")
 
 
 def send(server: MailServer, base_url: str, to: str, token: str) -> None:
-    """Send the link that confirms a key. Raises MailUnavailable; a server's own words stay out of it."""
+    """Send the link that confirms a key. Raises Problem 503; a server's own words stay out of it."""
     if not _AT_ONCE.acquire(blocking=False):
-        raise MailUnavailable("busy")
+        raise _unavailable()
     try:
         message = EmailMessage()
         message["From"], message["To"], message["Subject"] = server.sender, to, "Confirm your API key"
@@ -43,7 +45,7 @@ def send(server: MailServer, base_url: str, to: str, token: str) -> None:
             if server.user:
                 session.login(server.user, server.password)
             session.send_message(message)
-    except (OSError, smtplib.SMTPException, UnicodeError) as fault:
-        raise MailUnavailable(type(fault).__name__) from None
+    except (OSError, smtplib.SMTPException, UnicodeError):
+        raise _unavailable() from None
     finally:
         _AT_ONCE.release()

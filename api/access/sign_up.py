@@ -17,7 +17,7 @@ import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from api.access import keys
-from api.access.confirmation_mail import MailUnavailable, send
+from api.access.confirmation_mail import send
 from api.access.database import Database
 from api.access.email_address import identity, is_address
 from api.access.gate import call_of
@@ -231,10 +231,9 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     if mail is not None and new.confirmation:
         try:
             send(mail, gate.settings.base_url, email, new.confirmation)
-        except MailUnavailable:
+        except Problem:
             withdraw(gate.database, new.key)
-            detail = "The confirmation could not be sent; no key was made."
-            raise refuse_for(60, "mail-unavailable", detail) from None
+            raise
     body: dict[str, Any] = {
         "api_key": new.key,
         "email": email,

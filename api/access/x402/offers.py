@@ -139,7 +139,7 @@ def encode(document: dict[str, Any]) -> str:
 
 
 def malformed(code: str, detail: str) -> Problem:
-    """Return 400: the header holds no payment."""
+    """Return 400: the header holds no payment; `code` says why in the protocol's words."""
     return Problem("invalid-payment", detail, members={"code": code, "charged": False})
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 import orjson
 
-from api.access.x402.offers import CHAIN_ID, DOMAIN, NETWORK, NETWORK_V1, USDC
+from api.access.x402.offers import CHAIN_ID, DOMAIN, NETWORK, NETWORK_V1, USDC, malformed
 from api.ethereum_address import keccak256
-from warehouse.errors import CallerError
 
 MAX_HEADER = 16384
 SETTLE_MARGIN_S = 6
@@ -36,14 +35,6 @@ _TRANSFER_TYPE = f"TransferWithAuthorization({_TRANSFER_FIELDS})"
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 _PLAIN_BYTES = 65
 _RECOVERY = {0: 0, 1: 1, 27: 0, 28: 1}
-
-
-class MalformedPayment(CallerError):
-    """The header does not hold a payment; `code` says why in the protocol's words."""
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +58,11 @@ class Payment:
 
 
 def decode(header: str) -> Payment:
-    """Return the payment in a PAYMENT-SIGNATURE or X-PAYMENT header, of either version. Raises MalformedPayment."""
+    """Return the payment in a PAYMENT-SIGNATURE or X-PAYMENT header, of either version. Raises Problem 400."""
     document = _document(header)
     version = document.get("x402Version")
     if version not in (1, 2) or isinstance(version, bool):
-        raise MalformedPayment("invalid_x402_version", "x402Version is neither 1 nor 2")
+        raise malformed("invalid_x402_version", "x402Version is neither 1 nor 2")
     terms = document if version == 1 else _part(document, "accepted")
     payload = _part(document, "payload")
     signed = _part(payload, "authorization")
@@ -152,30 +143,30 @@ def domain_separator() -> bytes:
 
 def _document(header: str) -> dict[str, Any]:
     if len(header) > MAX_HEADER:
-        raise MalformedPayment("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
+        raise malformed("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
     try:
         # Some wallets send the URL-safe alphabet, or no padding.
         plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
         orjson.dumps(document)  # what is nested too deep to be sent on is refused here
     except (binascii.Error, ValueError, orjson.JSONEncodeError):
-        raise MalformedPayment("invalid_payload", "the payment header is not base64 of JSON") from None
+        raise malformed("invalid_payload", "the payment header is not base64 of JSON") from None
     if not isinstance(document, dict):
-        raise MalformedPayment("invalid_payload", "the payment is not a JSON object")
+        raise malformed("invalid_payload", "the payment is not a JSON object")
     return document
 
 
 def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
     part = document.get(name)
     if not isinstance(part, dict):
-        raise MalformedPayment("invalid_payload", f"{name} is missing or no object")
+        raise malformed("invalid_payload", f"{name} is missing or no object")
     return part
 
 
 def _matching(part: dict[str, Any], name: str, pattern: re.Pattern[str]) -> str:
     value = part.get(name)
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise MalformedPayment("invalid_payload", f"{name} is missing or malformed")
+        raise malformed("invalid_payload", f"{name} is missing or malformed")
     return value
 
 

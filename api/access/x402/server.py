@@ -22,7 +22,7 @@ from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
 from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
-from api.access.x402.payment import MalformedPayment, Payment, decode, is_plain, is_signed_by_payer, mismatch
+from api.access.x402.payment import Payment, decode, is_plain, is_signed_by_payer, mismatch
 from api.access.x402.reconciler import Reconciler
 from api.http.problems import Problem
 from api.settings import Facilitator, Settings
@@ -86,8 +86,8 @@ class X402ResourceServer:
         self._reconcile_in_background()
         try:
             payment = decode(call.payment)
-        except MalformedPayment as fault:
-            return offers.malformed(fault.code, str(fault))
+        except Problem as malformed:
+            return malformed
         terms = self._terms(payment, call)
         code = mismatch(payment, terms.pay_to, units_of(call.price), self._now)
         if code is None and is_plain(payment) and not is_signed_by_payer(payment):
