@@ -140,7 +140,3 @@ def test_a_planted_fault_is_found_in_one_run_and_by_its_own_rule_alone(
     (finding,) = found[rule]
     assert (finding["day"], finding["zone"]) == ("2026-11-19", zone)
     assert detail in finding["detail"]
-
-
-def test_every_rule_has_a_file_that_says_first_what_it_finds() -> None:
-    assert all(rule.sql.startswith("-- ") for rule in RULES)

@@ -53,7 +53,7 @@ class StandIn(BaseHTTPRequestHandler):
         self.received.append(self)
         type(self).script(self)
 
-    do_POST = do_GET
+    do_POST = do_PUT = do_HEAD = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
         """No log."""

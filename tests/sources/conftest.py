@@ -6,7 +6,6 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,34 +18,15 @@ from warehouse.market.clock import days_of
 from warehouse.market.market import Feed, Request
 from warehouse.rows.schema import Rows
 
+RECORDINGS = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"
+
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
     """The folder of recorded answers; tests that need it are skipped where it is missing."""
-    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
-    if not (shared / "recordings" / "MANIFEST.json").exists():
+    if not (RECORDINGS / "MANIFEST.json").exists():
         pytest.skip("no recordings beside the project")
-    return shared / "recordings"
-
-
-@pytest.fixture
-def recorded(recordings: Path) -> Callable[[str], dict[str, Any]]:
-    """Looks up a file's entry in the manifest."""
-    entries = {entry["file"]: entry for entry in json.loads((recordings / "MANIFEST.json").read_bytes())}
-    return lambda file: entries[file]
-
-
-@pytest.fixture
-def parsed(recordings: Path, recorded: Callable[[str], dict[str, Any]]) -> Callable[..., Rows]:
-    """The rows of a recorded file, parsed with the zone and day of its manifest entry, by its own feed or another."""
-
-    def parse(file: str, feed_id: str | None = None) -> Rows:
-        entry = recorded(file)
-        days = days_of(entry["day"]) if entry["day"] else ()
-        request = Request(feed_id or entry["feed"], "", days=days, zone=entry["zone"])
-        return feed(request.feed).parse((recordings / file).read_bytes(), request)
-
-    return parse
+    return RECORDINGS
 
 
 BODIES = Path(__file__).parent / "bodies"
@@ -93,19 +73,18 @@ def own_samples() -> tuple[Sample, ...]:
 @cache
 def recorded_samples() -> tuple[Sample, ...]:
     """Every recorded answer that has rows of its own, read once; none where the recordings are missing."""
-    shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"
-    if not (shared / "MANIFEST.json").exists():
+    if not (RECORDINGS / "MANIFEST.json").exists():
         return ()
     entries = [
         e
-        for e in json.loads((shared / "MANIFEST.json").read_bytes())
+        for e in json.loads((RECORDINGS / "MANIFEST.json").read_bytes())
         if e.get("expected_rows") and e["feed"] in feeds()
     ]
-    return tuple(_recorded(entry, shared) for entry in entries)
+    return tuple(_recorded(entry) for entry in entries)
 
 
-def _recorded(entry: dict[str, Any], shared: Path) -> Sample:
-    path = shared / entry["file"]
+def _recorded(entry: dict[str, Any]) -> Sample:
+    path = RECORDINGS / entry["file"]
     request = Request(
         entry["feed"], "", days=days_of(entry["day"]) if entry["day"] else (), zone=entry["zone"], ext=path.suffix[1:]
     )

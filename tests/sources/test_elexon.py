@@ -110,11 +110,6 @@ def nets(rows):
     return {r.ts: r.value for r in rows if r.counterparty is None}
 
 
-def test_a_tie_that_says_two_things_has_no_net():
-    assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 101)]})) == {}
-    assert nets(read(TIES_FEED, {"data": [*ALL, flow("France(IFA)", 100)]})) == {instant(AT): 1000.0}
-
-
 @pytest.mark.parametrize(
     ("day", "count"),
     [
@@ -132,24 +127,3 @@ def test_the_ties_of_the_era_are_needed_and_no_more(day, count):
     ties = [flow(name, 10, start) for name in TIES]
     assert nets(read(TIES_FEED, {"data": ties[:count]})) == {instant(start): 10.0 * count}
     assert nets(read(TIES_FEED, {"data": ties[: count - 1]})) == {}
-
-
-def test_a_tie_under_test_before_its_era_is_needed_where_the_answer_knows_it():
-    early, later = "2021-09-01T12:00:00Z", "2021-09-01T12:30:00Z"
-    ties = [name for name, tie in TIES.items() if tie.link not in ("gb-fr-eleclink", "gb-dk1-viking", "INTGRNL")]
-    data = [flow(name, 10, start) for name in ties for start in (early, later)]
-    assert nets(read(TIES_FEED, {"data": data})) == {instant(early): 70.0, instant(later): 70.0}
-    missing = [
-        entry
-        for entry in data
-        if entry["interconnectorName"] != "North Sea Link (INTNSL)" or entry["startTime"] == early
-    ]
-    assert nets(read(TIES_FEED, {"data": missing})) == {instant(early): 70.0}
-
-
-def test_a_tie_counts_from_its_first_reading_and_not_before():
-    start = [f"2024-09-18T{hour}:00:00Z" for hour in ("11", "12", "13")]
-    old = [name for name, tie in TIES.items() if tie.link != "INTGRNL"]
-    data = [flow(name, 10, at) for name in old for at in start]
-    young = read(TIES_FEED, {"data": [*data, flow("Ireland (Greenlink)", 10, start[1])]})
-    assert nets(young) == {instant(start[0]): 90.0, instant(start[1]): 100.0}

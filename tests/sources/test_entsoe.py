@@ -8,83 +8,145 @@ from datetime import date
 
 import pytest
 
+from assets import sources
 from assets.sources.entsoe import SOURCE
 from assets.sources.entsoe.areas import EIC
-from tests.sources.entsoe_documents import (
-    DAY,
-    FLOWS,
-    PRICE,
-    WHOLE,
-    auction,
-    installed,
-    load,
-    period,
-    prices,
-    refusal,
-    stamped,
-    year,
-)
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import clock
-from warehouse.market.clock import instant, iso, market_days
+from warehouse.market.clock import RESOLUTIONS, instant, iso, market_days
 from warehouse.market.market import Request
 
-
-def test_a03_repeats_the_last_point_to_the_periods_own_end():
-    rows = prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})))
-    assert [r.value for r in rows.sorted()] == [50.0] * 2 + [60.0] * 17 + [70.0] * 5
+PRICE, DEMAND, FLOWS, CAPACITY = (sources.feed(f"entsoe.{name}") for name in ("price", "demand", "flows", "capacity"))
+DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")
 
 
-def test_nothing_is_filled_before_the_first_point():
-    rows = prices(auction(period(*DAY, "PT60M", {23: 50})))
-    assert stamped(rows) == [("11-20T21:00", 50.0), ("11-20T22:00", 50.0)]
+def period(start, end, resolution, points, value="price.amount"):
+    """`points`: {position: value}, or a list of all values."""
+    points = points if isinstance(points, dict) else dict(enumerate(points, 1))
+    inner = "".join(f"<Point><position>{at}</position><{value}>{n}</{value}></Point>" for at, n in points.items())
+    times = f"<timeInterval><start>{start}</start><end>{end}</end></timeInterval>"
+    return f"<Period>{times}<resolution>{resolution}</resolution>{inner}</Period>"
+
+
+def series(*periods, curve="A03", **texts):
+    """A TimeSeries; `texts` are its elements, `__` for the dot in their names, None for one that is missing."""
+    inner = "".join(
+        f"<{name.replace('__', '.')}>{text}</{name.replace('__', '.')}>"
+        for name, text in texts.items()
+        if text is not None
+    )
+    return f"<TimeSeries><mRID>1</mRID>{inner}<curveType>{curve}</curveType>{''.join(periods)}</TimeSeries>"
+
+
+def document(
+    kind,
+    *parts,
+    root="Publication_MarketDocument",
+    ns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3",
+    process=None,
+):
+    """A document of a type, in its namespace."""
+    of = f"<process.processType>{process}</process.processType>" if process else ""
+    head = f'<?xml version="1.0" encoding="utf-8"?><{root} xmlns="{ns}"><type>{kind}</type>'
+    return f"{head}{of}{''.join(parts)}</{root}>".encode()
+
+
+def auction(*periods, zone="NL", currency="EUR", contract="A01", position=None, curve="A03", out=None):
+    """A series of prices of one auction."""
+    return series(
+        *periods,
+        curve=curve,
+        in_Domain__mRID=EIC[zone],
+        out_Domain__mRID=EIC[out or zone],
+        contract_MarketAgreement__type=contract,
+        currency_Unit__name=currency,
+        price_Measure_Unit__name="MWH",
+        classificationSequence_AttributeInstanceComponent__position=position,
+    )
+
+
+def prices(*parts, zone="NL", **more):
+    """The rows of a document of prices."""
+    return PRICE.parse(document("A44", *parts, **more), Request(PRICE.id, "", zone=zone))
+
+
+def load(*periods, zone="NL", process="A16", unit="MAW", curve="A03"):
+    """The rows of a document of load, as asked for NL."""
+    body = document(
+        "A65",
+        series(*periods, curve=curve, outBiddingZone_Domain__mRID=EIC[zone], quantity_Measure_Unit__name=unit),
+        root="GL_MarketDocument",
+        process=process,
+    )
+    return DEMAND.parse(body, Request(DEMAND.id, "", zone="NL"))
+
+
+def installed(*typed, zone="NL"):
+    """The rows of a document of installed capacity; `typed`: (psrType, Period)."""
+    parts = [
+        series(
+            f"<MktPSRType><psrType>{kind}</psrType></MktPSRType>{years}",
+            inBiddingZone_Domain__mRID=EIC[zone],
+            quantity_Measure_Unit__name="MAW",
+        )
+        for kind, years in typed
+    ]
+    return CAPACITY.parse(
+        document("A68", *parts, root="GL_MarketDocument", process="A33"), Request(CAPACITY.id, "", zone="NL")
+    )
+
+
+def year(first, last, points):
+    """A Period of calendar years, first and last included."""
+    return period(f"{first - 1}-12-31T23:00Z", f"{last}-12-31T23:00Z", "P1Y", points, "quantity")
+
+
+def refusal(code, text):
+    """An acknowledgement that gives a reason in place of data."""
+    return document(
+        "", f"<Reason><code>{code}</code><text>{text}</text></Reason>", root="Acknowledgement_MarketDocument"
+    )
+
+
+WHOLE = document("A44", auction(period(*DAY, "PT60M", {1: 50, 2: 51})))
+
+
+TWO, NEXT = ("2026-11-19T23:00Z", "2026-11-20T01:00Z"), ("2026-11-20T02:00Z", "2026-11-20T04:00Z")
+AFTER = ("2026-11-20T23:00Z", "2026-11-21T23:00Z")
+CURVES = {
+    "A03 repeats the last point to the Period's own end": (
+        [period(*DAY, "PT60M", {1: 50, 3: 60, 20: 70})],
+        [("11-19T23:00", "1h", [50] * 2 + [60] * 17 + [70] * 5)],
+    ),
+    "nothing is filled before the first point": (
+        [period(*DAY, "PT60M", {23: 50})],
+        [("11-20T21:00", "1h", [50, 50])],
+    ),
+    "filling stops between two Periods, in whatever order": (
+        [period(*NEXT, "PT60M", {1: 60}), period(*TWO, "PT60M", {1: 50})],
+        [("11-19T23:00", "1h", [50, 50]), ("11-20T02:00", "1h", [60, 60])],
+    ),
+    "a series may mix resolutions": (
+        [period(*NEXT, "PT15M", {1: 1, 4: 2}), period(*TWO, "PT60M", [50, 60]), period(*AFTER, "PT30M", {47: 7})],
+        [("11-19T23:00", "1h", [50, 60]), ("11-20T02:00", "15m", [1] * 3 + [2] * 5), ("11-21T22:00", "30m", [7, 7])],
+    ),
+}
+
+
+@pytest.mark.parametrize(("periods", "runs"), CURVES.values(), ids=CURVES)
+def test_points_are_expanded_to_rows(periods, runs):
+    """Also beyond the time that the document states of itself."""
+    inside = "<period.timeInterval><start>2026-11-19T23:00Z</start><end>2026-11-20T23:00Z</end></period.timeInterval>"
+    assert [(iso(r.ts)[5:16], r.resolution, r.value) for r in prices(inside, auction(*periods)).sorted()] == [
+        (iso(instant(f"2026-{start}Z") + place * RESOLUTIONS[resolution])[5:16], resolution, value)
+        for start, resolution, values in runs
+        for place, value in enumerate(values)
+    ]
 
 
 def test_a_point_without_neighbours_under_a01_is_alone():
-    assert stamped(prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))) == [
-        ("11-19T23:00", 50.0),
-        ("11-20T01:00", 60.0),
-    ]
-
-
-def test_filling_stops_between_two_periods():
-    rows = prices(
-        auction(
-            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", {1: 50}),
-            period("2026-11-20T02:00Z", "2026-11-20T04:00Z", "PT60M", {1: 60}),
-        )
-    )
-    assert stamped(rows) == [
-        ("11-19T23:00", 50.0),
-        ("11-20T00:00", 50.0),
-        ("11-20T02:00", 60.0),
-        ("11-20T03:00", 60.0),
-    ]
-
-
-def test_one_series_may_mix_resolutions():
-    rows = prices(
-        auction(
-            period("2026-11-20T01:00Z", "2026-11-20T02:00Z", "PT15M", [1, 2, 3, 4]),
-            period("2026-11-19T23:00Z", "2026-11-20T01:00Z", "PT60M", [50, 60]),
-            period("2026-11-20T02:00Z", "2026-11-20T03:00Z", "PT30M", {1: 7}),
-        )
-    )
-    assert [r.resolution for r in rows.sorted()] == ["1h", "1h", "15m", "15m", "15m", "15m", "30m", "30m"]
-
-
-def test_a_quarter_hourly_period_may_carry_an_hourly_product():
-    rows = prices(auction(period("2026-11-20T00:00Z", "2026-11-20T02:00Z", "PT15M", {1: 50, 5: 60})))
-    assert [r.value for r in rows.sorted()] == [50.0] * 4 + [60.0] * 4
-    assert {r.resolution for r in rows} == {"15m"}
-
-
-def test_periods_in_reverse_order_and_outside_the_document_are_read():
-    inside = "<period.timeInterval><start>2026-11-19T23:00Z</start><end>2026-11-20T23:00Z</end></period.timeInterval>"
-    later = period("2026-11-20T23:00Z", "2026-11-21T23:00Z", "PT60M", {1: 80})
-    rows = prices(inside, auction(later, period(*DAY, "PT60M", {1: 50})))
-    assert {r.value for r in rows} == {50.0, 80.0}
-    assert len(rows) == 48
+    rows = prices(auction(period(*DAY, "PT60M", {1: 50, 3: 60}), curve="A01"))
+    assert [(iso(r.ts)[5:16], r.value) for r in rows.sorted()] == [("11-19T23:00", 50.0), ("11-20T01:00", 60.0)]
 
 
 def test_an_unknown_curve_is_a_change_of_the_feed():
@@ -139,12 +201,8 @@ def test_old_answers_do_not_tell_the_contract():
     assert len(prices(auction(HOURLY, contract=None))) == 24
 
 
-def test_polish_prices_carry_their_own_currency(parsed):
-    rows = parsed("entsoe/a44_PL_2017-03-01_eur-then-pln_partial-day.xml")
-    zlotys = [r.value for r in rows.sorted() if r.unit == "PLN/MWh"]
-    assert (len(zlotys), zlotys[0], zlotys[-1]) == (24, 128.53, 102.79)
-    assert len([r for r in rows if r.unit == "EUR/MWh"]) == 42
-    assert min(r.ts for r in rows if r.unit == "PLN/MWh") == instant("2017-03-01T23:00:00Z")
+def test_polish_prices_carry_their_own_currency():
+    assert {r.unit for r in prices(auction(HOURLY, zone="PL", currency="PLN"), zone="PL")} == {"PLN/MWh"}
 
 
 @pytest.mark.parametrize(("zone", "currency"), [("NL", "PLN"), ("PL", "CZK"), ("PL", None), ("CH", "CHF")])

@@ -149,26 +149,6 @@ def attempt(sample: Any, edits: bytes) -> None:
     check(sample, mutate(sample.body, edits))
 
 
-def fails(sample: Any, edits: bytes) -> bool:
-    try:
-        attempt(sample, edits)
-    except (Exception, Hang):
-        return True
-    return False
-
-
-def fewest(sample: Any, edits: bytes) -> bytes:
-    """Of edits that make a body fail, those without which it does not."""
-    at = 0
-    while at < len(edits):
-        without = edits[:at] + edits[at + EDIT :]
-        if without and fails(sample, without):
-            edits = without
-        else:
-            at += EDIT
-    return edits
-
-
 def fuzz(sample: Any, count: int) -> None:
     """Parses this many mutated bodies of one feed."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -176,7 +156,7 @@ def fuzz(sample: Any, count: int) -> None:
         try:
             attempt(sample, edits)
         except (Exception, Hang) as error:
-            error.add_note(f"{sample.name} with the edits {fewest(sample, edits)!r}")
+            error.add_note(f"{sample.name} with the edits {edits!r}")
             raise
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < MEGABYTES, f"{grown:.0f} MB"

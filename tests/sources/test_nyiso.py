@@ -139,16 +139,6 @@ def test_without_a_tie_there_is_no_net():
     assert len(rows) == 10
 
 
-def test_a_tie_is_a_part_of_the_net_from_its_first_reading_on():
-    young = [point for point, tie in TIES.items() if tie.since]
-    old = [point for point in TIES if point not in young]
-    assert len(net(read(FLOWS, flows(["11/20/2008 00:00"], old)))) == 1
-    stamps = ["11/20/2008 00:00", "11/20/2008 00:05", "11/20/2008 00:10"]
-    days = [flows(stamps[:1], old), flows(stamps[1:2], TIES), flows(stamps[2:], old)]
-    body = days[0] + "".join(day.split("\r\n", 1)[1] for day in days[1:])
-    assert list(net(read(FLOWS, body))) == [at("2008-11-20T00:00-05:00"), at("2008-11-20T00:05-05:00")]
-
-
 def test_a_tie_that_is_known_to_be_there_is_missed_on_the_day_that_lacks_it():
     without = [point for point in TIES if point != "625211"]
     assert net(read(FLOWS, flows(["09/19/2026 00:00"], without)))

@@ -202,35 +202,6 @@ def test_rank_agrees_with_scipy(pool, now):
     assert context.p90 == np.quantile(window, 0.9, method="averaged_inverted_cdf")
 
 
-def published(least: float, most: float) -> st.SearchStrategy[float]:
-    """Values of at most six decimals: a median exactly between two neighbouring doubles cannot be written as one."""
-    return st.floats(least, most).map(lambda value: round(value, 6))
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.one_of(st.just(0.0), published(-2000, 20000), published(-3, 3)), min_size=1, max_size=30),
-    published(-2000, 20000),
-)
-def test_words_and_numbers_never_contradict(pool, now):
-    reading = read(hourly([pool[i * 7 % len(pool)] for i in range(720)], now))
-    context, trend = reading.context, reading.trend
-    assert 0 <= context.percentile <= 100
-    assert (context.percentile == 0) == (now < context.min)
-    assert (context.percentile == 100) == (now > context.max)
-    assert context.min <= context.p10 <= context.median <= context.p90 <= context.max
-    assert (context.vs_median > 0) == (now > context.median)
-    for pct, part in ((context.vs_median_pct, context.vs_median), (trend.change_pct, trend.change)):
-        assert pct is None or (math.isfinite(pct) and np.sign(pct) == np.sign(part))
-    assert (context.vs_median_pct is None) == bool(context.vs_median_pct_reason)
-    assert (trend.change_pct is None) == bool(trend.change_pct_reason)
-    assert {"rising": trend.change > 0, "falling": trend.change < 0, "flat": abs(trend.change) <= trend.flat_threshold}[
-        trend.direction
-    ]
-    assert (context.band in ("record_low", "record_high")) <= (not context.min <= now <= context.max)
-
-
 EXAMPLES = {
     "ordinary": (
         hourly([20000 + 10 * i for i in range(720)], 25000),

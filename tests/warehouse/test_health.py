@@ -1,4 +1,4 @@
-"""Health: when rows are due, the four states in time, and what a later note keeps of an earlier one."""
+"""Health and attempts: when rows are due, the four states in time, what a later note keeps, how feeds were asked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.stand_ins import declared
-from warehouse.documents import health
+from warehouse.documents import attempts, health
 from warehouse.documents.health import Health, expected_by, state
+from warehouse.errors import DamagedFile
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Metric, Publication
+from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 BRUSSELS = "Europe/Brussels"
@@ -108,3 +110,35 @@ def test_each_metric_has_an_end_of_its_own(tmp_path: Path) -> None:
 def test_a_span_ends_where_nothing_is_due_yet() -> None:
     span = Window(0, 24 * HOUR)
     assert [coverage.due_until(FEED, span, now) for now in (0, 2400, 2999, 3000, 10**6)] == [0, 0, 300, 600, 24 * HOUR]
+
+
+ASKED = "elexon.price"
+T = instant("2026-11-20T00:00:00Z")
+
+
+def test_requests_and_failures_add_up(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    attempts.note(storage, ASKED, T, 3, {"server": 1}, None)
+    attempts.note(storage, ASKED, T + 60, 2, {"server": 1, "network": 2}, None)
+    attempts.note(storage, "elexon.demand", T, 1, {}, None)
+    kept = attempts.load(storage, "elexon", "2026-11")
+    assert kept[ASKED] == attempts.Attempts(2, 5, {"server": 2, "network": 2}, ())
+    assert kept["elexon.demand"].requests == 1
+    assert attempts.load(storage, "elexon", "2026-10") == {}
+
+
+def test_a_run_that_asks_for_past_days_only_watches_nothing(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    attempts.note(storage, ASKED, T, 1, {}, 900)
+    attempts.note(storage, ASKED, T + 600, 1, {}, None)
+    assert attempts.load(storage, "elexon", "2026-11")[ASKED].watched == ((T, T),)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"feeds": {"elexon.price": {}}}', b'{"feeds": 3}', b"null"])
+def test_a_damaged_file_is_typed_for_readers_and_begun_anew_by_writers(tmp_path: Path, body: bytes) -> None:
+    storage = Folder(tmp_path)
+    storage.put(layout.attempts("elexon", "2026-11"), body)
+    with pytest.raises(DamagedFile):
+        attempts.load(storage, "elexon", "2026-11")
+    attempts.note(storage, ASKED, T, 1, {}, 900)
+    assert attempts.load(storage, "elexon", "2026-11")[ASKED].runs == 1

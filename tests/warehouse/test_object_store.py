@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing, contextmanager
 
 import obstore
 import pytest
 
+from tests.fetch.stand_in_host import Publisher, replies
 from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.errors import Conflict, StorageError
 from warehouse.store.object_store import StoreAddress, address, ask, is_address, open_store
@@ -54,35 +53,9 @@ def test_objects_below_a_prefix(endpoint):
 @contextmanager
 def answering(status: int, code: str) -> Iterator[str]:
     """The address of a server that answers everything with one error."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def _any(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            body = f"<Error><Code>{code}</Code><Message>None.</Message></Error>".encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/xml")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_HEAD(self) -> None:
-            self.send_response(status)
-            self.end_headers()
-
-        do_GET = do_PUT = do_POST = _any
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    body = f"<Error><Code>{code}</Code><Message>None.</Message></Error>".encode()
+    with closing(Publisher(replies(status, body, Content_Type="application/xml"))) as server:
+        yield server.base
 
 
 def refusals(store: obstore.store.ObjectStore) -> set[str]:

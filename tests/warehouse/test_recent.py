@@ -45,12 +45,6 @@ def test_rows_and_history_are_the_same_rows(folder):
     assert recent.history.ts[-1] == NOW + 9 * 900
 
 
-def test_border_rows_are_left_out(folder):
-    fold(folder, NOW - DAY, 24)
-    fold(folder, NOW - DAY, 25, counterparty="FR")
-    assert len(read(folder).history.ts) == 24
-
-
 def test_no_other_month_is_opened(folder, monkeypatch):
     fold(folder, NOW - 400 * DAY, 402 * 24)
     keys = set()

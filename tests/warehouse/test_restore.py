@@ -62,19 +62,6 @@ def _instants(stated: Bodies) -> range:
 
 @pytest.mark.slow
 @few
-@given(bodies)
-def test_bodies_state_what_folding_each_as_it_came_made_known(
-    tmp_path_factory: pytest.TempPathFactory, stated: Bodies
-) -> None:
-    folder = Folder(tmp_path_factory.mktemp("fold"))
-    published(folder, stated)
-    live = vintages.read(folder, PLACE)
-    for at in _instants(stated):
-        assert known(restored(stated), at) == known(live, at)
-
-
-@pytest.mark.slow
-@few
 @given(bodies, st.sampled_from(["series", "history", "both"]), st.integers(0, 4))
 def test_a_month_that_lost_a_file_answers_as_before(
     tmp_path_factory: pytest.TempPathFactory, stated: Bodies, lost: str, delay: int

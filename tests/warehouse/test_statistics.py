@@ -78,22 +78,6 @@ def test_agrees_with_a_count_minute_by_minute(parts: list[tuple[int, int, int]],
 
 
 @given(
-    st.lists(st.tuples(st.integers(-3, 3), st.sampled_from([1] * 20 + [2, 3, 12])), min_size=1, max_size=300),
-    st.sampled_from([1, 300]),
-)
-def test_quantiles_are_those_of_all_rows_put_in_order(rows: list[tuple[int, int]], unit: int) -> None:
-    """Many equal values, and a few rows of other lengths among many of one."""
-    values, weights = np.array([value for value, _ in rows], float), np.array([n * unit for _, n in rows], np.int64)
-    starts = np.cumsum(weights) - weights
-    stats = statistics(starts, weights, values, 0, int(weights.sum()))
-    order = values.argsort(kind="stable")
-    passed, ordered = weights[order].cumsum(), values[order]
-    least = [float(ordered[np.argmax(passed * 10 >= q * passed[-1])]) for q in (1, 5, 9)]
-    assert stats is not None
-    assert [stats.p10, stats.p50, stats.p90] == least
-
-
-@given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(-50, 50)), max_size=30),
     st.sampled_from([5, 60]),
     st.integers(-20, 200),
