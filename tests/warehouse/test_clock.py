@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from warehouse.errors import BadWindow
@@ -47,6 +47,7 @@ def test_market_days_follow_each_other_without_gap(day: date, tz: str) -> None:
 
 
 @given(st.integers(0, 4102444800), st.sampled_from(ZONE_NAMES))
+@example(clock.instant("2026-10-25T01:30:00Z"), "Europe/Berlin")
 def test_local_stamps_turn_back_into_their_instant(ts: int, tz: str) -> None:
     moment = datetime.fromtimestamp(ts, ZoneInfo(tz))
     naive = moment.replace(tzinfo=None, fold=0)
@@ -61,6 +62,7 @@ def test_a_stamp_that_the_spring_change_skips_names_no_instant() -> None:
 
 
 @given(st.integers(0, 4102444800), st.integers(0, 400 * clock.DAY))
+@example(0, 31 * clock.DAY)
 def test_months_are_those_that_a_window_touches(start: int, length: int) -> None:
     window = Window(start, start + length)
     touched = clock.months(window)

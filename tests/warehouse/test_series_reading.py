@@ -5,19 +5,37 @@ from __future__ import annotations
 from itertools import product
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
+import pytest
 
 from tests.stand_ins import stored_rows
-from tests.warehouse.series_model import BASE, RANKS, WIDE, fold
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples
 from warehouse.figures.recent import newest
+from warehouse.market.clock import Window
 from warehouse.market.market import Terms
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import restore, series, vintages
 from warehouse.series.reader import Reader
 from warehouse.series.vintages import Month
 from warehouse.store import layout
+
+
+@pytest.mark.slow
+def test_what_a_reader_got_before_is_what_as_of_gives(folder):
+    """The rows served after each fold, asked for later by the instant of that fold."""
+    random, then = np.random.default_rng(7), {}
+    for now in range(10, 40):
+        feed = FEEDS[now % 4]
+        hours = int(random.integers(1, 6))
+        start = BASE + int(random.integers(0, 6)) * 3600
+        stated = random.integers(0, 3, hours).tolist()
+        fold(folder, feed, start, stated, known_at=now, spans=[Window(start - 3600, start + hours * 3600)])
+        then[now] = tuples(stored_rows.read(folder, "GB", "demand", EVERYTHING))
+    for now, rows in then.items():
+        assert tuples(stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, now, RANKS)) == rows
 
 
 def test_newest_gives_all_fuels_of_the_last_begun_interval(folder):
