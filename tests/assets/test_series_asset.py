@@ -117,16 +117,6 @@ def test_a_finished_day_is_materialised_changed_or_not_and_its_data_version_tell
         assert after.keys() >= {str(day) for day in DAYS[-3:]}
 
 
-@pytest.mark.slow
-def test_the_row_count_is_what_the_partition_holds(pipeline: PipelineContext) -> None:
-    day = [DAYS[-1]]
-    with dg.DagsterInstance.ephemeral() as instance:
-        half = asked(pipeline, d2026_02_10=of_day(LAST, last=24))
-        assert counts(materialise(half, instance, day)) == {"2026-02-10": 24}
-        later = asked(pipeline, d2026_02_10=of_day(LAST, 24, 36))
-        assert counts(materialise(later, instance, day)) == {"2026-02-10": 36}
-
-
 def test_a_day_that_another_days_answer_brought_is_marked(pipeline: PipelineContext) -> None:
     whole_month = asked(pipeline, d2026_02_01=of_day(date(2026, 2, 2)))
     with dg.DagsterInstance.ephemeral() as instance:

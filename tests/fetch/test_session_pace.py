@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -116,14 +115,6 @@ def test_processes_share_one_pace(tmp_path: Path) -> None:
     ]
     waits = sorted(float(wait) for process in started for wait in process.communicate(timeout=60)[0].split())
     assert waits == [float(second) for second in range(1, 15)]
-
-
-def test_threads_share_one_pace(tmp_path: Path) -> None:
-    waits: list[float] = []
-    turns = Turns(tmp_path, now=lambda: 1000.0, sleep=waits.append)
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda _: turns.take("eia", 30, 0), range(20)))
-    assert sorted(waits) == [2.0 * turn for turn in range(1, 20)]
 
 
 @given(st.lists(st.floats(0, 30), min_size=2, max_size=30), st.sampled_from([2, 6, 30, 300]), st.sampled_from([0, 5.0]))

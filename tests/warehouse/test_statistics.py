@@ -22,10 +22,6 @@ def statistics_of(rows: list[tuple[int, int, float]], start: int, end: int, **li
     return statistics(ts.astype(np.int64), seconds.astype(np.int64), values.astype(float), start, end, **limits)
 
 
-def test_no_row_no_statistics() -> None:
-    assert statistics_of([(0, HOUR, 1.0)], HOUR, 2 * HOUR) is None
-
-
 def test_spans_beyond_a_threshold_end_at_gaps_and_at_the_window() -> None:
     rows = [(0, HOUR, -1.0), (HOUR, HOUR, -2.0), (3 * HOUR, HOUR, -3.0), (4 * HOUR, HOUR, 0.0), (5 * HOUR, HOUR, -1.0)]
     stats = statistics_of(rows, HOUR // 2, 5 * HOUR + QUARTER, below=0.0, above=0.0)
