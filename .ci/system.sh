@@ -31,7 +31,7 @@ fi
 # Clients in a small environment each: official ones of MCP's older protocol versions with the libraries of their time, and
 # the newest DuckDB whose `httpfs` extension (DuckDB's own, signed) PyPI has.
 for pinned in "mcp==1.30.0" "mcp==1.13.0 pydantic==2.11.10" "mcp==1.9.4 pydantic==2.11.10" \
-  "duckdb==1.5.5 duckdb-extension-httpfs==1.5.5 duckdb-extension-ducklake==1.5.5 pytz==2026.6"; do
+  "duckdb==1.5.5 duckdb-extension-httpfs==1.5.5 pytz==2026.6"; do
   client=".venv/clients/${pinned%% *}"
   if [ ! -e "$client/.done" ]; then
     .venv/bin/python -m venv --without-pip "$client" \

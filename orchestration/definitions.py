@@ -18,15 +18,16 @@ from assets.analyst import KEY as MART
 from assets.analyst import analyst_asset
 from assets.feeds import raw_asset, series_asset
 from assets.geo import GEO, LAYERS, geo_assets
+from assets.ingest.context import PipelineContext
 from assets.marts import RECORDS, first_month, mart_assets
 from assets.partitions import first_partition, partitions_of
 from assets.published import MEASURED, OF_ALL_ZONES, document_assets
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
-from orchestration.jobs.resource import Warehouse
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import DELIVER, PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets, webhook_sensor
+from orchestration.work.resources import open_context
 from orchestration.work.settings import PipelineSettings
 from warehouse import settings as warehouse_settings
 from warehouse.market import clock
@@ -36,6 +37,18 @@ AFTER_FILL = "after_fill"
 """The job of everything that no feed's run makes: after a first fill none of it is "never materialized"."""
 _LAYERS = tuple(dg.AssetKey([GEO, layer]) for layer in LAYERS)
 FOLLOWING = (*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *_LAYERS)
+
+
+class Warehouse(dg.ConfigurableResource[PipelineContext]):
+    """The warehouse and the publishers' session, opened when a run needs it; an asset gets its PipelineContext."""
+
+    home: str
+    """EMDS_HOME: a folder or a bucket's address."""
+    feeds: str
+    """simulated, live or recorded: the mode that an empty warehouse takes."""
+
+    def create_resource(self, context: dg.InitResourceContext) -> PipelineContext:
+        return open_context({**os.environ, "EMDS_HOME": self.home, "EMDS_FEEDS": self.feeds})
 
 
 def build() -> dg.Definitions:

@@ -13,8 +13,7 @@ from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import Reading, read_at
-from warehouse.figures.recent import RecentRows, newest, recent
-from warehouse.figures.window_stats import SeriesHistory
+from warehouse.figures.recent import newest, recent
 from warehouse.market.clock import DAY, interval_end
 from warehouse.market.metrics import CURRENT, Metric
 from warehouse.series.reader import Reader, RowColumns
@@ -59,7 +58,7 @@ class ZoneFigures:
     mix: Mix | None
     mix_missing: str
     """Why a zone that publishes a mix has none; else empty."""
-    histories: Mapping[str, SeriesHistory]
+    histories: Mapping[str, RowColumns]
     """The rows around the instant by metric, of which the figures are the newest."""
     unreadable: tuple[str, ...] = ()
     """The files that could not be read, a line each: their metrics are missing."""
@@ -87,7 +86,7 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
 class _ZoneRows:
     """What was read of one zone: the rows by metric, the rows of its newest mix, and why a metric could not be read."""
 
-    rows: dict[str, RecentRows]
+    rows: dict[str, RowColumns]
     mix: RowColumns | None
     unreadable: dict[str, str]
 
@@ -101,7 +100,7 @@ def _read(reader: Reader, zone: Mapping[str, Any], now: int, withheld: frozenset
         with logged(f"{metric.value} of {zone['id']}") as attempt:
             if metric is Metric.GENERATION:
                 read.mix = newest(reader, zone["id"], metric, max(0, now - _MIX_S), now, withheld)
-            elif (rows := recent(reader, zone["id"], metric, now, zone["tz"], withheld)) is not None:
+            elif (rows := recent(reader, zone["id"], metric, now, withheld)) is not None:
                 read.rows[metric.value] = rows
         if attempt.error is not None:
             read.unreadable[metric.value] = attempt.failure
@@ -113,7 +112,7 @@ def _of_zone(catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, now: int)
     named = {
         metric: _figure(rows, reading, _carriers(catalogue, zone, metric))
         for metric, rows in read.rows.items()
-        if (reading := read_at(rows.history, now)) is not None
+        if (reading := read_at(rows, entry["tz"], now)) is not None
     }
     missing = {
         m.value: _missing(entry["metrics"][m], m in read.unreadable)
@@ -123,12 +122,12 @@ def _of_zone(catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, now: int)
     mix = None if read.mix is None else _mix(catalogue, zone, read.mix)
     mix_missing = missing.pop(Metric.GENERATION, "")
     unreadable = tuple(read.unreadable.values())
-    histories = {metric: read.rows[metric].history for metric in named}
+    histories = {metric: read.rows[metric] for metric in named}
     return ZoneFigures(entry, named, missing, mix, "" if mix else mix_missing, histories, unreadable)
 
 
-def _figure(rows: RecentRows, reading: Reading, carriers: Collection[Carrier]) -> Figure:
-    label = rows.labels(reading.row)
+def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier]) -> Figure:
+    label = rows.labels[rows.label[reading.row]]
     due = _due(carriers, label.feed, label.resolution, reading.ts)
     expected_by = due if reading.next_ts is None else min(due, reading.next_ts)
     return Figure(reading, label.unit, label.resolution, label.source, expected_by)

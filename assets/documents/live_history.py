@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.documents.figures import Figure, ZoneFigures
-from warehouse.figures.window_stats import SeriesHistory
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS, Metric
 from warehouse.series.reader import MonthFileSide, Reader, RowColumns
@@ -70,13 +69,13 @@ def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
     return [rounded(value, unit) if math.isfinite(value) else None for value in exact.tolist()]
 
 
-def _percentiles(figure: Figure, history: SeriesHistory, values: Floats) -> list[int | None]:
+def _percentiles(figure: Figure, rows: RowColumns, values: Floats) -> list[int | None]:
     """The percentile of each mean among the 30 days of the zone's current figure, as the brief ranks; else null."""
     context = figure.reading.context
     if context is None:
         return [None] * len(values)
     window = Window(context.window_start, context.window_end)
-    _, seconds, known = _within(history.ts, history.seconds, history.value, window)
+    _, seconds, known = _within(rows.ts, rows.seconds(), rows.value, window)
     order = np.argsort(known)
     ascending, weights = known[order], np.concatenate(([0], np.cumsum(seconds[order])))
     below, up_to = (weights[np.searchsorted(ascending, values, side)] for side in ("left", "right"))
@@ -101,7 +100,7 @@ def hours(reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, no
     body: dict[str, Any] = {"start": window.start}
     for metric, figure in figures.figures.items():
         own = figures.histories[metric]
-        exact = _step_means(own.ts, own.seconds, own.value, window, HOUR)
+        exact = _step_means(own.ts, own.seconds(), own.value, window, HOUR)
         values = _rounded_values(exact, figure.unit)
         count = max(SHORT_HOURS, _known_steps(values))
         body[metric] = values[:count]
@@ -135,8 +134,8 @@ def zone_history(
         expected = _expected(reader, catalogue, figures, metric, short)
         metrics[metric] = {
             "unit": figure.unit,
-            "hours": _trimmed(means(own.ts, own.seconds, own.value, short, HOUR, figure.unit)),
-            "days": _trimmed(means(own.ts, own.seconds, own.value, long, LONG_STEP, figure.unit)),
+            "hours": _trimmed(means(own.ts, own.seconds(), own.value, short, HOUR, figure.unit)),
+            "days": _trimmed(means(own.ts, own.seconds(), own.value, long, LONG_STEP, figure.unit)),
             "forecast": None if expected is None else _trimmed(expected),
         }
     zone, mix = figures.zone["id"], None

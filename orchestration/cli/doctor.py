@@ -119,7 +119,7 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
         yield "Dagster's storage cannot be opened"
         return
     with instance:
-        lines = [str(found) for found in partition_status.unmarked(instance, pipeline)]
+        lines = [partition_status.describe(*found) for found in partition_status.unmarked(instance, pipeline)]
     yield from lines
     if lines:
         yield "`emds repair` brings Dagster's partitions in line with what is held"

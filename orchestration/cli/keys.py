@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ import click
 
 if TYPE_CHECKING:
     from api.access.database import Database
-    from api.access.key_listing import KeyUse
 
 KEY = click.IntRange(0, 2**63 - 1)
 _HEAD = f"{'id':>6}  {'answers':>8} {'today':>6} {'full days':>9}  {'quota':>6}  {'last used':10}  {'state':11}  email"
@@ -36,26 +35,23 @@ def keys() -> None:
 @click.option("--days", type=click.IntRange(1, 36_600), default=30, show_default=True, help="Over how many days.")
 @click.option("--top", type=click.IntRange(1, 36_600), default=10, show_default=True, help="How many.")
 def list_keys(days: int, top: int) -> None:
-    """List the live keys, the busiest first."""
-    uses = _uses(days)
+    """List the live keys, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
+    from api.access.key_listing import key_uses
+    from api.access.usage import CALLS_PER_DAY
+    from warehouse.market.clock import DAY, iso
+
+    with open_accounts() as database:
+        uses = key_uses(database, days, CALLS_PER_DAY, int(time.time()))
     live = [use for use in uses if use.revoked is None]
     answers = sum(use.answers for use in uses)
     print(f"{len(live)} live keys of {len(uses)}, {answers} answers in {days} days")
-    _print_table(live[:top])
-
-
-@keys.command()
-@click.argument("key", metavar="ID", type=KEY)
-def show(key: int) -> int:
-    """Show one key by its ID in `emds keys list`."""
-    from warehouse.market.clock import iso
-
-    use = next((use for use in _uses(30) if use.id == key), None)
-    if use is None:
-        return _no_key(key)
-    _print_table([use])
-    print(f"created {iso(use.created)}" + (f", revoked {iso(use.revoked)}" if use.revoked else ""))
-    return 0
+    print(_HEAD)
+    for use in live[:top]:
+        last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
+        quota = CALLS_PER_DAY if use.quota is None else use.quota
+        state = "live" if use.confirmed is not None else "unconfirmed"
+        numbers = f"{use.id:>6}  {use.answers:>8} {use.today:>6} {use.days_full:>9}  {quota:>6}"
+        print(f"{numbers}  {last:10}  {state:11}  {use.email}")
 
 
 @keys.command()
@@ -99,33 +95,6 @@ def open_accounts() -> Iterator[Database]:
         yield database
     finally:
         database.close()
-
-
-def _uses(days: int) -> list[KeyUse]:
-    """Every key with its use, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
-    from api.access.key_listing import key_uses
-    from api.access.usage import CALLS_PER_DAY
-
-    with open_accounts() as database:
-        return key_uses(database, days, CALLS_PER_DAY, int(time.time()))
-
-
-def _print_table(uses: Sequence[KeyUse]) -> None:
-    from api.access.usage import CALLS_PER_DAY
-    from warehouse.market.clock import DAY, iso
-
-    print(_HEAD)
-    for use in uses:
-        last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
-        quota = CALLS_PER_DAY if use.quota is None else use.quota
-        numbers = f"{use.id:>6}  {use.answers:>8} {use.today:>6} {use.days_full:>9}  {quota:>6}"
-        print(f"{numbers}  {last:10}  {_state(use):11}  {use.email}")
-
-
-def _state(use: KeyUse) -> str:
-    if use.revoked is not None:
-        return "revoked"
-    return "live" if use.confirmed is not None else "unconfirmed"
 
 
 def _no_key(key: int) -> int:

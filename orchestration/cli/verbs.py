@@ -148,8 +148,8 @@ def backfill(
         tasks = gaps.without_whole_days(open_unclaimed() if dry_run else open_context(), tasks)
     if not dry_run:
         return commands.run(tasks, history=True)
-    for name, e in backfill.estimate(tasks).items():
-        print(f"{name:28} {e.days:6} days {e.requests:6} requests ({e.listings} listings) at least {e.seconds:8.0f} s")
+    for line in backfill.estimate(tasks):
+        print(line)
     return None
 
 
@@ -207,9 +207,12 @@ def publish(to: str | None) -> int:
 @_trial
 def probe(feeds: list[Feed], day: date | None, requests: int) -> int:
     """Ask each feed for a past day and today; write nothing."""
+    from tempfile import TemporaryDirectory
+
     from orchestration.work import probe
 
-    return probe.probe(feeds, day, requests)
+    with TemporaryDirectory(prefix="emds-") as scratch:
+        return probe.probe(Path(scratch), feeds, day, requests)
 
 
 @emds.command()

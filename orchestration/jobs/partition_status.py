@@ -4,7 +4,6 @@ Older days are recorded again by `emds rebuild --start D`. No `from __future__ i
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 import dagster as dg
@@ -22,18 +21,12 @@ BACK_DAYS = 10
 HELD = "held before Dagster knew of it"
 
 
-@dataclass(frozen=True, slots=True)
-class Unmarked:
-    """A market day that holds rows and that Dagster does not know."""
-
-    feed: Feed
-    day: StoredDay
-
-    def __str__(self) -> str:
-        return f"{self.feed.id} {self.day.day}: {self.day.rows} rows held, but not materialised in Dagster"
+def describe(feed: Feed, day: StoredDay) -> str:
+    """Return a line about a market day that holds rows and that Dagster does not know."""
+    return f"{feed.id} {day.day}: {day.rows} rows held, but not materialised in Dagster"
 
 
-def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterator[Unmarked]:
+def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterator[tuple[Feed, StoredDay]]:
     """Yield these days, feed by feed, from the first day on that a feed was asked for."""
     firsts, now = first_days.load(pipeline.storage), clock.now()
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
@@ -50,12 +43,12 @@ def unmarked(instance: dg.DagsterInstance, pipeline: PipelineContext) -> Iterato
         )
         for of_day in (stored_days.of_day(rows, feed, day) for day in days):
             if of_day.rows:
-                yield Unmarked(feed, of_day)
+                yield feed, of_day
 
 
 def mend(instance: dg.DagsterInstance, pipeline: PipelineContext) -> int:
     """Record these days as materialised; return how many."""
     found = list(unmarked(instance, pipeline))
-    for one in found:
-        instance.report_runless_asset_event(events.materialisation(one.feed, one.day, None, HELD))
+    for feed, day in found:
+        instance.report_runless_asset_event(events.materialisation(feed, day, None, HELD))
     return len(found)

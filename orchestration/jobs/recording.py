@@ -8,8 +8,7 @@ import fcntl
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,18 +43,11 @@ def instance(home: Path) -> dg.DagsterInstance | None:
     except OSError as error:
         _LOG.error("Dagster's storage: %s", described(error))
         return None
-    with logged("Dagster's storage"), _alone(folder / ".lock"), warnings.catch_warnings():
+    with logged("Dagster's storage"), (folder / ".lock").open("w") as lock, warnings.catch_warnings():
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever else opens the storage waits until its tables are made
         warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()
     return None
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Hold a lock of this machine: whoever else opens the storage waits until its tables are made."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 class Recorder:
@@ -121,17 +113,14 @@ def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
     from orchestration.definitions import AFTER_FILL, first_partitions  # here: it loads every definition
     from orchestration.jobs.schedules import MARTS, mart_months
 
-    failed = ["marts"]
+    is_whole = False
     with logged("marts"):
         first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
         months = mart_months(first)
-        failed = []
-        if instance is not None:
-            whole = months is None or _execute(instance, MARTS, tags=months)
-            if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
-                whole = _execute(instance, AFTER_FILL, asset_selection=[RECORDS]) and whole
-            failed = [] if whole else ["marts"]
-    return failed
+        is_whole = instance is None or months is None or _execute(instance, MARTS, tags=months)
+        if instance and (months is not None or instance.get_latest_materialization_event(RECORDS) is None):
+            is_whole &= _execute(instance, AFTER_FILL, asset_selection=[RECORDS])
+    return [] if is_whole else ["marts"]
 
 
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:

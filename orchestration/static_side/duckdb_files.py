@@ -1,7 +1,6 @@
-"""Two files for DuckDB at the public address, made from the month files that lie there.
+"""`emds.duckdb` at the public address: the table `files` of the month files that lie there, and a view for each metric.
 
-`emds.duckdb` has the table `files` and a view for each metric; it needs DuckDB's `httpfs` alone. `emds.ducklake` is a
-DuckLake catalogue (https://ducklake.select) of one table `series`: it also finds the files of a span of `ts`.
+It needs DuckDB's `httpfs` alone. Views find files by zone and month; `files` says which have rows of a span of `ts`.
 """
 
 from __future__ import annotations
@@ -18,59 +17,39 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestration.static_side import ducklake
 from orchestration.static_side.publication import StaticObject
 from warehouse.rows.schema import SCHEMA
 from warehouse.store import layout
 
-VIEWS, LAKE = "emds.duckdb", "emds.ducklake"
+NAME = "emds.duckdb"
 _STORAGE = "(STORAGE_VERSION 'v1.0.0')"
 """Every DuckDB since 1.0 reads it."""
-_FILES = [
-    "zone",
-    "metric",
-    "month",
-    "url",
-    "rows",
-    "first",
-    "last",
-    "bytes",
-    "sha256",
-    "license",
-    "attribution",
-    "final",
-]
 
 
-def build(entries: Iterable[Mapping[str, Any]], public_url: str) -> list[StaticObject]:
-    """Return both files. `entries` are those of the manifest's months."""
+def build(entries: Iterable[Mapping[str, Any]], public_url: str) -> StaticObject:
+    """Return the file. `entries` are those of the manifest's months."""
     months = [{**entry, "url": f"{public_url}/{entry['object']}"} for entry in entries]
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
-        for name, fill in ((VIEWS, _fill_views), (LAKE, ducklake.fill)):
-            connection.execute(f"ATTACH '{folder}/{name}' AS made {_STORAGE}")
-            connection.execute("USE made")
-            fill(connection, months, public_url)
-            connection.execute("USE memory")
-            connection.execute("DETACH made")
-        bodies = [(name, (Path(folder) / name).read_bytes()) for name in (VIEWS, LAKE)]
-    media, cached = "application/octet-stream", "public, max-age=60"
-    return [StaticObject(name, body, media, cache_control=cached) for name, body in bodies]
+        connection.execute(f"ATTACH '{folder}/{NAME}' AS made {_STORAGE}")
+        connection.execute("USE made")
+        connection.register("listed", pa.table({name: [month[name] for month in months] for name in _FILES.split()}))
+        connection.execute("CREATE TABLE files AS FROM listed")
+        connection.unregister("listed")
+        connection.register_filesystem(_SchemaOnly())
+        for metric in sorted({month["metric"] for month in months}):
+            root = f"{public_url}/{layout.series_prefix(metric)}zone="
+            urls = [month["url"] for month in months if month["metric"] == metric]
+            names = " ".join(url.removeprefix(root).removesuffix(".parquet") for url in urls)
+            connection.execute(_VIEW.format(metric=metric, names=names, root=root.replace("'", "''")))
+        connection.execute("USE memory")
+        connection.execute("DETACH made")
+        body = (Path(folder) / NAME).read_bytes()
+    return StaticObject(NAME, body, "application/octet-stream", cache_control="public, max-age=60")
 
 
-def _fill_views(connection: duckdb.DuckDBPyConnection, months: list[dict[str, Any]], public_url: str) -> None:
-    columns = pa.table({name: [month[name] for month in months] for name in _FILES})
-    connection.register("listed", columns)
-    connection.execute("CREATE TABLE files AS FROM listed")
-    connection.unregister("listed")
-    connection.register_filesystem(_SchemaOnly())
-    for metric in sorted({month["metric"] for month in months}):
-        root = f"{public_url}/{layout.series_prefix(metric)}zone="
-        urls = [month["url"] for month in months if month["metric"] == metric]
-        names = " ".join(url.removeprefix(root).removesuffix(".parquet") for url in urls)
-        connection.execute(_VIEW.format(metric=metric, names=names, root=root.replace("'", "''")))
-
-
+_FILES = "zone metric month url rows first last bytes sha256 license attribution final"
+"""The columns of `files`, members of the entries."""
 # The addresses as one text in place of a list of them: a third of the bytes that every reader fetches first.
 _VIEW = """CREATE VIEW {metric} AS SELECT left(parse_filename(filename, true), 7) AS month, * EXCLUDE (filename)
 FROM read_parquet(

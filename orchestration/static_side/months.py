@@ -21,7 +21,7 @@ from warehouse.caches import LruCache
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import DAY
-from warehouse.store import artefact, layout
+from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 MONTH_KEPT_S = 60 * DAY
@@ -44,7 +44,9 @@ def put_months(
     if document is None:
         return (), 0
     known = {month["object"]: month for month in before.get("months", ())}
-    lying = target.sizes(SERIES) if is_new_day(before, now) else {key: month["bytes"] for key, month in known.items()}
+    lying = {key: month["bytes"] for key, month in known.items()}
+    if is_new_day(before, now):
+        lying = {key: size for key, (size, _) in target.listing(SERIES).items()}
     entries, put = [], 0
     for month in month_files.list_files(documents, document, LruCache(0), catalogue):
         entry = month_files.file_entry(month, catalogue, settings.base_url, clock.now())
@@ -78,9 +80,3 @@ def replaced(before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], now
     old = [m["object"] for m in before.get("months", ()) if now - m["put_at"] > DAY]
     left = [*before.get("replaced", ()), *({"object": key, "until": now + MONTH_KEPT_S} for key in old)]
     return tuple(each for each in left if each["object"] not in listed and each["until"] > now)
-
-
-def record_months(storage: Storage, months: Entries) -> None:
-    """Record which month files lie at the public address, for the manifest of `/v1/bulk`."""
-    body = artefact.encode({"sha256": sorted({month["sha256"] for month in months})})
-    artefact.put(storage, layout.PUBLIC_MONTHS, body, artefact.new_version())

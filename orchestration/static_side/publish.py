@@ -22,7 +22,7 @@ from orchestration.work.resources import opened
 from warehouse import settings as warehouse_settings
 from warehouse.bookkeeping import logged
 from warehouse.market.clock import DAY
-from warehouse.store import artefact, modes
+from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
 
 
@@ -54,10 +54,10 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
         entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
         if [entry["object"] for entry in entries] != [month["object"] for month in before.get("months", ())]:
             # They must not hold up what is published or withdrawn; the next change of a month tries again.
-            with logged("the files for DuckDB"):
-                for item in duckdb_files.build(entries, settings.public_url):
-                    target.replace(item)
-    months.record_months(storage, entries)
+            with logged(duckdb_files.NAME):
+                target.replace(duckdb_files.build(entries, settings.public_url))
+    public = artefact.encode({"sha256": sorted({entry["sha256"] for entry in entries})})
+    artefact.put(storage, layout.PUBLIC_MONTHS, public, artefact.new_version())
     withheld = tuple(sorted(catalogue.withheld))
     replaced = () if _is_narrower(withheld, before) else months.replaced(before, entries, now)
     with documents.client(settings) as asked:
@@ -76,7 +76,7 @@ def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
     if not target.swap(publication):
         return put, 0, False
     own = publication.manifest.key
-    young = [key for key, age in target.manifests().items() if age < KEPT_S and key != own]
+    young = [key for key, (_, age) in target.listing(MANIFESTS).items() if age < KEPT_S and key != own]
     former = {key: read_json(target.get(key)) for key in young}
     keep = {own} | objects_of(orjson.loads(publication.manifest.body))
     # What must not be passed on any more goes at once, and all else that is old with it: also where the publication

@@ -61,16 +61,12 @@ class Target:
 
     def __init__(self, store: ObjectStore, lock: Path | None = None) -> None:
         self._store, self._lock = store, lock
-        self._lying = self._list(OBJECTS) | self._list(MANIFESTS)
+        self._lying = self.listing(OBJECTS) | self.listing(MANIFESTS)
 
     def get(self, key: str) -> bytes | None:
         """Return an object's bytes; None where there is none. Raises StorageError."""
         found = ask(key, "read", lambda: obstore.get(self._store, key))
         return None if found is None else bytes(found.bytes())
-
-    def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the keys below a prefix, each with its size in bytes."""
-        return {key: size for key, (size, _) in self._list(prefix).items()}
 
     def current(self) -> dict[str, Any]:
         """Return the manifest of the current publication; an empty one where there is none, or it is damaged."""
@@ -109,19 +105,15 @@ class Target:
                 return True
         raise StorageError(f"{POINTER} cannot be written: other publishers were first {_TRIES} times")
 
-    def manifests(self) -> dict[str, float]:
-        """Return the keys of the manifests that lie there, each with its age in seconds."""
-        return {key: age for key, (_, age) in self._list(MANIFESTS).items()}
-
     def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
         """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""
-        lying = [pair for prefix in prefixes for pair in self._list(prefix).items()]
+        lying = [pair for prefix in prefixes for pair in self.listing(prefix).items()]
         return self._remove([key for key, (_, age) in lying if is_over(key, age)])
 
     def _name(self, publication: Publication) -> None:
         """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""
         before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
-        named, lying = site_names(before.get("files", ())), self._list(SITE)
+        named, lying = site_names(before.get("files", ())), self.listing(SITE)
         wanted = site_names(file.members() for file in publication.files)
         objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms()}
         if self._lock is None:  # a CDN compresses by itself; a web server looks for ready forms beside a file
@@ -134,7 +126,7 @@ class Target:
         own = StaticObject(SITE_VERSION, publication.manifest.key.encode(), "text/plain", cache_control="no-store")
         self._put(SITE_VERSION, own)
 
-    def _list(self, prefix: str) -> dict[str, tuple[int, float]]:
+    def listing(self, prefix: str) -> dict[str, tuple[int, float]]:
         """Return the keys below a prefix, each with its size and its age in seconds."""
         now = time.time()
         found = ask(prefix, "listed", lambda: obstore.list(self._store, prefix.rstrip("/")).collect(), absent=[])

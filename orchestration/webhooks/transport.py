@@ -127,15 +127,11 @@ def _read_status(connected: socket.socket, deadline: float) -> int:
                 raise http.client.BadStatusLine("")
             received += chunk
         head, _, received = received.partition(b"\r\n\r\n")
-        if (status := _status_of(head)) >= 200:
-            return status
-
-
-def _status_of(head: bytes) -> int:
-    line = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", head)
-    if line is None:
-        raise http.client.BadStatusLine("")
-    return int(line[1])
+        line = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", head)
+        if line is None:
+            raise http.client.BadStatusLine("")
+        if int(line[1]) >= 200:
+            return int(line[1])
 
 
 def _left(deadline: float) -> float:

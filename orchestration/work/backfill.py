@@ -100,33 +100,22 @@ def days_of(task: Task) -> list[MarketDay]:
     return [MarketDay(day, tz) for day in task.days]
 
 
-@dataclass(slots=True)
-class Estimate:
-    """What a backfill of one feed takes: days within reach, requests known now, and the least seconds at its pace.
+def estimate(tasks: Iterable[Task]) -> Iterator[str]:
+    """Yield a line a feed: days within reach, requests known now, and the least seconds at its pace; ask nobody.
 
-    Listings lead to further requests, which are not counted."""
-
-    days: int = 0
-    requests: int = 0
-    listings: int = 0
-    seconds: float = 0.0
-
-
-def estimate(tasks: Iterable[Task]) -> dict[str, Estimate]:
-    """Estimate each feed's work; no request is sent."""
-    estimates: dict[str, Estimate] = defaultdict(Estimate)
-    for task in tasks:
-        feed, source = feed_of(task.feed), sources()[task.feed.split(".")[0]]
-        now = clock.now()
-        today = clock.local_date(now, feed.tz)
-        within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
-        requests = feed.requests(within, now) if within else []
-        own = estimates[task.feed]
-        own.days += len(within)
-        own.requests += len(requests)
-        own.listings += sum(request.kind == "listing" for request in requests)
-        own.seconds += max(60 / source.requests_per_minute, source.min_interval_s) * len(requests)
-    return dict(estimates)
+    Listings lead to further requests, which are not counted.
+    """
+    now = clock.now()
+    for name, own in groupby(tasks, key=lambda task: task.feed):
+        feed, source = feed_of(name), sources()[name.split(".")[0]]
+        today, days, requests, listings = clock.local_date(now, feed.tz), 0, 0, 0
+        for task in own:
+            within = [day for day in days_of(task) if feed.out_of_reach(day.day, today) is None]
+            asked = feed.requests(within, now) if within else []
+            days, requests = days + len(within), requests + len(asked)
+            listings += sum(request.kind == "listing" for request in asked)
+        seconds = max(60 / source.requests_per_minute, source.min_interval_s) * requests
+        yield f"{name:28} {days:6} days {requests:6} requests ({listings} listings) at least {seconds:8.0f} s"
 
 
 def _expected_rows(task: Task) -> int:

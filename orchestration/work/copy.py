@@ -13,7 +13,7 @@ from functools import partial
 
 from warehouse.errors import StorageError
 from warehouse.series import monthfile
-from warehouse.store import home, layout, modes, release
+from warehouse.store import home, layout, modes
 from warehouse.store.storage import Storage
 
 _AT_ONCE = 8
@@ -28,7 +28,7 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
     """
     if modes.get(source) is None:
         raise StorageError(f"{source} holds no warehouse")
-    release.check(source)
+    modes.check_schema(source)
     if target.stat(layout.MODE) is not None:
         raise StorageError(f"{target} holds a warehouse already: name an empty place")
     files = copied = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import NamedTuple
 
 from assets import first_days, stored_days
 from assets.ingest.context import PipelineContext
@@ -38,20 +37,15 @@ class Hole:
     intervals: int
 
 
-class Gaps(NamedTuple):
-    """The holes, and a line for each zone and metric whose files cannot be read: of these no holes are known."""
+def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> tuple[list[Hole], list[str]]:
+    """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none.
 
-    holes: list[Hole]
-    unreadable: list[str]
-
-
-def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> Gaps:
-    """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none."""
-    gaps = Gaps([], [])
-    for feed in feeds:
-        if feed.source in pipeline.configured and not feed.yearly:
-            gaps.holes.extend(_of_feed(pipeline, feed, days, gaps.unreadable))
-    return Gaps(gaps.holes, list(dict.fromkeys(gaps.unreadable)))
+    Also a line for each zone and metric whose files cannot be read: of these no holes are known.
+    """
+    unreadable: list[str] = []
+    asked = [feed for feed in feeds if feed.source in pipeline.configured and not feed.yearly]
+    holes = [hole for feed in asked for hole in _of_feed(pipeline, feed, days, unreadable)]
+    return holes, list(dict.fromkeys(unreadable))
 
 
 def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[str]) -> Iterator[Hole]:

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
@@ -28,8 +27,6 @@ from warehouse.market.clock import MarketDay, iso
 from warehouse.market.market import Feed, Request
 from warehouse.store import modes
 
-REQUESTS = 12
-"""At most so many requests a feed and day, by default: enough to meet a publisher."""
 SEARCHED_DAYS = 14
 """How far back `past_day` looks for a market day that is wholly published."""
 OPENINGS = {
@@ -46,14 +43,11 @@ def mode_of(settings: PipelineSettings) -> str:
     return mode
 
 
-def probe(feeds: Sequence[Feed], day: date | None = None, most: int = REQUESTS) -> int:
-    """Print a line a feed and day, then what failed; return 1 where a day did."""
-    with TemporaryDirectory(prefix="emds-") as scratch:
-        return meet(Path(scratch), feeds, day, most)
+def probe(scratch: Path, feeds: Sequence[Feed], day: date | None, most: int) -> int:
+    """Print a line a feed and day, then what failed; return 1 where a day did.
 
-
-def meet(scratch: Path, feeds: Sequence[Feed], day: date | None, most: int) -> int:
-    """Do the same into this folder, which holds a warehouse a source afterwards."""
+    The folder `scratch` holds a warehouse a source afterwards.
+    """
     settings = PipelineSettings.from_environ(os.environ)
     mode = mode_of(settings)
     print(OPENINGS[mode], flush=True)

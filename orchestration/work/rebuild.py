@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 
 from assets.ingest import repair
@@ -31,17 +31,15 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
 
 def rebuild_absent(pipeline: PipelineContext, tasks: Sequence[Task]) -> int:
     """Make the months of which nothing is served again, body by body, so that `as_of` holds; return how many."""
-    places = {place for task in tasks for place in _places(task)}
+    places = set[Month]()
+    for task in tasks:
+        feed, days = feed_of(task.feed), days_of(task)
+        span = Window(window_of(feed, days[0]).start, window_of(feed, days[-1]).end)
+        places.update(
+            Month(m.value, zone, month) for month in months(span) for m in feed.metrics for zone in feed.zones
+        )
     absent = [place for place in places if damaged.is_gone(pipeline.storage, layout.series(*place))]
     return len(list(repair.rebuild_months(pipeline, absent)))
-
-
-def _places(task: Task) -> Iterator[Month]:
-    """The months that the rows of a run lie in."""
-    feed, days = feed_of(task.feed), days_of(task)
-    span = Window(window_of(feed, days[0]).start, window_of(feed, days[-1]).end)
-    for month in months(span):
-        yield from (Month(metric.value, zone, month) for metric in feed.metrics for zone in feed.zones)
 
 
 def resolve(

@@ -31,14 +31,14 @@ from warehouse.store.storage import Folder
 from warehouse.version import __version__
 
 
-def record(folder: Path, feeds: Sequence[Feed], day: date | None = None, most: int = probe.REQUESTS) -> int:
+def record(folder: Path, feeds: Sequence[Feed], day: date | None, most: int) -> int:
     """Probe, then write the last answer to each question; 1 where a feed failed. Raises StorageError."""
     mode = probe.mode_of(PipelineSettings.from_environ(os.environ))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="emds-") as scratch:
             try:
-                return probe.meet(Path(scratch), feeds, day, most)
+                return probe.probe(Path(scratch), feeds, day, most)
             finally:  # a recording that is stopped is a recording too
                 _write(folder, Path(scratch), feeds, mode)
     except OSError as error:

@@ -57,10 +57,11 @@ def _left(storage: Storage, found: Iterable[Fault], months: Iterable[str]) -> li
 
 def _what_follows(key: str) -> str:
     """Return what becomes of a file that was set aside."""
-    if layout.is_kept_body(key):
+    try:
         feed, day = layout.parse_raw_key(key)
-        return f"moved to {layout.DAMAGED}; `emds backfill --feed {feed} --start {day} --end {day}` asks for it again"
-    return f"moved to {layout.DAMAGED}"
+    except ValueError:
+        return f"moved to {layout.DAMAGED}"
+    return f"moved to {layout.DAMAGED}; `emds backfill --feed {feed} --start {day} --end {day}` asks for it again"
 
 
 def mend_partitions(pipeline: PipelineContext) -> bool:

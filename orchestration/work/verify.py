@@ -18,7 +18,7 @@ from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
 from warehouse.rows.versions import Versions, empty
 from warehouse.series import change_log, damaged, monthfile, raw
-from warehouse.store import artefact, layout, modes, release
+from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
 
 
@@ -169,7 +169,7 @@ def _accounts(storage: Storage, key: str) -> None:
 
 
 SINGLE: Mapping[str, Check] = {
-    layout.SCHEMA: lambda storage, _: release.check(storage),
+    layout.SCHEMA: lambda storage, _: modes.check_schema(storage),
     layout.MODE: lambda storage, _: modes.get(storage),
     layout.PRUNED: _pruned,
     layout.FIRST_DAYS: lambda storage, _: first_days.read(storage),

@@ -86,7 +86,7 @@ def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front)
     assert used == 2
     assert "X-Served-From" not in front.get("/v1/bulk").headers
     assert "signed_until" in front.get("/v1/bulk", X_API_Key=key).json()
-    for name in (manifest["months"][0]["object"], "emds.duckdb", "emds.ducklake"):
+    for name in (manifest["months"][0]["object"], "emds.duckdb"):
         assert front.get(f"/{name}", Range="bytes=0-3").status_code == 206, name
     headers = {"Authorization": f"Bearer {key}", "If_None_Match": paid.headers["ETag"]}
     assert front.get("/v1/latest/GB", **headers).status_code == 304

@@ -24,7 +24,7 @@ from warehouse.documents import catalogue
 from warehouse.market.clock import local_midnight
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
-from warehouse.store import layout, modes, release
+from warehouse.store import layout, modes
 from warehouse.store.storage import Folder
 
 ZONE, FEED, YEARS = "FR", "entsoe.price", range(2016, 2026)
@@ -34,7 +34,7 @@ CALLS = 9
 def fill(storage: Folder) -> None:
     """Ten civil years of quarter hours."""
     rng, known = random.Random(1), sources()
-    release.mark(storage)
+    modes.mark_schema(storage)
     modes.ensure(storage, "live")
     for year in YEARS:
         start, end = (local_midnight(date(each, 1, 1), "Europe/Paris") for each in (year, year + 1))

@@ -71,15 +71,15 @@ def test_a_key_is_shown_limited_and_ended_by_its_number(
     assert [accounts.reserve(digest_of(key), now) is not None for _ in range(3)] == [True, True, False]
     assert main(["keys", "quota", number, "usual"]) == 0
     assert accounts.reserve(digest_of(key), now)
-    assert main(["keys", "show", number]) == 0
+    assert main(["keys", "list"]) == 0
     assert "mine@example.org" in capsys.readouterr().out
     assert main(["keys", "revoke", number]) == 0
     assert accounts.usage(digest_of(key), now) is None
     assert main(["keys", "list"]) == 0
     assert "mine@example.org" not in capsys.readouterr().out
-    for action in (["show", "99"], ["revoke", "99"], ["quota", "99", "5"]):
+    for action in (["revoke", "99"], ["quota", "99", "5"]):
         assert main(["keys", *action]) == 1
-    for wrong in (["quota", number, "-1"], ["quota", number, "many"], ["show", "x"], []):
+    for wrong in (["quota", number, "-1"], ["quota", number, "many"], ["revoke", "x"], []):
         assert main(["keys", *wrong]) == 2
 
 

@@ -20,7 +20,7 @@ from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode
 from warehouse.series import vintages
-from warehouse.store import layout, release
+from warehouse.store import layout, modes
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder, Storage
 
@@ -153,7 +153,7 @@ def _by_name(storage: Storage) -> dict[str, bytes | None]:
 
 def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_to_it(tmp_path, monkeypatch):
     source, target = Folder(tmp_path / "source"), Folder(tmp_path / "target")
-    release.mark(source)
+    modes.mark_schema(source)
     for turn in (1, 2):
         fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
     put, turns = Folder.put, iter((3, 4))

@@ -41,7 +41,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 
 
 def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
-    (hole,) = gaps.find(pipeline, [FEED], 1).holes
+    [hole], _ = gaps.find(pipeline, [FEED], 1)
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
     assert list(gaps.describe([hole]))[-1] == "1 intervals missing in 1 holes"
@@ -50,7 +50,7 @@ def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
 
 
 def test_a_series_of_which_there_is_nothing_misses_its_days(pipeline: PipelineContext) -> None:
-    holes = gaps.find(pipeline, [feeds()["neso.carbon_intensity"]], 1).holes
+    holes, _ = gaps.find(pipeline, [feeds()["neso.carbon_intensity"]], 1)
     assert [(h.metric, h.day, h.intervals) for h in holes] == [("carbon_intensity", date(2026, 10, 25), 48)]
 
 

@@ -42,7 +42,7 @@ def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unmarked(home: Path) -> list[str]:
     with recording.instance(home) as instance:
-        return [str(found) for found in partition_status.unmarked(instance, open_context())]
+        return [partition_status.describe(*one) for one in partition_status.unmarked(instance, open_context())]
 
 
 def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home: Path) -> None:

@@ -68,7 +68,7 @@ def publication(version: int, text: str, *withheld: str) -> Publication:
 
 def files_by_name(target: Target) -> dict[str, bytes]:
     """What a web server or CDN shows by name, without the ready forms that only a folder has."""
-    names = [name for name in target._list(SITE) if name != SITE_VERSION and not name.endswith(".gz")]
+    names = [name for name in target.listing(SITE) if name != SITE_VERSION and not name.endswith(".gz")]
     return {name.removeprefix(SITE): target.get(name) or b"" for name in names}
 
 

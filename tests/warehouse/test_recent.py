@@ -25,7 +25,7 @@ def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):
 
 
 def read(folder, now=NOW, withheld=()):
-    return recent(Reader(folder, 1_000_000), "GB", "price", now, "Europe/London", withheld)
+    return recent(Reader(folder, 1_000_000), "GB", "price", now, withheld)
 
 
 def test_nothing_where_nothing_has_begun(folder):
@@ -34,15 +34,14 @@ def test_nothing_where_nothing_has_begun(folder):
     assert read(folder) is None
 
 
-def test_rows_and_history_are_the_same_rows(folder):
+def test_the_rows_of_thirty_days_and_ahead(folder):
     fold(folder, NOW - 40 * DAY, 960)
     fold(folder, NOW, 10, "two.b", "15m", 900)
     recent = read(folder)
-    assert recent.history.ts.tolist() == recent.rows.ts.tolist()
-    assert recent.history.seconds.tolist() == [HOUR] * (len(recent.history.ts) - 10) + [900] * 10
-    assert recent.labels(-1)[3:7] == ("GBP/MWh", "15m", "two", "two.b")
-    assert recent.history.ts[0] <= NOW - 30 * DAY
-    assert recent.history.ts[-1] == NOW + 9 * 900
+    assert recent.seconds().tolist() == [HOUR] * (len(recent.ts) - 10) + [900] * 10
+    assert recent.labels[recent.label[-1]][3:7] == ("GBP/MWh", "15m", "two", "two.b")
+    assert recent.ts[0] <= NOW - 30 * DAY
+    assert recent.ts[-1] == NOW + 9 * 900
 
 
 def test_no_other_month_is_opened(folder, monkeypatch):
@@ -58,15 +57,15 @@ def test_rows_that_stopped_long_ago_are_found_with_their_30_days(folder):
     last = NOW - 500 * DAY
     fold(folder, last - 31 * DAY, 31 * 24 + 1)
     recent = read(folder)
-    assert recent.history.ts[-1] == last
-    assert recent.history.ts[0] <= last - 30 * DAY
+    assert recent.ts[-1] == last
+    assert recent.ts[0] <= last - 30 * DAY
 
 
 def test_rows_of_withheld_feeds_are_left_out(folder):
     fold(folder, NOW - DAY, 12)
     fold(folder, NOW - 12 * HOUR, 12, "two.b")
-    assert len(read(folder).history.ts) == 24
-    assert read(folder, withheld={"two.b"}).history.ts[-1] == NOW - 13 * HOUR
+    assert len(read(folder).ts) == 24
+    assert read(folder, withheld={"two.b"}).ts[-1] == NOW - 13 * HOUR
     assert read(folder, withheld={"one.a", "two.b"}) is None
 
 
@@ -84,7 +83,7 @@ def test_a_month_that_is_replaced_between_finding_and_reading_is_found_again(fol
             return identity
 
     fold(folder, NOW - 5 * DAY, 5 * 24 + 1)
-    expected = read(folder).history.ts.tolist()
-    assert read(Busy(folder.root)).history.ts.tolist() == expected
+    expected = read(folder).ts.tolist()
+    assert read(Busy(folder.root)).ts.tolist() == expected
     window = Window(NOW - 5 * DAY, NOW + 1)
     assert Reader(Busy(folder.root), 0).read("GB", "price", "net", window).ts.tolist() == expected

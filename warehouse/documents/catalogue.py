@@ -67,12 +67,11 @@ def describe(
     publisher forecasts to the same.
     """
     kept_out = withheld(sources, rights, mode)
-    extents = {place: (summary.rows, summary.first, summary.last) for place, summary in summaries.items()}
     silent = _silent(summaries)
     return {
         "generated": generated,
         "mode": mode,
-        "zones": {z: _zone(z, sources, mode, kept_out, extents, silent.get(z, [])) for z in ZONES},
+        "zones": {z: _zone(z, sources, mode, kept_out, summaries, silent.get(z, [])) for z in ZONES},
         "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
         "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
     }
@@ -124,17 +123,14 @@ def _zone(
     sources: Mapping[str, Source],
     mode: str,
     kept_out: Collection[str],
-    extents: Mapping[tuple[str, str], tuple[int, int | None, int | None]],
+    summaries: Mapping[Place, Summary],
     silent: list[str],
 ) -> dict[str, Any]:
     zone = ZONES[zone_id]
     metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
-    entries = {
-        m.value: _entry(zone_id, m, sources, mode, kept_out, extents.get((m.value, zone_id), (0, None, None)))
-        for m in metrics
-    }
+    entries = {m.value: _entry(zone_id, m, sources, mode, kept_out, summaries.get((m, zone_id))) for m in metrics}
     forecasts = {
-        actual_of(m).value: _entry(zone_id, m, sources, mode, kept_out, extents.get((m, zone_id), (0, None, None)))
+        actual_of(m).value: _entry(zone_id, m, sources, mode, kept_out, summaries.get((m, zone_id)))
         for m in Forecast
         if any(zone_id in feed.zones and feed.carries(m) for s in sources.values() for feed in s.feeds)
     }
@@ -165,7 +161,7 @@ def _entry(
     sources: Mapping[str, Source],
     mode: str,
     kept_out: Collection[str],
-    extent: tuple[int, int | None, int | None],
+    summary: Summary | None,
 ) -> dict[str, Any]:
     every = (f for s in sources.values() for f in s.feeds)
     carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
@@ -173,7 +169,6 @@ def _entry(
     joined = join_terms(map(terms(sources, mode).__getitem__, (s.code for s in open_sources)))
     # Simulated rows are not withheld, but show what would be passed on of real ones.
     by_terms = withheld(sources, (), "live") if mode == "simulated" else kept_out
-    rows, first, last = extent
     zone = ZONES[zone_id]
     price = {"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, "")
     return {
@@ -196,14 +191,14 @@ def _entry(
         "source": joined.source,
         "license": joined.license,
         "attribution": joined.attribution,
-        "redistributable": "yes" if mode == "simulated" else _least([s.redistributable for s in open_sources]),
-        "first": first,
-        "last": last,
-        "rows": rows,
+        "redistributable": "yes" if mode == "simulated" else _least({s.redistributable for s in open_sources}),
+        "first": summary and summary.first,
+        "last": summary and summary.last,
+        "rows": summary.rows if summary else 0,
     }
 
 
-def _least(words: list[str]) -> str:
+def _least(words: Collection[str]) -> str:
     return next((w for w in ("no", "unclear", "yes") if w in words), "no")
 
 

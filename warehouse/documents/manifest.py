@@ -78,7 +78,9 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
             whole = {month: entry["stamp"] for month, entry in counted.items()} == stamps
             summary = _summary(counted, _mark(stamps) if whole and following.error is None else "")
             summaries[place] = summary._replace(final_after_days=final_after_days(place))
-    _put_summaries(storage, summaries, now, number, version)
+    members = {"/".join(place): summary._asdict() for place, summary in summaries.items()}
+    body = artefact.encode({"as_of": now, "logged_until": number, "series": members})
+    artefact.put(storage, layout.MANIFEST, body, version)
     return summaries
 
 
@@ -191,12 +193,6 @@ def _complete_log(
             change_log.append(storage, changes.whole_month(*place, month), file, int(time.time()))
 
 
-def _put_summaries(storage: Storage, summaries: Mapping[Place, Summary], now: int, number: int, version: int) -> None:
-    members = {"/".join(place): summary._asdict() for place, summary in summaries.items()}
-    body = artefact.encode({"as_of": now, "logged_until": number, "series": members})
-    artefact.put(storage, layout.MANIFEST, body, version)
-
-
 def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
     """Those of the last publication, and the number up to which the log was compared with the files.
 
@@ -214,12 +210,8 @@ def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
 
 def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
     """The summaries of the manifest's document."""
-    return {_place(name): Summary(**members) for name, members in document["series"].items()}
-
-
-def _place(name: str) -> Place:
-    metric, zone = name.split("/")
-    return metric, zone
+    places = ((name.split("/"), members) for name, members in document["series"].items())
+    return {(metric, zone): Summary(**members) for (metric, zone), members in places}
 
 
 def load(storage: Storage, metric: str, zone: str) -> dict[str, Entry]:

@@ -11,8 +11,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-from warehouse.figures.window_stats import WINDOW_S, SeriesHistory, Share, WindowStats, window_stats
+from warehouse.figures.window_stats import WINDOW_S, Share, WindowStats, window_stats
 from warehouse.market.clock import DAY
+from warehouse.series.reader import RowColumns
 
 METHOD = "brief/1"
 WINDOW_DAYS = WINDOW_S // DAY
@@ -71,7 +72,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one series says at an instant. `row` indexes its history; an omitted part is None beside its reason."""
+    """What one series says at an instant. `row` indexes its rows; an omitted part is None beside its reason."""
 
     row: int
     ts: int
@@ -86,24 +87,24 @@ class Reading:
     trend_omitted: str
 
 
-def read_at(history: SeriesHistory, as_of: int) -> Reading | None:
-    """What a series says at an instant (Unix seconds UTC); None where no row has begun."""
-    stats = window_stats(history, as_of)
+def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
+    """What a series' served rows say at an instant (Unix seconds UTC); None where no row has begun."""
+    stats = window_stats(rows, tz, as_of)
     if stats is None:
         return None
-    ts, value = int(history.ts[stats.row]), float(history.value[stats.row])
+    ts, value = int(rows.ts[stats.row]), float(rows.value[stats.row])
     omitted = _too_little(stats.window, WINDOW_S)
     threshold = _threshold(stats) if not omitted else _FLOOR
     return Reading(
         stats.row,
         ts,
-        int(history.seconds[stats.row]),
+        int(rows.seconds()[stats.row]),
         value,
         stats.next_ts,
         None if omitted else _context(stats, ts, value, threshold),
         omitted,
         stats.window.equal * 4 > stats.window.total,
-        None if stats.reference < 0 else _trend(history, stats.reference, value, threshold),
+        None if stats.reference < 0 else _trend(rows, stats.reference, value, threshold),
         "no_value_24h_ago" if stats.reference < 0 else "",
     )
 
@@ -150,12 +151,12 @@ def _context(stats: WindowStats, ts: int, value: float, threshold: Decimal) -> C
     )
 
 
-def _trend(history: SeriesHistory, reference: int, value: float, threshold: Decimal) -> Trend:
-    base = _decimal(float(history.value[reference]))
+def _trend(rows: RowColumns, reference: int, value: float, threshold: Decimal) -> Trend:
+    base = _decimal(float(rows.value[reference]))
     change = _decimal(value) - base
     direction: Direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
     pct, reason = _percentage(change, base, threshold, "from")
-    return Trend(direction, _float(change), pct, reason, _float(base), int(history.ts[reference]), _float(threshold))
+    return Trend(direction, _float(change), pct, reason, _float(base), int(rows.ts[reference]), _float(threshold))
 
 
 def _rank(share: Share) -> Fraction:

@@ -6,30 +6,17 @@ Opens the month files that these days touch, found by arithmetic. What the rows 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
-from warehouse.figures.window_stats import WINDOW_S, SeriesHistory
+from warehouse.figures.window_stats import WINDOW_S
 from warehouse.market.clock import DAY, Window
-from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader, RowColumns, joined, read_again
 
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""
 
 
-class RecentRows(NamedTuple):
-    """Rows of a zone's metric: `history` for the arithmetic, `rows` (the same) for unit, resolution and feed."""
-
-    history: SeriesHistory
-    rows: RowColumns
-
-    def labels(self, row: int) -> RowLabels:
-        """Unit, resolution, source and feed of one row."""
-        return self.rows.labels[int(self.rows.label[row])]
-
-
 @read_again
-def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: Collection[str]) -> RecentRows | None:
+def recent(reader: Reader, zone: str, metric: str, now: int, withheld: Collection[str]) -> RowColumns | None:
     """The net rows around `now` (Unix seconds); None where no row has begun, however far back. Raises StorageError.
 
     Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
@@ -39,8 +26,7 @@ def recent(reader: Reader, zone: str, metric: str, now: int, tz: str, withheld: 
     if last is None:
         return None
     files = reader.files(zone, metric, Window(max(0, int(last.ts[0]) - WINDOW_S), now + _AHEAD_S))
-    rows = joined(reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld) for file in files)
-    return RecentRows(SeriesHistory(rows.ts, rows.seconds(), rows.value, tz), rows)
+    return joined(reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld) for file in files)
 
 
 @read_again

@@ -7,7 +7,6 @@ such that at least a tenth of the covered time is at or below it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -52,20 +51,6 @@ class Statistics:
     below: Beyond | None
 
 
-class _Within(NamedTuple):
-    """Rows as they lie inside a window."""
-
-    ts: Ints
-    values: Floats
-    begin: Ints
-    weights: Ints | int
-    """Seconds of each row, or of all."""
-
-    @property
-    def until(self) -> Ints:
-        return self.begin + self.weights
-
-
 def statistics(
     ts: Ints,
     seconds: Ints | int,
@@ -79,8 +64,7 @@ def statistics(
 
     Rows ascend by `ts` and do not overlap. `seconds` of each row, or of all.
     """
-    rows = _within(ts, seconds, values, start, end)
-    values, weights = rows.values, rows.weights
+    ts, values, begin, weights = _within(ts, seconds, values, start, end)
     if not len(values):
         return None
     covered = _sum(weights, len(values))
@@ -92,24 +76,27 @@ def statistics(
         mean,
         std,
         float(values[low]),
-        int(rows.ts[low]),
+        int(ts[low]),
         float(values[high]),
-        int(rows.ts[high]),
+        int(ts[high]),
         *_quantiles(values, weights),
-        None if above is None else _beyond(values > above, above, rows.begin, rows.until),
-        None if below is None else _beyond(values < below, below, rows.begin, rows.until),
+        None if above is None else _beyond(values > above, above, begin, begin + weights),
+        None if below is None else _beyond(values < below, below, begin, begin + weights),
     )
 
 
-def _within(ts: Ints, seconds: Ints | int, values: Floats, start: int, end: int) -> _Within:
+def _within(
+    ts: Ints, seconds: Ints | int, values: Floats, start: int, end: int
+) -> tuple[Ints, Floats, Ints, Ints | int]:
+    """Starts and values of the rows inside a window, where each begins there, and its seconds there (or of all)."""
     # A million rows are eight megabytes a column: of whole rows of one length, the usual question, none is made.
     if isinstance(seconds, int) and len(ts) and start <= ts[0] and ts[-1] + seconds <= end:
-        return _Within(ts, values, ts, seconds)
+        return ts, values, ts, seconds
     begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
     inside = until > begin
     if not inside.all():
         ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
-    return _Within(ts, values, begin, until - begin)
+    return ts, values, begin, until - begin
 
 
 def _sum(weights: Ints | int, count: int) -> int:

@@ -13,21 +13,10 @@ import numpy as np
 from warehouse.figures import local_hours
 from warehouse.market.clock import DAY
 from warehouse.rows.versions import Flags, Floats, Ints
+from warehouse.series.reader import RowColumns
 
 WINDOW_S = 30 * DAY
 TENTHS = (1, 5, 9)
-
-
-class SeriesHistory(NamedTuple):
-    """The served rows of one series: ascending, none over another."""
-
-    ts: Ints
-    """Interval starts, Unix seconds UTC."""
-    seconds: Ints
-    """Interval lengths, above 0."""
-    value: Floats
-    tz: str
-    """Civil time, for the hour of the day."""
 
 
 class Share(NamedTuple):
@@ -41,7 +30,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """The counts of one series at an instant. `row` and `reference` index its history; -1 where there is none."""
+    """The counts of one series at an instant. `row` and `reference` index its rows; -1 where there is none."""
 
     row: int
     """The current row: the last that has begun."""
@@ -61,9 +50,12 @@ class WindowStats:
     """For p10, median and p90 the two values around it: equal unless the quantile falls exactly between two rows."""
 
 
-def window_stats(history: SeriesHistory, as_of: int) -> WindowStats | None:
-    """The counts of a series at an instant (Unix seconds); None where no row has begun."""
-    ts, seconds, values, tz = history
+def window_stats(rows: RowColumns, tz: str, as_of: int) -> WindowStats | None:
+    """The counts of a series' served rows at an instant (Unix seconds); None where no row has begun.
+
+    Rows ascend, none over another. `tz`: civil time, for the hour of the day.
+    """
+    ts, seconds, values = rows.ts, rows.seconds(), rows.value
     row = int(np.searchsorted(ts, as_of, side="right")) - 1
     if row < 0:
         return None

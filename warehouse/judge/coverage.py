@@ -153,15 +153,11 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
         pairs |= {(zone, metric) for _, metric in pairs for zone in feed.zones}
     return {
         pair: (
-            [_joined(parts) for parts in net[pair].values()] or [_absent(feed)],
+            [_joined(parts) for parts in (net[pair] or {None: [(feed.resolution, list[int]())]}).values()],
             [_joined(parts) for parts in borders[pair].values()],
         )
         for pair in pairs
     }
-
-
-def _absent(feed: Feed) -> _Series:
-    return _Series(np.zeros(0, np.int64), np.zeros(0, np.int64), RESOLUTIONS[feed.resolution])
 
 
 def _joined(parts: Sequence[tuple[str, list[int]]]) -> _Series:

@@ -16,7 +16,7 @@ import numpy as np
 from warehouse.market.clock import DAY, HOUR, Window, iso
 from warehouse.market.metrics import Tolerance, define
 from warehouse.market.zones import ZONES
-from warehouse.rows.versions import Flags, Floats, Ints
+from warehouse.rows.versions import Floats, Ints
 
 REFERENCE_DAYS = 14
 _LEAST_DAYS = 5
@@ -162,14 +162,10 @@ def agree(metric: str, zone: str, day: Window, new: Hourly, other: Hourly) -> bo
     hours = hours[(hours * HOUR >= day.start) & (hours * HOUR < day.end)]
     if len(hours) < _LEAST_HOURS:
         return None
-    mine, theirs = (float(np.median(series.value[_at(series, hours)])) for series in (new, other))
+    mine, theirs = (float(np.median(series.value[np.isin(series.hour, hours)])) for series in (new, other))
     allowed = tolerance(metric, zone)
     amount = 2 * allowed.amount if allowed is not None else 0.0
     return abs(mine - theirs) <= max((_AGREE - 1) * abs(theirs), amount)
-
-
-def _at(series: Hourly, hours: Ints) -> Flags:
-    return np.isin(series.hour, hours)
 
 
 def reference_window(days: Sequence[Window]) -> Window:

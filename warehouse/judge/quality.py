@@ -122,13 +122,17 @@ def judge(
     for key, readings in rows.readings.items():
         findings += _part(key, readings, possible(key.metric), accepted, aside)
     for key, readings in accepted.readings.items():
-        findings += _oddities(key, readings)
+        findings += _frozen(key, readings)
     cover = coverage.check(accepted, feed, spans, now)
     for (zone, metric), gaps in sorted(cover.gaps.items()):
         findings += [
             Finding(g.kind, "warning", zone, metric, g.intervals, f"from {iso(g.start)} to {iso(g.end)}") for g in gaps
         ]
-    findings += _unknown(rows)
+    findings += [
+        Finding("unknown", "error", member.zone, member.metric, len(at), f"{member.name} from {iso(min(at))}")
+        for member, at in sorted(rows.unknown.items())
+        if at
+    ]
     findings += [Finding("notice", "warning", "", "", 1, notice) for notice in sorted(rows.notices)]
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     accepted.merge_notes(rows)
@@ -180,15 +184,6 @@ def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible:
     ]
 
 
-def _unknown(rows: Rows) -> list[Finding]:
-    """An error for each member of a list that this service does not know."""
-    return [
-        Finding("unknown", "error", member.zone, member.metric, len(at), f"{member.name} from {iso(min(at))}")
-        for member, at in sorted(rows.unknown.items())
-        if at
-    ]
-
-
 def _chosen(readings: Readings, ts: Ints, values: Floats, chosen: Flags) -> Readings:
     """A copy of the chosen readings."""
     if chosen.all():
@@ -217,20 +212,16 @@ def _first(key: SeriesKey, ts: Ints, values: Floats, fault: _Fault) -> str:
     return f"{fault.reason}: {label + ' ' if label else ''}{values[first]:g} {key.unit} at {iso(int(ts[first]))}"
 
 
-def _oddities(key: SeriesKey, readings: Readings) -> list[Finding]:
-    """Frozen spans of a zone's own series; a border or a plant may well stand still."""
-    if key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
-        return []
-    ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
-    order = np.argsort(ts, kind="stable")
-    return _frozen(key, ts[order], values[order])
+def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
+    """The longest run of one repeated value other than 0, where it is longer than its metric ever stands still.
 
-
-def _frozen(key: SeriesKey, ts: Ints, values: Floats) -> list[Finding]:
-    """The longest run of one repeated value other than 0, where it is longer than its metric ever stands still."""
+    Of a zone's own series: a border or a plant may well stand still.
+    """
     hours = define(key.metric).frozen_hours
-    if hours is None:
+    if hours is None or key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
         return []
+    order = np.argsort(readings.ts, kind="stable")
+    ts, values = np.asarray(readings.ts, np.int64)[order], np.asarray(readings.values, np.float64)[order]
     starts = np.flatnonzero(np.concatenate([[True], np.diff(values) != 0]))
     lengths = np.diff(np.append(starts, len(values)))
     lasting = lengths * RESOLUTIONS[key.resolution] >= hours * HOUR

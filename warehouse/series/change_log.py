@@ -224,11 +224,6 @@ def _behind(storage: Storage, head: Head, choose: Callable[[list[Members]], list
     return None
 
 
-def segments(storage: Storage) -> list[str]:
-    """The key of every kept segment."""
-    return storage.keys(layout.change_segments())
-
-
 def check(storage: Storage, key: str) -> None:
     """Raises DamagedFile and StorageError for a segment, or a head, that cannot be read."""
     artefact.unsealed(storage.get(key) or b"", key)
@@ -321,7 +316,7 @@ def _head_of(storage: Storage, stored: bytes | None) -> Head | None:
 
 
 def _head_of_segments(storage: Storage) -> Head | None:
-    numbers = sorted(layout.of_change_segment(key) for key in segments(storage))
+    numbers = sorted(layout.of_change_segment(key) for key in storage.keys(layout.change_segments()))
     for number in reversed(numbers):
         key = layout.change_segment(number)
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warehouse.market.clock import SPREAD, month_window
-from warehouse.rows.versions import Ints, Versions, concat
+from warehouse.rows.versions import Versions, concat
 
 _IDENTITY = ("fuel", "counterparty", "link")
 """With `ts`, what tells served rows apart: one row answers for each."""
@@ -44,7 +44,7 @@ def between(metric: str, zone: str, feed: str | None, before: Versions, after: V
     other = (both.value[at_old] != both.value[len(before) + at_new]) | (
         content[at_old] != content[len(before) + at_new]
     )
-    came, went = _others(len(new), at_new), _others(len(old), at_old)
+    came, went = np.setdiff1d(np.arange(len(new)), at_new), np.setdiff1d(np.arange(len(old)), at_old)
     touched = np.concatenate([both.ts[went], both.ts[len(before) + came], both.ts[at_old[other]]])
     if not len(touched):
         return None
@@ -55,9 +55,3 @@ def whole_month(metric: str, zone: str, month: str) -> Change:
     """The change of which nobody knows what it was: a reader of the month reads it again."""
     window = month_window(month)
     return Change(zone, metric, None, window.start, window.end - 1, 0, 0, None)
-
-
-def _others(count: int, taken: Ints) -> Ints:
-    left = np.ones(count, np.bool_)
-    left[taken] = False
-    return np.flatnonzero(left)

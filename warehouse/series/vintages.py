@@ -133,15 +133,7 @@ def set_aside(
 
     `reason`: why the file that lies there now counts as damaged, though it may be read.
     """
-    update(
-        storage,
-        place,
-        lambda now: now.versions if now.lost else None,
-        ranks,
-        mode,
-        spoilt=reason,
-        terms=terms,
-    )
+    update(storage, place, lambda now: now.versions if now.lost else None, ranks, mode, spoilt=reason, terms=terms)
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:

@@ -114,15 +114,6 @@ def parse_raw_key(key: str) -> tuple[str, date]:
     return f"{source}.{product}", date.fromisoformat(day)
 
 
-def is_kept_body(key: str) -> bool:
-    """Whether a key lies where kept bodies do, whatever its own name."""
-    try:
-        parse_raw_key(key)
-    except ValueError:
-        return False
-    return key.startswith(RAW)
-
-
 def quarantine_prefix(feed: str) -> str:
     """Below this the rows of a feed lie that were set aside."""
     source, product = feed.split(".", 1)

@@ -59,23 +59,23 @@ def is_address(text: str) -> bool:
 def address(text: str) -> StoreAddress:
     """The parts of an address. Raises StorageError for one that is malformed or holds a secret; never repeats it."""
     parts = urlsplit(text)
-    if parts.scheme not in _PARAMETERS:
-        raise StorageError(f"an address of an object store begins with {', '.join(f'{s}://' for s in _PARAMETERS)}")
-    if "@" in parts.netloc or parts.fragment:
-        raise StorageError("an object store's address holds no user, password or fragment: credentials are variables")
     bucket, prefix = parts.netloc, unquote(parts.path).strip("/")
-    if not _BUCKET.fullmatch(bucket):
-        raise StorageError("an object store's address names a bucket: s3://BUCKET/PREFIX")
-    if not _PREFIX.fullmatch(prefix) or ".." in prefix.split("/") or "." in prefix.split("/"):
-        raise StorageError("the prefix of an object store's address is made of letters, digits and . _ - = /")
-    options = parse_qsl(parts.query, keep_blank_values=True)
-    for name, value in options:
-        if name not in _PARAMETERS[parts.scheme]:
-            allowed = ", ".join(_PARAMETERS[parts.scheme])
-            raise StorageError(f"an address of {parts.scheme}:// takes only {allowed}: credentials are variables")
-        if name == "endpoint" and not _is_endpoint(value):
-            raise StorageError("`endpoint` is the http(s) address of a server, without user, query or fragment")
-    return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(dict(options).items())))
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    is_right = (
+        parts.scheme in _PARAMETERS
+        and not parts.fragment
+        and _BUCKET.fullmatch(bucket)
+        and _PREFIX.fullmatch(prefix)
+        and not {".", ".."}.intersection(prefix.split("/"))
+        and options.keys() <= {*_PARAMETERS[parts.scheme]}
+        and _is_endpoint(options.get("endpoint", "http://host"))
+    )
+    if not is_right:
+        raise StorageError(
+            "an address of an object store is s3://BUCKET/PREFIX?endpoint=https://HOST&region=R, gs://BUCKET/PREFIX "
+            "or az://CONTAINER/PREFIX?account=NAME, the prefix of letters, digits and ._-=/; credentials are variables"
+        )
+    return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(options.items())))
 
 
 def _is_endpoint(text: str) -> bool:
