@@ -67,6 +67,7 @@ url, queries = sys.argv[1], json.loads(sys.argv[2])
 with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
     [extension] = pathlib.Path(duckdb_extension_httpfs.__path__[0]).rglob("*.duckdb_extension")
     connection.execute(f"LOAD '{extension}'")
+    connection.execute("SET enable_progress_bar = false")
     connection.execute(f"ATTACH '{url}/emds.duckdb' AS views (READ_ONLY)")
     print(json.dumps([sorted(connection.execute(query).fetchall()) for query in queries]))
 """

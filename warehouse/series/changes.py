@@ -44,7 +44,7 @@ def between(metric: str, zone: str, feed: str | None, before: Versions, after: V
     other = (both.value[at_old] != both.value[len(before) + at_new]) | (
         content[at_old] != content[len(before) + at_new]
     )
-    came, went = np.setdiff1d(np.arange(len(new)), at_new), np.setdiff1d(np.arange(len(old)), at_old)
+    came, went = np.delete(np.arange(len(new)), at_new), np.delete(np.arange(len(old)), at_old)
     touched = np.concatenate([both.ts[went], both.ts[len(before) + came], both.ts[at_old[other]]])
     if not len(touched):
         return None
