@@ -5,7 +5,7 @@ Every text follows from the tables of endpoints, prices and problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -24,8 +24,8 @@ from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS, Tool
 from api.openapi import document as openapi
 from api.openapi import examples
-from api.openapi.code_samples import example_call, example_path
 from api.pages import html, reference
+from api.pages.code_samples import example_call, example_path
 from api.pages.html import ABOUT, TITLE
 from api.service import Service
 from api.settings import Settings
@@ -36,61 +36,6 @@ from warehouse.market.zones import ZONES
 from warehouse.store import layout
 from warehouse.store.storage import Identity
 
-_LLMS = """\
-# {title}
-
-> {about}
-
-Times are Unix seconds UTC; `ts` is the start of an interval; windows `[start, end)` are half-open; a missing interval \
-has no row. Every answer carries its licence and attribution.
-
-Access: add `sample=true` to any path for a free, truncated answer; or POST an e-mail address to /v1/keys/signup for a \
-free key (500 answers a day, `Authorization: Bearer <key>`); or pay per call with x402 (USDC on Base): call without \
-credentials, read the 402.
-
-Zones: {zones}.
-
-## Example calls
-
-- {base}/v1/price/DE-LU?start=today&sample=true: today's prices of Germany as a free sample
-- {base}/v1/brief/GB?sample=true: Great Britain now, against its last 30 days
-- {base}/v1/demand?zones=FR,ES&start=-30d&interval=1d&sample=true: daily means of two zones
-- {base}/v1/windows/FR?hours=3&sample=true: the three cheapest hours ahead
-- {base}/v1/price/FR?start=yesterday&end=today&as_of=-12h&sample=true: as it was known twelve hours ago
-- {base}/v1/changes?zone=FR&since=yesterday: what was corrected since, free
-
-## API
-
-Series take `start`, `end`, `limit`, `order`, `interval`, `as_of`, `format` (json, csv, parquet, arrow); rows that \
-`limit` leaves out follow by `Link: rel="next"`. Layers of the map are there as geojson, csv, parquet and fgb, by \
-suffix. All parameters: {base}/openapi.json.
-
-{paths}
-
-## MCP
-
-- [MCP server]({base}/mcp): streamable HTTP, stateless; sample mode without a key. Resources, prompts: \
-[how to set it up]({base}/docs/mcp).
-{tools}
-
-## Optional
-
-{optional}
-"""
-_AGENTS = """\
-# {title}
-# {about}
-Description: {base}/openapi.json
-Documentation: {base}/docs
-Catalogue: {base}/catalog
-MCP: {base}/mcp
-Status: {base}/v1/status
-Sign-up: POST {base}/v1/keys/signup
-Access: Authorization: Bearer <key>, or x402 payment, or sample=true
-Payments: {base}/.well-known/x402.json
-{prices}
-Limits: 500 answers a key and UTC day; free and sample calls by address, see the RateLimit fields of a 429
-"""
 # Whom llms.txt and agents.txt invite may come in.
 _ROBOTS = """\
 User-agent: *
@@ -109,24 +54,20 @@ _IN_LLMS = ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
 """Tags whose paths llms.txt lists."""
 _XML, _PNG = "application/xml", "image/png"
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-Text = Callable[[Settings], str | dict[str, Any]]
+Content = str | dict[str, Any]
 
 
 def _text(
     service: Service,
     request: Request,
     _query: dict[str, Any],
-    text: Text,
+    text: Callable[[Settings], Content],
     media: str = _TEXT,
-    headers: Sequence[tuple[str, str]] = (),
+    headers: Iterable[tuple[str, str]] = (),
 ) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         body = _encoded(text(service.settings))
         return entry.settle(responses.body(request, body, media, [*responses.caching(entry.method), *headers]))
-
-
-def _encoded(content: str | dict[str, Any]) -> bytes:
-    return content.encode() if isinstance(content, str) else orjson.dumps(content)
 
 
 def _long_text(
@@ -134,9 +75,9 @@ def _long_text(
     request: Request,
     _query: dict[str, Any],
     name: str,
-    text: Callable[[Service], str | dict[str, Any]],
+    text: Callable[[Service], Content],
     media: str,
-    headers: Sequence[tuple[str, str]] = (),
+    headers: Iterable[tuple[str, str]] = (),
 ) -> Response:
     """A text that is computed once a publication of the catalogue: its examples are of that time.
 
@@ -146,7 +87,7 @@ def _long_text(
     def computed(document: Document) -> Document:
         return Document(name, _encoded(text(service)), document.identity)
 
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         try:
             document = service.catalogue.document.derive(name, computed)
         except StorageError:
@@ -154,15 +95,19 @@ def _long_text(
         return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
 
 
+def _encoded(content: Content) -> bytes:
+    return content.encode() if isinstance(content, str) else orjson.dumps(content)
+
+
 def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         catalogue = service.catalogue
         listed = partial(listing, catalogue, service.settings.base_url)
         return once_a_publication(entry, catalogue, "catalogue", listed)
 
 
 def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         picture = published.document(service.documents, layout.PICTURE)
         headers = responses.caching(entry.method)
         return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, headers))
@@ -180,22 +125,16 @@ def _example(service: Service, request: Request, query: dict[str, Any], file: st
     if file not in EXAMPLES:
         raise Problem("not-found", f"There is no such file; there are {', '.join(EXAMPLES)}.")
     headers = [("Content-Disposition", f'attachment; filename="{file}"')]
-    return _text(service, request, query, lambda _: html.example(file), headers=headers)
+    text = (html.DOCS / "examples" / file).read_text()
+    return _text(service, request, query, lambda _: text, headers=headers)
 
 
 def description(service: Service) -> dict[str, Any]:
     """The OpenAPI document, with examples of this service's own answers."""
     settings = service.settings
-    payable_paths = {"x402": payable(settings), "x402-json": payable(settings)}
-    own_examples = {f"{name} application/json": example for name, example in payable_paths.items()}
-    return openapi.document(
-        settings,
-        {**examples.collect(service), **own_examples, "api-catalog application/linkset+json": linkset(settings)},
-    )
-
-
-def _reference(service: Service) -> str:
-    return reference.render(service.settings, description(service))
+    own_examples = {f"{name} {_JSON}": payable(settings) for name in ("x402", "x402-json")}
+    own_examples["api-catalog application/linkset+json"] = linkset(settings)
+    return openapi.document(settings, {**examples.collect(service), **own_examples})
 
 
 def _problem_page(service: Service, request: Request, query: dict[str, Any], kind: str) -> Response:
@@ -212,14 +151,18 @@ def llms(settings: Settings) -> str:
     variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
     listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or e.id not in variants)]
     optional = (ENDPOINTS[name] for name in ("catalogue", "openapi", "docs"))
-    return _LLMS.format(
-        title=TITLE,
-        about=ABOUT,
-        base=base,
-        zones=", ".join(ZONES),
-        paths="\n".join(_listed(base, e) for e in sorted(listed, key=lambda e: _IN_LLMS.index(e.tag))),
-        tools="\n".join(map(_listed_tool, TOOLS.values())),
-        optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
+    return (
+        (html.FOLDER / "llms.txt")
+        .read_text()
+        .format(
+            title=TITLE,
+            about=ABOUT,
+            base=base,
+            zones=", ".join(ZONES),
+            paths="\n".join(_listed(base, e) for e in sorted(listed, key=lambda e: _IN_LLMS.index(e.tag))),
+            tools="\n".join(map(_listed_tool, TOOLS.values())),
+            optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
+        )
     )
 
 
@@ -244,7 +187,8 @@ def _listed(base: str, endpoint: Endpoint) -> str:
 def agents(settings: Settings) -> str:
     """agents.txt: how programs that act for people may use this service."""
     prices = "\n".join(f"Price: {e.price} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
-    return _AGENTS.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
+    template = (html.FOLDER / "agents.txt").read_text()
+    return template.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
 
 
 def sitemap(settings: Settings) -> str:
@@ -318,7 +262,13 @@ _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/r
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
     "openapi": partial(_long_text, name="openapi", text=description, media=_JSON),
-    "docs": partial(_long_text, name="docs", text=_reference, media=_HTML, headers=html.REFERENCE_HEADERS),
+    "docs": partial(
+        _long_text,
+        name="docs",
+        text=lambda service: reference.render(service.settings, description(service)),
+        media=_HTML,
+        headers=html.REFERENCE_HEADERS,
+    ),
     "llms": partial(_text, text=llms),
     "llms-well-known": partial(_text, text=llms),
     "agents": partial(_text, text=agents),

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -32,13 +32,13 @@ ABOUT = (
     "and continental Europe: price, demand, cross-border flow, generation mix, carbon intensity, installed capacity, "
     "and a brief that ranks the present against each zone's last 30 days."
 )
-_FOLDER = Path(__file__).parent
-DOCS = _FOLDER.parent / "guides"
+FOLDER = Path(__file__).parent
+DOCS = FOLDER.parent / "guides"
 """The folder docs of the project: a link in a clone, a copy in a wheel."""
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
 _STAYS = ("https:", "http:", "#", "/", "examples/")
-_ICON = (_FOLDER / "map" / "icon.svg").read_bytes()
-SCRIPT = (_FOLDER / "docs.js").read_text()
+_ICON = (FOLDER / "map" / "icon.svg").read_bytes()
+SCRIPT = (FOLDER / "docs.js").read_text()
 _HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 PAGE_HEADERS = [
     (
@@ -58,7 +58,7 @@ REFERENCE_HEADERS = [
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
+    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=select_autoescape())
     environment.globals["icon"] = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
     return environment
 
@@ -155,11 +155,6 @@ def doc_page(page: str, base_url: str) -> str:
 def _slug(heading: str) -> str:
     """The address of a heading, as links between the pages write it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-
-
-def example(file: str) -> str:
-    """A file of `docs/examples`."""
-    return (DOCS / "examples" / file).read_text()
 
 
 def _with_links(tokens: Iterable[Token]) -> Iterator[Token]:

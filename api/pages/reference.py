@@ -15,9 +15,8 @@ from markupsafe import Markup
 
 from api.endpoints.guides import EXAMPLES, GUIDES
 from api.endpoints.table import ENDPOINTS
-from api.openapi import code_samples
-from api.openapi.code_samples import example_path
-from api.pages import html
+from api.pages import code_samples, html
+from api.pages.code_samples import example_path
 from api.settings import Settings
 from warehouse.market.zones import ZONES
 

@@ -19,8 +19,8 @@ import pytest
 import requests
 
 from api.endpoints.table import ENDPOINTS
-from api.openapi import code_samples
-from api.openapi.code_samples import example_path
+from api.pages import code_samples
+from api.pages.code_samples import example_path
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import serving
 

@@ -30,7 +30,7 @@ def test_the_page_holds_the_table_of_settings() -> None:
 
 
 CLIENT = ROOT / "api" / "clients" / "python" / "emds_client" / "clients.py"
-CALLERS_OWN = {ROOT / "api" / "openapi" / "code_samples.py", CLIENT}
+CALLERS_OWN = {ROOT / "api" / "pages" / "code_samples.py", CLIENT}
 """Text for callers, whose key stands in an environment variable of their own."""
 
 
