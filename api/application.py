@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flask import Flask
 from flask.globals import request_ctx
 from werkzeug.exceptions import NotFound
-from werkzeug.routing import Rule
 
 from api.access import sign_up, webhook_views
 from api.access.gate import Gate
@@ -71,13 +70,12 @@ _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({',
 
 
 class Route(NamedTuple):
-    """One method of one path with `{}` for what varies, and its view."""
+    """A path with `{}` for what varies, its methods, and its view."""
 
     id: str
     """What the access log and `/metrics` call it."""
     path: str
-    method: str | None
-    """None for all of them."""
+    methods: tuple[str, ...]
     view: View
     failed: html.Answer
     """What answers where the view raises."""
@@ -98,11 +96,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     failed = html.for_browsers(partial(problem_responses.failed, settings.base_url))
     listed = routes(service, failed)
     for route in listed:
-        if route.method is None:  # a rule without methods takes them all
-            app.url_map.add(Rule(_rule(route.path), endpoint=route.id))
-            app.view_functions[route.id] = partial(_of_flask, route)
-        else:
-            app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=[route.method])
+        app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=route.methods)
     app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
     app.register_error_handler(NotFound, lambda _: _not_routed(failed, Request(request_ctx.request.environ)))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed), settings.base_url)
@@ -123,10 +117,13 @@ def routes(service: Service, failed: html.Answer) -> list[Route]:
     """List every route of a service."""
     pages = MapPage.load(service)
     return [
-        *(Route(e.id, e.path, e.method, partial(_answer, service, e, VIEWS[e.id]), failed) for e in ENDPOINTS.values()),
-        Route("map", "/", "GET", pages.page, failed),
-        Route("map-file", "/map/{version}/{name}", "GET", pages.file, failed),
-        Route("mcp.answer", mcp.PATH, None, mcp.view(service), mcp.unforeseen),
+        *(
+            Route(e.id, e.path, (e.method,), partial(_answer, service, e, VIEWS[e.id]), failed)
+            for e in ENDPOINTS.values()
+        ),
+        Route("map", "/", ("GET",), pages.page, failed),
+        Route("map-file", "/map/{version}/{name}", ("GET",), pages.file, failed),
+        Route("mcp.answer", mcp.PATH, mcp.METHODS, mcp.view(service), mcp.unforeseen),
     ]
 
 
@@ -147,11 +144,10 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplicatio
     """Return a WSGI application that answers the routes whose paths can be spelled out, and asks `app` for the rest."""
     exact: dict[tuple[str, str], tuple[Route, dict[str, str]]] = {}
     for route in listed:
-        method = "POST" if route.path == mcp.PATH else "GET"
         before, is_of_zones, behind = route.path.partition("{zone}")
-        if "{" not in before + behind and route.method in ("GET", None):
+        if "{" not in before + behind:
             for zone in ZONES if is_of_zones else ("",):
-                exact[method, f"{before}{zone}{behind}"] = route, {"zone": zone} if zone else {}
+                exact[route.methods[0], f"{before}{zone}{behind}"] = route, {"zone": zone} if zone else {}
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         route, named = exact.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), (None, {}))

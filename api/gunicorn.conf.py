@@ -57,11 +57,6 @@ def when_ready(server: Any) -> None:
         server.log.warning("few open files are allowed (ulimit -n): %s connections a worker", worker_connections)
 
 
-def on_reload(server: Any) -> None:
-    """Say what HUP does: it replaces all workers at once."""
-    server.log.info("reloading: requests wait until the new workers have started")
-
-
 def post_fork(server: Any, worker: Any) -> None:
     """Bind each worker to a core: threads spread over cores wake another core each time they hand on Python's lock."""
     with contextlib.suppress(AttributeError, OSError):  # only Linux has it, and a sandbox may forbid it

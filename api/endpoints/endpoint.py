@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from api.endpoints import query_parameters as query
 from api.http.parameters import Parameter
 from api.series import formats
-from warehouse.market.metrics import METRICS, Forecast, Metric, Path, actual_of
+from warehouse.market.metrics import METRICS, Forecast, Metric, actual_of
 from warehouse.market.zones import zones_with
 
 _ROWS = (
@@ -83,8 +83,10 @@ def takes(*parameters: Parameter) -> dict[str, Parameter]:
 
 
 def of_one_zone(metric: Metric) -> Endpoint:
-    """Return the endpoint of one zone's rows. Raises ValueError for a metric without a path."""
-    path, of = _path_of(metric), METRICS[metric]
+    """Return the endpoint of one zone's rows of a metric that has a path."""
+    of = METRICS[metric]
+    path = of.path
+    assert path is not None, metric
     return Endpoint(
         path.word,
         f"/v1/{path.word}/{{zone}}",
@@ -103,8 +105,9 @@ def of_one_zone(metric: Metric) -> Endpoint:
 
 
 def of_several_zones(metric: Metric) -> Endpoint:
-    """Return the endpoint of several zones' rows. Raises ValueError for a metric without a path."""
-    path, one = _path_of(metric), of_one_zone(metric)
+    """Return the endpoint of several zones' rows of a metric that has a path."""
+    path, one = METRICS[metric].path, of_one_zone(metric)
+    assert path is not None, metric
     not_here = ("stats", "above", "below", "cursor")
     return replace(
         one,
@@ -124,13 +127,6 @@ def of_several_zones(metric: Metric) -> Endpoint:
         offer=f"{path.offer} of several zones at once; the price is that of a zone",
         more_statuses=(404, 416),  # 404: a zone without the metric, or withheld by its terms
     )
-
-
-def _path_of(metric: Metric) -> Path:
-    path = METRICS[metric].path
-    if path is None:
-        raise ValueError(f"{metric} has no path")
-    return path
 
 
 def _parameters(metric: Metric) -> tuple[Parameter, ...]:

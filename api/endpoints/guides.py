@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
+FOLDER = Path(__file__).parents[1] / "guides"
+"""The folder docs of the project: a link in a clone, a copy in a wheel."""
 GUIDES: Mapping[str, Mapping[str, str]] = {
-    "Use it": {
-        "api": "Calling the API",
-        "home-assistant": "Home Assistant",
-        "evcc": "evcc",
-        "grafana": "Grafana",
-        "pipelines": "dlt and n8n",
-        "sql": "SQL, pandas and polars over the files",
-        "mcp": "The MCP server",
-        "bulk": "Month files",
-        "changes": "How to follow what changes",
-        "corrections": "Corrected prices",
-        "webhooks": "How to be told",
-        "map": "The map, and programs that open its layers",
-    },
-    "What the figures mean": {
-        "data": "What each metric and zone is",
-        "forecasts": "Publishers' forecasts",
-        "brief": "The method of the brief",
-        "windows": "The method of windows",
-        "statistics": "The method of statistics",
-        "records": "The method of records",
-        "publishers": "How publishers are measured",
-        "feeds": "Feeds: where each figure comes from",
-    },
-    "Run it": {
-        "operating": "Operating one machine",
-        "fleet": "A public service, a bucket, a fleet",
-        "payments": "Payments",
-        "architecture": "Architecture",
-        "decisions": "Decisions",
-        "adding-a-source": "Adding a source, a zone, a metric",
-        "benchmarks": "Benchmarks",
-    },
+    title.strip(): {page: name for name, page in re.findall(r"^- \[(.+?)\]\(([\w-]+)\.md\)", lines, re.MULTILINE)}
+    for title, _, lines in (part.partition("\n") for part in (FOLDER / "README.md").read_text().split("\n## ")[1:])
 }
+"""By heading of the folder's README: its pages with their titles."""
 DOC_PAGES: Mapping[str, str] = {page: title for pages in GUIDES.values() for page, title in pages.items()}
 """Every page with its title."""
 EXAMPLES: Mapping[str, str] = {

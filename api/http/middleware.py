@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from prometheus_client import Counter, Histogram
 
-from api.http.problems import KINDS, MEDIA, body_of
+from api.http import problem_responses
+from api.http.messages import Request
+from api.http.problems import KINDS, Problem
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -80,7 +82,9 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
 
         refusal = _refusal(environ)
         if refusal is not None:
-            answer: Iterable[bytes] = _refuse(base_url, refusal, name, start)
+            # The rest of the request stays unread: what follows on this connection would be taken for a request.
+            problem = Problem(refusal, KINDS[refusal].meaning, headers=[("Connection", "close")])
+            answer = problem_responses.response(base_url, problem, Request(environ))(environ, start)
         elif _is_preflight(environ):
             start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
             answer = []
@@ -106,20 +110,6 @@ def _refusal(environ: WSGIEnvironment) -> str | None:
     if not length.isdigit() or int(length) > MOST_BODY_BYTES:
         return "body-too-large"
     return None
-
-
-def _refuse(base_url: str, kind: str, name: str, start: Any) -> list[bytes]:
-    problem = KINDS[kind]
-    body = body_of(base_url, problem, problem.meaning, name, {})
-    # The rest of the request stays unread: what follows on this connection would be taken for a request.
-    headers = [
-        ("Content-Type", MEDIA),
-        ("Content-Length", str(len(body))),
-        ("Cache-Control", "no-store"),
-        ("Connection", "close"),
-    ]
-    start(f"{problem.status} {problem.title}", headers)
-    return [body]
 
 
 def _is_preflight(environ: WSGIEnvironment) -> bool:

@@ -51,19 +51,17 @@ _TABLE = (
     _kind("invalid-request", 400, "The request line, a header or the body could not be read."),
     _kind("missing-host", 400, "A request of HTTP/1.1 names its host in the Host header.", title="Missing Host header"),
     _kind("invalid-payment", 400,
-          "The payment header holds no payment that can be read. Nothing was "
-          "charged.", title="Invalid payment header"),
+          "The payment header holds no payment that can be read. Nothing was charged.", title="Invalid payment header"),
     _kind("invalid-key", 401,
-          "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; "
-          "`sample=true` needs none.", title="Invalid API key"),
+          "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; `sample=true` needs "
+          "none.", title="Invalid API key"),
     _kind("not-found", 404, "There is nothing at this path. /openapi.json lists every path."),
     _kind("unknown-zone", 404, "There is no such zone. `zones` lists those that this path knows."),
     _kind("metric-not-available", 404,
           "This service has no such metric of the zone. `zones` lists those of which it has."),
     _kind("withheld-by-terms", 404,
-          "These figures are collected, but their publisher does not "
-          "allow passing them on, or asks for permission that the owner "
-          "of this service has not declared (EMDS_RIGHTS).", title="Withheld by the publisher's terms"),
+          "These figures are collected, but their publisher does not allow passing them on, or asks for permission "
+          "that the owner of this service has not declared (EMDS_RIGHTS).", title="Withheld by the publisher's terms"),
     _kind("method-not-allowed", 405, "The path does not know this method; `Allow` names those it knows."),
     _kind("not-acceptable", 406, "The wanted format is not among those that this path can give."),
     _kind("too-many-keys", 409,
@@ -81,8 +79,8 @@ _TABLE = (
     _kind("payment-in-progress", 409,
           "A call with this payment is under way. Send the same payment header again after it; it is charged once."),
     _kind("payment-bound", 409,
-          "This payment was sent for another request and its outcome is "
-          "not known yet: repeat that request with it.", title="Payment belongs to another request"),
+          "This payment was sent for another request and its outcome is not known yet: repeat that request with "
+          "it.", title="Payment belongs to another request"),
     _kind("cursor-gone", 410,
           "The cursor belongs to no entry that is kept: changes are kept for 30 days. Ask for `since=now`, read the "
           "rows that you hold again, and follow from there; `oldest` is the cursor of all that is kept."),
@@ -100,25 +98,23 @@ _TABLE = (
     _kind("internal-error", 500,
           "The service failed; the request id finds the reason in its log. Nothing was charged."),
     _kind("not-yet-available", 503,
-          "The document does not exist yet: nothing was ingested for it so far. `Retry-After` says when to ask "
-          "again."),
+          "The document does not exist yet: nothing was ingested for it so far. `Retry-After` says when to ask again."),
     _kind("overloaded", 503,
           "More requests wait than can be answered soon. `Retry-After` says when to try again; nothing was charged."),
     _kind("facilitator-unavailable", 503,
-          "No payment facilitator answers. Nothing was charged; the same "
-          "payment header can be sent again.", title="Payments cannot be taken now"),
+          "No payment facilitator answers. Nothing was charged; the same payment header can be sent "
+          "again.", title="Payments cannot be taken now"),
     _kind("settlement-unknown", 503,
-          "It is not known yet whether this payment was charged. Send the same "
-          "payment header again: it is never charged twice.", title="Settlement not known yet"),
+          "It is not known yet whether this payment was charged. Send the same payment header again: it is never "
+          "charged twice.", title="Settlement not known yet"),
     _kind("mail-unavailable", 503,
           "The mail that confirms a new key could not be sent, and no key was made. Try again later."),
     _kind("accounts-unavailable", 503,
           "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
           "`sample=true` works."),
     _kind("damaged-file", 503,
-          "A file that this answer needs cannot be read, so no figure is given "
-          "rather than a wrong one. `detail` names the zone and metric; all "
-          "others are answered. The file is rebuilt from the publishers' own "
+          "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
+          "the zone and metric; all others are answered. The file is rebuilt from the publishers' own "
           "answers.", title="A stored file is damaged"),
     _kind("warehouse-unavailable", 503, "The stored figures cannot be read at the moment."),
 )

@@ -16,41 +16,28 @@ import secrets
 import select
 import socket
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from gunicorn import util
 
 from api.http.problems import KINDS, MEDIA, body_of
 
-_CGROUP, _OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 _MOMENT_MS = 5
 _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer|basic)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
 _KIND_OF_STATUS = {414: "url-too-long", 431: "headers-too-large", 500: "internal-error"}
 
 
-def usable_cores(cgroup: Path = _CGROUP, own_group: Path = _OWN_GROUP) -> int:
+def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Return how many cores this process may use, of its cpuset and its container's quota; at least 1.
 
-    `docker run --cpus`, a limit of Kubernetes and systemd's CPUQuota set the quota:
-    https://docs.kernel.org/admin-guide/cgroup-v2.html; under cgroups v1 the cpuset alone counts.
+    `docker run --cpus` and a limit of Kubernetes set the quota: https://docs.kernel.org/admin-guide/cgroup-v2.html.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    inner: tuple[str, ...] = ()
-    with contextlib.suppress(OSError):  # a container mostly sees its own group alone, as the mount
-        groups = [line.removeprefix("0::/") for line in own_group.read_text().splitlines() if line.startswith("0::/")]
-        inner = PurePosixPath(*groups).parts
-    quotas = [_quota(cgroup.joinpath(*inner[:depth], "cpu.max")) for depth in range(len(inner) + 1)]
-    return max(1, int(min([cores, *quotas])))
-
-
-def _quota(file: Path) -> float:
-    """Return how many cores' time a group may take; infinity without a limit."""
-    try:
-        most, period = file.read_text().split()
-        return math.ceil(int(most) / int(period))
-    except (OSError, ValueError, ArithmeticError):  # there is no such file, or it says "max"
-        return math.inf
+    with contextlib.suppress(OSError, ValueError, ArithmeticError):  # there is no such file, or it says "max"
+        most, period = quota.read_text().split()
+        cores = min(cores, math.ceil(int(most) / int(period)))
+    return max(1, cores)
 
 
 def stay_with_clients(worker: Any) -> None:

@@ -15,6 +15,7 @@ from api.documents.status import status
 from api.http.parameters import conflict
 from api.http.problems import Problem
 from api.mcp import text
+from api.mcp.arguments import require_taken
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import views, windows
@@ -22,7 +23,7 @@ from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.market import clock
 from warehouse.market.clock import iso
-from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY, Metric
+from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.series.change_log import UnknownCursor
 from warehouse.store import layout
@@ -42,13 +43,13 @@ def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
 
 def list_zones(service: Service, _arguments: Arguments) -> ToolRequest:
     body = zones_with_metrics(service.catalogue)
-    return ToolRequest("", "/v1/zones", lambda _sample: ToolAnswer(text.zones(body), orjson.dumps(body)))
+    return ToolRequest("", "/v1/zones", lambda _sample: ToolAnswer(text.words("zones", body), orjson.dumps(body)))
 
 
 def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
     def answer(_sample: bool) -> ToolAnswer:
         body = status(service.documents, service.catalogue, clock.now())
-        return ToolAnswer(text.status(body), orjson.dumps(body | {"time": iso(body["now"])}))
+        return ToolAnswer(text.words("status", body), orjson.dumps(body | {"time": iso(body["now"])}))
 
     return ToolRequest("", "/v1/status", answer)
 
@@ -56,14 +57,14 @@ def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
 def get_latest(service: Service, arguments: Arguments) -> ToolRequest:
     zone = arguments["zone"]
     document = published.document(service.documents, layout.latest(zone))
-    answer = partial(_published, document, published.sample_latest, text.latest)
+    answer = partial(_published, document, published.sample_latest, partial(text.words, "latest"))
     return ToolRequest("latest", f"/v1/latest/{zone}", answer, "the price")
 
 
 def get_zone_brief(service: Service, arguments: Arguments) -> ToolRequest:
     zone = arguments["zone"]
     document = published.document(service.documents, layout.brief(zone))
-    answer = partial(_published, document, published.sample_brief, text.brief)
+    answer = partial(_published, document, published.sample_brief, partial(text.words, "brief"))
     return ToolRequest("brief", f"/v1/brief/{zone}", answer, "context and trend of one metric")
 
 
@@ -133,7 +134,7 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
         result = windows.answer(service, question, clock.now())
         body = windows.sample(result) if sample else result
         timed = orjson.dumps(text.with_times(body, text.INSTANTS))
-        return ToolAnswer(text.window(body, zone), timed, int(result["available"]))
+        return ToolAnswer(text.words("window", body, ZONES[zone]), timed, int(result["available"]))
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
 
@@ -143,8 +144,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     zone, name, metric = arguments["zone"], arguments["metric"], BY_PATH[arguments["metric"]]
     if metric in YEARLY:
         raise conflict("metric", f"not {metric}, whose rows are yearly")
-    if arguments["market"] is not None and metric is not Metric.PRICE:
-        raise conflict("market", "only for price")
+    require_taken(name, arguments)
     request = request_of(service, metric, (zone,), arguments)
     if request.end - request.start > views.LONGEST_OF_STATISTICS:
         raise conflict("start", "statistics take at most ten years")
@@ -154,7 +154,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         body, rows = views.statistics_of(
             service.reader, service.catalogue, sampled, arguments["above"], arguments["below"]
         )
-        return ToolAnswer(text.statistics(body), orjson.dumps(text.with_times(body, text.INSTANTS)), rows)
+        return ToolAnswer(text.words("statistics", body), orjson.dumps(text.with_times(body, text.INSTANTS)), rows)
 
     holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
     return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)
@@ -173,7 +173,7 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
             detail = f"Changes are kept for 30 days: give a later time, or since={gone.oldest} for all."
             raise Problem("cursor-gone", detail) from None
         body = _summed(page)
-        return ToolAnswer(text.changes(body), orjson.dumps(body))
+        return ToolAnswer(text.words("changes", body), orjson.dumps(body))
 
     return ToolRequest("", "/v1/changes", answer)
 

@@ -13,6 +13,7 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from api.endpoints import query_parameters as query
+from api.endpoints.table import ENDPOINTS
 from api.http import parameters
 from api.http.parameters import Parameter, find_word, read_zone, whole
 from api.http.problems import ParameterFault
@@ -30,6 +31,13 @@ def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, A
     query = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)
     by_name = {argument.name: argument for argument in arguments}
     return parameters.values(by_name, query, "no such argument; there are")
+
+
+def require_taken(name: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that the path of a metric does not take. Raises Problem 400."""
+    for argument in ("interval", "market", "by", "kind"):
+        if arguments.get(argument) not in (None, "actual") and argument not in ENDPOINTS[name].parameters:
+            raise parameters.conflict(argument, f"not for {name}")
 
 
 def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:

@@ -11,11 +11,9 @@ from typing import Any
 import orjson
 
 from api.access.values import Answer, Call, Headers
-from api.http import problems
 from api.http.problems import Problem
 from api.mcp import text
 from api.service import Service
-from warehouse.errors import CallerError, StorageError
 
 _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
@@ -65,27 +63,8 @@ class Outcome:
     """The gate's count, for the HTTP answer."""
 
 
-def call(service: Service, prepare: Prepare, tool: str, arguments: Mapping[str, Any], caller: Call) -> Outcome:
-    """Answer a call with checked arguments; `caller` holds the credentials of its connection.
-
-    Raises Problem 400 for arguments that do not fit each other.
-    """
-    try:
-        request = prepare(service, arguments)
-        return _admit(service, request, _gate_call(request, tool, arguments, caller))
-    except Problem as fault:
-        if fault.kind.name == "invalid-parameters":
-            raise
-        problem = fault
-    except (CallerError, StorageError) as error:
-        problem = problems.of_error(error)
-    zones = problem.members.get("zones")
-    more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
-    return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
-
-
-def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
-    """Admit the call, answer it, settle it (`api.access.values`)."""
+def answer(service: Service, request: ToolRequest, call: Call) -> Outcome:
+    """Admit a call, answer it, settle it (`api.access.values`). Raises CallerError, StorageError."""
     grant = service.gate.admit(call)
     if isinstance(grant, Problem):
         return _refused(service, grant, call)
@@ -110,7 +89,7 @@ def _admit(service: Service, request: ToolRequest, call: Call) -> Outcome:
     return replace(outcome, meta=meta, headers=settled)
 
 
-def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
+def gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
     """Build the gate's call: without key and payment it is a sample, unless the caller wants none.
 
     The key of the connection goes before the argument: a model may repeat an old one. A payment is for the tool and its

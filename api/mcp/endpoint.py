@@ -19,26 +19,20 @@ from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problem_responses import request_id
 from api.http.problems import Problem
-from api.mcp import server
-from api.mcp.protocol import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    CheckedRequest,
-    ProtocolHeaders,
-    RpcError,
-    RpcReply,
-    error,
-    exchange,
-)
+from api.mcp import protocol, server
+from api.mcp.protocol import CheckedRequest, ProtocolHeaders, RpcError, RpcReply, error, exchange
 from api.mcp.server import Server
 from api.service import Service
 from api.settings import Settings, is_loopback
 from warehouse.caches import cache_short
 
 PATH = "/mcp"
+METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""All, since which one is allowed is said after Origin and Host."""
 MOST_BYTES = 65_536
 """A call with a payment takes 4 kB, twenty of them in a batch fit."""
 _JSON = "application/json"
+_FOREIGN = "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
 _LOG = logging.getLogger("emds.mcp")
 
 _FOR_ORIGIN = (("Vary", "Origin"), ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id"))
@@ -54,16 +48,14 @@ _PREFLIGHT = (
 
 
 def view(service: Service) -> View:
-    """Return the view of one worker. It takes every method: which one is allowed is said after Origin and Host."""
+    """Return the view of one worker."""
     mcp, settings = Server(service), service.settings
     admits = _origin_policy(settings)
 
     def answer(request: Request) -> Response:
         origin = request.header("HTTP_ORIGIN")
         if not admits(request.header("HTTP_HOST"), origin):
-            return _refused(
-                403, "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
-            )
+            return _refused(403, _FOREIGN)
         if request.method == "OPTIONS":
             return _for_origin(_sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT), origin)
         return _for_origin(_post(mcp, settings, request), origin)
@@ -145,7 +137,7 @@ def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Res
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
     """Answer for HTTP's own checks: a JSON-RPC error without id, since no message was read."""
-    return _sent(RpcReply(status, error(RpcError(INVALID_REQUEST, message), None)), (), *more)
+    return _sent(RpcReply(status, error(RpcError(protocol.INVALID_REQUEST, message), None)), (), *more)
 
 
 def _for_origin(response: Response, origin: str) -> Response:
@@ -157,6 +149,6 @@ def unforeseen(failure: Exception, request: Request) -> Response:
     """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
     name = request_id(request)
     _LOG.exception("request %s failed", name, exc_info=failure)
-    fault = RpcError(INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
+    fault = RpcError(protocol.INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
     reply = RpcReply(200, error(fault, request.environ.get("emds.mcp_id")))
     return _for_origin(_sent(reply), request.header("HTTP_ORIGIN"))  # a foreign one meets no failure

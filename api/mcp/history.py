@@ -17,10 +17,9 @@ import orjson
 
 from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
-from api.endpoints.endpoint import FORECAST
 from api.http.parameters import conflict
 from api.http.times import first_instant
-from api.mcp.arguments import DEFAULT_ROWS
+from api.mcp.arguments import DEFAULT_ROWS, require_taken
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.text import number, terms
 from api.series import formats
@@ -47,7 +46,9 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     if (arguments["zone"] is None) == (arguments["zones"] is None):
         raise conflict("zone", "required, or zones in its place")
     name, metric, several = arguments["metric"], BY_PATH[arguments["metric"]], arguments["zones"] is not None
-    _check(metric, arguments)
+    require_taken(name, arguments)
+    if several and (metric in BY_FUEL or arguments["by"] is not None):
+        raise conflict("zones", "not with generation, capacity or by=border; ask zone by zone")
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
     if arguments["interval"] in CIVIL:
         # Dates are those of the zone whose day begins first: no two zones are a day apart, so every zone's days of the
@@ -70,20 +71,6 @@ def request_of(
     stored = tuple(stored_metric(service.catalogue, zone, metric, day_ahead, forecast) for zone in zones)
     rest = {"limit": DEFAULT_ROWS, "order": "asc", **arguments, "sample": False, "time": None}
     return series_request(metric, zones, stored, rest, several)
-
-
-def _check(metric: Metric, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that do not go together. Raises Problem 400."""
-    if arguments["interval"] is not None and metric in YEARLY:
-        raise conflict("interval", f"not for {metric}, whose rows are yearly")
-    if arguments["market"] is not None and metric is not Metric.PRICE:
-        raise conflict("market", "only for price")
-    if arguments["kind"] == "forecast" and metric not in FORECAST:
-        raise conflict("kind", f"forecast only for {', '.join(sorted(FORECAST))}")
-    if arguments["by"] is not None and metric is not Metric.INTERCHANGE:
-        raise conflict("by", "only for interchange")
-    if arguments["zones"] is not None and (metric in BY_FUEL or arguments["by"] is not None):
-        raise conflict("zones", "not with generation, capacity or by=border; ask zone by zone")
 
 
 def _answer(service: Service, request: SeriesRequest, newest_first: bool, sample: bool) -> ToolAnswer:

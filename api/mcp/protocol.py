@@ -7,11 +7,9 @@ modern ones send it in every request's `_meta` and repeat it in headers (modelco
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -51,8 +49,7 @@ class RpcError(Exception):
         self.code, self.message, self.more = code, message, more
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolHeaders:
+class ProtocolHeaders(NamedTuple):
     """The headers that the protocol reads, None where absent."""
 
     version: str | None = None
@@ -60,8 +57,7 @@ class ProtocolHeaders:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRequest:
+class CheckedRequest(NamedTuple):
     """A request that passed every check but those of what it asks for, to be answered as `version` says."""
 
     id: Id
@@ -70,8 +66,7 @@ class CheckedRequest:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class RpcReply:
+class RpcReply(NamedTuple):
     """An HTTP status and a JSON body, empty for none."""
 
     status: int
@@ -84,13 +79,21 @@ Perform = Callable[[CheckedRequest], bytes]
 
 def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     """Reply to the body of one POST."""
+    document: Any = None
     try:
         document = orjson.loads(body)
+        if isinstance(document, list):
+            return _batch(document, headers, perform)
+        kind = _kind(document)
     except orjson.JSONDecodeError:
         return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
-    if isinstance(document, list):
-        return _batch(document, headers, perform)
-    return _single(document, headers, perform)
+    except RpcError as fault:
+        return RpcReply(400, error(fault, _id_in(document)))
+    if kind == "request":
+        return _answer(document, headers, perform)
+    if kind == "response" and headers.version not in (None, *LEGACY):
+        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
+    return RpcReply(202)
 
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
@@ -99,20 +102,6 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
     if fault.more is not None:
         members["data"] = fault.more
     return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": members})
-
-
-def _single(document: Any, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
-    try:
-        kind = _kind(document)
-    except RpcError as fault:
-        return RpcReply(400, error(fault, _id_in(document)))
-    if kind == "notification":
-        return RpcReply(202)
-    if kind == "response":
-        if headers.version is None or headers.version in LEGACY:
-            return RpcReply(202)
-        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
-    return _answer(document, headers, perform)
 
 
 def _answer(message: dict[str, Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
@@ -128,16 +117,13 @@ def _answer(message: dict[str, Any], headers: ProtocolHeaders, perform: Perform)
 
 def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
-    try:
-        if headers.version not in (None, OLDEST):
-            raise RpcError(INVALID_REQUEST, "Batches are not part of this protocol version")
-        if not 1 <= len(document) <= MOST_IN_BATCH:
-            raise RpcError(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
-        requests = [message for message in document if _kind(message) == "request"]
-        if any(message["method"] == "initialize" for message in requests):
-            raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
-    except RpcError as fault:
-        return RpcReply(400, error(fault, None))
+    if headers.version not in (None, OLDEST):
+        raise RpcError(INVALID_REQUEST, "Batches are not part of this protocol version")
+    if not 1 <= len(document) <= MOST_IN_BATCH:
+        raise RpcError(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
+    requests = [message for message in document if _kind(message) == "request"]
+    if any(message["method"] == "initialize" for message in requests):
+        raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
     answers = [_answer(message, headers, perform).body for message in requests]
     return RpcReply(200, b"[%b]" % b",".join(answers)) if answers else RpcReply(202)
 
@@ -215,20 +201,16 @@ def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any],
 def _decode(value: str | None) -> str | None:
     """Decode a header's value where it stands in base64; None where that is malformed."""
     encoded = _ENCODED.fullmatch(value or "")
-    if encoded is None:
-        return value
     try:
-        return base64.b64decode(encoded[1], validate=True).decode()
-    except (binascii.Error, ValueError):
+        return base64.b64decode(encoded[1], validate=True).decode() if encoded else value
+    except ValueError:
         return None
 
 
 def _unsupported(requested: str | None) -> RpcError:
-    # All versions are listed, the legacy ones too: a client that has none in common with the list gives up instead of
-    # falling back to `initialize`.
-    return RpcError(
-        UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(SUPPORTED), "requested": requested}
-    )
+    """All versions are listed: a client that has none in common gives up instead of falling back to `initialize`."""
+    data = {"supported": list(SUPPORTED), "requested": requested}
+    return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
 def _status(fault: RpcError, legacy: bool) -> int:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import orjson
 
 from api.documents.catalogue import Catalogue
-from api.endpoints.guides import DOC_PAGES
-from api.http.parameters import Parameter, read_zone
+from api.endpoints.guides import DOC_PAGES, FOLDER
+from api.http.parameters import Parameter
 from api.mcp import arguments as takes
 from api.mcp.answers import zones_with_metrics
-from api.mcp.arguments import metric_name, read
+from api.mcp.arguments import read
 from api.mcp.text import with_times
 from warehouse.market.clock import HOUR
-from warehouse.market.metrics import BY_PATH, SCALAR
+from warehouse.market.metrics import SCALAR
 from warehouse.market.zones import ZONES
 
-_DOCS = Path(__file__).parents[1] / "guides"
 _JSON, _MARKDOWN = "application/json", "text/markdown"
 _ZONES, _CATALOGUE, _PAGE = "emds://zones", "emds://catalogue", "emds://docs/"
-
-
-class UnknownResource(Exception):
-    """No resource has that address."""
 
 
 def _entry(name: str, title: str, description: str, media: str = _JSON, **address: str) -> Mapping[str, str]:
@@ -44,27 +38,22 @@ RESOURCES = (
       for page, title in DOC_PAGES.items()),
 )
 """In the order in which resources/list gives them."""
-TEMPLATES = (
-    _entry("series", "One series in the catalogue",
-           "What is held of one metric of one zone: unit, resolution, hub or market, feeds, licence, first and last "
-           "interval, rows.", uriTemplate=_CATALOGUE + "/{zone}/{metric}"),
-)
 # fmt: on
 
 
-def resource(catalogue: Catalogue, uri: str) -> dict[str, str]:
-    """Return the contents of a resource. Raises UnknownResource, StorageError."""
+def resource(catalogue: Catalogue, uri: str) -> dict[str, str] | None:
+    """Return the contents of a resource; None for an address that none has. Raises StorageError."""
     page = uri.removeprefix(_PAGE)
     if page != uri and page in DOC_PAGES:
-        return {"uri": uri, "mimeType": _MARKDOWN, "text": (_DOCS / f"{page}.md").read_text()}
+        return {"uri": uri, "mimeType": _MARKDOWN, "text": (FOLDER / f"{page}.md").read_text()}
     if uri == _ZONES:
-        body: dict[str, Any] = zones_with_metrics(catalogue)
+        body = zones_with_metrics(catalogue)
     elif uri == _CATALOGUE:
         body = {
             zone: {name: _in_short(entry) for name, entry in catalogue.zones[zone]["metrics"].items()} for zone in ZONES
         }
     else:
-        body = _series(catalogue, uri.removeprefix(f"{_CATALOGUE}/"))
+        return None
     timed = with_times(body, frozenset({"first", "last"}))
     return {"uri": uri, "mimeType": _JSON, "text": orjson.dumps(timed).decode()}
 
@@ -76,35 +65,25 @@ def _in_short(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**{member: entry[member] for member in members if member in entry}, "sources": sources}
 
 
-def _series(catalogue: Catalogue, address: str) -> dict[str, Any]:
-    """A whole entry of the catalogue, by zone and metric. Raises UnknownResource."""
-    try:
-        zone, name = address.split("/")
-        zone, metric = read_zone(zone), BY_PATH[metric_name(name)]
-    except ValueError:
-        raise UnknownResource from None
-    if entry := catalogue.entry(zone, metric.value):
-        return {"zone": zone, "metric": metric.value, **entry}
-    raise UnknownResource
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt. `text` holds `{argument}` where the argument goes."""
 
     name: str
     title: str
     description: str
     arguments: tuple[Parameter, ...]
+    """Their values are words."""
     text: str
 
 
 _ZONE = replace(takes.ZONE, description="Zone id, such as GB or DE-LU.")
-_HOURS = replace(takes.HOURS, description="Hours that the load needs, in quarters: 3, 1.5.")
-_ZONE_LIST = replace(takes.ZONES_WANTED, description="Zone ids with commas, such as FR,DE-LU,ES.", required=True)
-_METRIC = replace(
-    takes.METRIC, description=f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.", default="price", required=False
-)
+_HOURS = replace(
+    takes.HOURS, description="Hours that the load needs, in quarters: 3, 1.5.", default="3",
+    read=lambda text: f"{takes.HOURS.read(text) / HOUR:g}")  # fmt: skip
+_ZONE_LIST = replace(
+    takes.ZONES_WANTED, description="Zone ids with commas, such as FR,DE-LU,ES.", required=True,
+    read=lambda text: ",".join(takes.ZONES_WANTED.read(text)))  # fmt: skip
+_METRIC = replace(takes.CHANGED_METRIC, description=f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.", default="price")
 _HONEST = (
     " Name the units, give times in the zone's civil time, quote source and licence, and say plainly where an answer "
     "is a sample, stale or missing."
@@ -139,41 +118,22 @@ PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in (
 # fmt: on
 
 
+def _listed(prompt: Prompt) -> dict[str, Any]:
+    members = ("name", "description", "required")
+    arguments = [{member: getattr(argument, member) for member in members} for argument in prompt.arguments]
+    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
+
+
 LISTS: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     "resources/list": ("resources", RESOURCES),
-    "resources/templates/list": ("resourceTemplates", TEMPLATES),
-    "prompts/list": (
-        "prompts",
-        [
-            {
-                "name": prompt.name,
-                "title": prompt.title,
-                "description": prompt.description,
-                "arguments": [
-                    {"name": each.name, "description": each.description, "required": each.required}
-                    for each in prompt.arguments
-                ],
-            }
-            for prompt in PROMPTS.values()
-        ],
-    ),
+    "resources/templates/list": ("resourceTemplates", []),
+    "prompts/list": ("prompts", [_listed(prompt) for prompt in PROMPTS.values()]),
 }
 """By method: the member of its answer, and the entries."""
 
 
 def fill(prompt: Prompt, sent: Mapping[str, str]) -> dict[str, Any]:
     """Return the result of prompts/get but for its envelope. Raises Problem 400."""
-    text = prompt.text
-    for name, value in read(prompt.arguments, {name: word or None for name, word in sent.items()}).items():
-        text = text.replace(f"{{{name}}}", _spelled(name, value))
-    message = {"role": "user", "content": {"type": "text", "text": text}}
+    words = read(prompt.arguments, {name: word or None for name, word in sent.items()})
+    message = {"role": "user", "content": {"type": "text", "text": prompt.text.format(**words)}}
     return {"description": prompt.description, "messages": [message]}
-
-
-def _spelled(name: str, value: Any) -> str:
-    """Spell a checked argument for a model: hours, not seconds; metrics with an underscore."""
-    if name == "hours":
-        return f"{value / HOUR:g}"
-    if name == "metric":
-        return BY_PATH[value].value
-    return value if isinstance(value, str) else ",".join(value)

@@ -12,35 +12,22 @@ from typing import Any
 
 import orjson
 
-from api.access.values import Answer, Call, Headers
-from api.http.problems import Problem
-from api.mcp import arguments, calls, reading, tools
+from api.access.values import Call, Headers
+from api.http.problems import Problem, of_error
+from api.mcp import arguments, calls, protocol, reading, tools
 from api.mcp.calls import Outcome
-from api.mcp.protocol import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    LEGACY,
-    LIMIT_REACHED,
-    LISTS,
-    MODERN,
-    OLDEST,
-    RESOURCE_NOT_FOUND,
-    SUPPORTED,
-    CheckedRequest,
-    RpcError,
-)
-from api.mcp.reading import PROMPTS, UnknownResource
+from api.mcp.protocol import CheckedRequest, RpcError
+from api.mcp.reading import LISTS, PROMPTS
 from api.mcp.tools import TOOLS
 from api.service import Service
-from api.settings import Settings
-from warehouse.errors import StorageError
+from warehouse.errors import CallerError, StorageError
 from warehouse.market.zones import ZONES
 from warehouse.version import __version__
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
 _STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", **_COMPLETE}
-_BEFORE_2025_11 = (OLDEST, "2025-06-18")
+_BEFORE_2025_11 = (protocol.OLDEST, "2025-06-18")
 """Versions without icons, in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results)."""
 _LONGEST = 200
 """Characters of an address or of a prompt's argument."""
@@ -64,21 +51,37 @@ class Server:
     """The server of one worker. Answers that depend on the version alone are JSON already."""
 
     def __init__(self, service: Service) -> None:
-        self.service, settings = service, service.settings
-        info = _info(settings, MODERN)
+        self.service, base_url = service, service.settings.base_url
+        info = {
+            "name": "emds",
+            "version": __version__,
+            "title": "Electricity Market Data Service",
+            "description": _ABOUT,
+            "websiteUrl": base_url,
+        }
+        icon = {"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}
+        icons = {"icons": [icon]}
         self.info = orjson.Fragment(orjson.dumps(info))
         stable = {**_STABLE, "_meta": {_SERVER_KEY: info}}
         common = {
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
-            "instructions": _INSTRUCTIONS.replace("{base_url}", settings.base_url),
+            "instructions": _INSTRUCTIONS.replace("{base_url}", base_url),
         }
-        greetings = {v: {"serverInfo": _info(settings, v) | _icons(settings, v), **common} for v in LEGACY}
-        self.initialize = {v: orjson.dumps({"protocolVersion": v, **greeting}) for v, greeting in greetings.items()}
-        self.discover = orjson.dumps({"supportedVersions": SUPPORTED, **common, **stable})
+        self.initialize = {
+            v: orjson.dumps({"protocolVersion": v, "serverInfo": _known(info | icons, v, "description"), **common})
+            for v in protocol.LEGACY
+        }
+        self.discover = orjson.dumps({"supportedVersions": protocol.SUPPORTED, **common, **stable})
+        lists = {
+            "tools/list": ("tools", [tools.described(tool) for tool in TOOLS.values()]),
+            **{name: (member, [{**entry, **icons} for entry in rows]) for name, (member, rows) in LISTS.items()},
+        }
         self.lists = {
-            (method, v): orjson.dumps({**_list(method, v, settings), **(stable if v == MODERN else {})})
-            for method in LISTS
-            for v in SUPPORTED
+            (method, v): orjson.dumps(
+                {member: [_known(e, v) for e in entries], **(stable if v == protocol.MODERN else {})}
+            )
+            for method, (member, entries) in lists.items()
+            for v in protocol.SUPPORTED
         }
 
     def perform(self, rpc: CheckedRequest, caller: Call) -> tuple[bytes, Headers]:
@@ -86,9 +89,9 @@ class Server:
         if rpc.method == "tools/call":
             outcome = self._call(rpc, caller)
             return self._call_result(outcome, rpc.version), outcome.headers
-        if rpc.method in LISTS:
+        if (rpc.method, rpc.version) in self.lists:
             if rpc.params.get("cursor") is not None:
-                raise RpcError(INVALID_PARAMS, "Unknown cursor: the list has one page")
+                raise RpcError(protocol.INVALID_PARAMS, "Unknown cursor: the list has one page")
             return self.lists[rpc.method, rpc.version], ()
         match rpc.method:
             case "resources/read":
@@ -99,8 +102,8 @@ class Server:
             case "initialize":
                 version = rpc.params.get("protocolVersion")
                 if not isinstance(version, str):
-                    raise RpcError(INVALID_PARAMS, "params.protocolVersion is required")
-                return self.initialize[version if version in LEGACY else LEGACY[0]], ()
+                    raise RpcError(protocol.INVALID_PARAMS, "params.protocolVersion is required")
+                return self.initialize[version if version in protocol.LEGACY else protocol.LEGACY[0]], ()
             case "server/discover":
                 return self.discover, ()
         return b"{}", ()  # ping
@@ -109,24 +112,29 @@ class Server:
         name, sent, meta = (rpc.params.get(member) for member in ("name", "arguments", "_meta"))
         tool = TOOLS.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
+            raise RpcError(protocol.INVALID_PARAMS, f"Unknown tool: {str(name)[:60]}; tools are {', '.join(TOOLS)}")
         if not isinstance(sent, dict | None):
-            raise RpcError(INVALID_PARAMS, "params.arguments is an object")
+            raise RpcError(protocol.INVALID_PARAMS, "params.arguments is an object")
         payment = calls.encoded_payment(meta.get("x402/payment")) if isinstance(meta, dict) else ""
         try:
             values = arguments.read(tool.arguments, sent or {})
-            return calls.call(self.service, tool.prepare, tool.name, values, replace(caller, payment=payment))
-        except Problem as problem:
-            if rpc.version in _BEFORE_2025_11:
-                raise RpcError(INVALID_PARAMS, _faults(problem)) from None
-            return Outcome((_faults(problem),))
+            request = tool.prepare(self.service, values)
+            call = calls.gate_call(request, tool.name, values, replace(caller, payment=payment))
+            return calls.answer(self.service, request, call)
+        except (Problem, CallerError, StorageError) as error:
+            problem = error if isinstance(error, Problem) else of_error(error)
+        if problem.faults and rpc.version in _BEFORE_2025_11:
+            raise RpcError(protocol.INVALID_PARAMS, _faults(problem))
+        zones = problem.members.get("zones")
+        more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
+        return Outcome((_faults(problem) if problem.faults else f"{problem.kind.title}: {problem.detail}{more}",))
 
     def _call_result(self, outcome: Outcome, version: str) -> bytes:
         content = [{"type": "text", "text": text} for text in outcome.texts]
         result: dict[str, Any] = {"content": content}
         if not outcome.structured:
             result["isError"] = True
-        elif version == OLDEST:
+        elif version == protocol.OLDEST:
             content.append({"type": "text", "text": outcome.structured.decode()})
         else:
             result["structuredContent"] = orjson.Fragment(outcome.structured)
@@ -141,28 +149,24 @@ class Server:
     ) -> bytes:
         """A result in the envelope of its version; `more`: what the newest adds."""
         members = dict(meta or {})
-        if version == MODERN:
+        if version == protocol.MODERN:
             members[_SERVER_KEY] = self.info
-        added = more if version == MODERN else {}
+        added = more if version == protocol.MODERN else {}
         return orjson.dumps({**result, **added, **({"_meta": members} if members else {})})
 
     def _resource(self, rpc: CheckedRequest, caller: Call) -> dict[str, str]:
         """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
         uri = _text(rpc.params, "uri")
-        grant = self.service.gate.admit(caller)
+        grant = self.service.gate.admit(caller)  # of a free call there is nothing to settle
         if isinstance(grant, Problem):
-            raise RpcError(LIMIT_REACHED, f"{grant.kind.title}: {grant.detail}")
-        assert not isinstance(grant, Answer)  # only what is paid for is replayed
+            raise RpcError(protocol.LIMIT_REACHED, f"{grant.kind.title}: {grant.detail}")
         try:
             contents = reading.resource(self.service.catalogue, uri)
-        except UnknownResource:
-            grant.release()
-            code = INVALID_PARAMS if rpc.version == MODERN else RESOURCE_NOT_FOUND
-            raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri}) from None
         except StorageError as error:
-            grant.release()
-            raise RpcError(INTERNAL_ERROR, str(error)) from None
-        grant.settle(Answer(200, 1))
+            raise RpcError(protocol.INTERNAL_ERROR, str(error)) from None
+        if contents is None:
+            code = protocol.INVALID_PARAMS if rpc.version == protocol.MODERN else protocol.RESOURCE_NOT_FOUND
+            raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri})
         return contents
 
 
@@ -177,14 +181,14 @@ def _prompt(rpc: CheckedRequest) -> dict[str, Any]:
     """The messages of a prompt. Raises RpcError."""
     prompt = PROMPTS.get(_text(rpc.params, "name"))
     if prompt is None:
-        raise RpcError(INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(PROMPTS)}")
+        raise RpcError(protocol.INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(PROMPTS)}")
     sent = rpc.params.get("arguments") or {}
     if not isinstance(sent, dict) or not all(isinstance(word, str) and len(word) <= _LONGEST for word in sent.values()):
-        raise RpcError(INVALID_PARAMS, f"params.arguments holds texts of at most {_LONGEST} characters")
+        raise RpcError(protocol.INVALID_PARAMS, f"params.arguments holds texts of at most {_LONGEST} characters")
     try:
         return reading.fill(prompt, sent)
     except Problem as problem:
-        raise RpcError(INVALID_PARAMS, _faults(problem)) from None
+        raise RpcError(protocol.INVALID_PARAMS, _faults(problem)) from None
 
 
 def _faults(problem: Problem) -> str:
@@ -194,31 +198,12 @@ def _faults(problem: Problem) -> str:
 def _text(params: Mapping[str, Any], name: str) -> str:
     text = params.get(name)
     if not isinstance(text, str) or len(text) > _LONGEST:
-        raise RpcError(INVALID_PARAMS, f"params.{name} is a text of at most {_LONGEST} characters")
+        raise RpcError(protocol.INVALID_PARAMS, f"params.{name} is a text of at most {_LONGEST} characters")
     return text
 
 
-def _info(settings: Settings, version: str) -> dict[str, Any]:
-    """Who we are, in the members that a version knows."""
-    info: dict[str, Any] = {"name": "emds", "version": __version__}
-    if version != OLDEST:
-        info["title"] = "Electricity Market Data Service"
-    if version not in _BEFORE_2025_11:
-        info |= {"description": _ABOUT, "websiteUrl": settings.base_url}
-    return info
-
-
-def _icons(settings: Settings, version: str) -> dict[str, Any]:
-    """The map page's icon, at our own address, for versions that know icons."""
-    icon = {"src": f"{settings.base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}
-    return {} if version in _BEFORE_2025_11 else {"icons": [icon]}
-
-
-def _list(method: str, version: str, settings: Settings) -> dict[str, Any]:
-    """The answer to one of the lists, in the members that a version knows."""
-    if method == "tools/list":
-        return {"tools": [tools.described(tool, version) for tool in TOOLS.values()]}
-    member, entries = reading.LISTS[method]
-    icons = _icons(settings, version)
-    dropped = ("title",) if version == OLDEST else ()
-    return {member: [{name: entry[name] for name in entry if name not in dropped} | icons for entry in entries]}
+def _known(entry: Mapping[str, Any], version: str, *others: str) -> dict[str, Any]:
+    """Leave out the members, and `others`, that a version does not know."""
+    unknown = {"icons", "websiteUrl", *others} if version in _BEFORE_2025_11 else set()
+    unknown |= {"title", "outputSchema"} if version == protocol.OLDEST else set()
+    return {name: part for name, part in entry.items() if name not in unknown}

@@ -11,7 +11,6 @@ from api.mcp import answers, history
 from api.mcp import arguments as takes
 from api.mcp.arguments import input_schema
 from api.mcp.calls import Prepare
-from api.mcp.protocol import OLDEST
 from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
 from warehouse.market.metrics import METRICS, SCALAR, Metric
@@ -47,9 +46,6 @@ def loose(schema: Any, levels: int = _ALL) -> Any:
         return schema
     if "$ref" in schema:
         return loose(SCHEMAS[schema["$ref"].removeprefix(_REFERENCE)], levels)
-    if "anyOf" not in schema and "type" not in schema and ("const" in schema or "enum" in schema):
-        example = schema.get("const", schema.get("enum", [""])[0])
-        return {"type": {bool: "boolean", int: "integer"}.get(type(example), "string")}
     parts = {name: part for name, part in schema.items() if name not in _STRICT and part is not False}
     if levels <= 0:
         parts = {name: part for name, part in parts.items() if name in ("type", "anyOf")}
@@ -215,10 +211,10 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
 # fmt: on
 
 
-def described(tool: Tool, version: str) -> dict[str, Any]:
-    """A tool as tools/list shows it in a protocol version."""
+def described(tool: Tool) -> dict[str, Any]:
+    """A tool as tools/list shows it."""
     hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-    entry: dict[str, Any] = {
+    return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
@@ -226,6 +222,3 @@ def described(tool: Tool, version: str) -> dict[str, Any]:
         "outputSchema": tool.answer,
         "annotations": {"title": tool.title, **hints},
     }
-    if version == OLDEST:  # neither member was known then
-        del entry["title"], entry["outputSchema"]
-    return entry

@@ -53,6 +53,14 @@ BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
 }
+_SECURITY_SCHEMES: Json = {
+    "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
+    "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
+    **{
+        name: {"type": "apiKey", "in": "header", "name": header, "description": f"A signed payment, x402 version {n}."}
+        for name, header, n in (("x402", "PAYMENT-SIGNATURE", 2), ("x402v1", "X-PAYMENT", 1))
+    },
+}
 FEATURES = {"zones": "GB", "live": "GB", "interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
 """A feature of each collection."""
 _TAGS = {
@@ -89,23 +97,9 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
             "parameters": {name: _described(parameter) for name, parameter in _SHARED.items()},
             "responses": responses.shared(settings.base_url, examples.get("402")),
             "headers": responses.HEADERS,
-            "securitySchemes": {
-                "apiKey": _bearer("A free key of POST /v1/keys/signup."),
-                "token": _bearer("The operator's EMDS_METRICS_TOKEN."),
-                "x402": _payment("PAYMENT-SIGNATURE", 2),
-                "x402v1": _payment("X-PAYMENT", 1),
-            },
+            "securitySchemes": _SECURITY_SCHEMES,
         },
     }
-
-
-def _bearer(words: str) -> Json:
-    return {"type": "http", "scheme": "bearer", "description": words}
-
-
-def _payment(header: str, version: int) -> Json:
-    words = f"A signed payment, x402 version {version}."
-    return {"type": "apiKey", "in": "header", "name": header, "description": words}
 
 
 def _contact(settings: Settings) -> Json:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,11 +15,13 @@ from api.access.keys import spell
 from api.access.usage import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import changes, month_files, published
-from api.documents.catalogue import Catalogue, stored_metric, zone_list
+from api.documents.cache import Document
+from api.documents.catalogue import stored_metric, zone_list
 from api.documents.status import status
 from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
+from api.http.problems import Problem
 from api.openapi.document import FEATURES
 from api.series import formats
 from api.series import page as pages
@@ -34,94 +38,89 @@ from warehouse.store import layout
 
 _ROWS = 2
 _DAYS = 7
-_SAMPLES = {"latest": published.sample_latest, "brief": published.sample_brief}
-_NAMES = {"latest": layout.latest, "brief": layout.brief}
 _JSON = "application/json"
 _FEATURES = '"features":['
 
 
 def collect(service: Service) -> dict[str, Any]:
-    """Return examples by operationId and media type (`price text/csv`), or by status (`402`), where there is data."""
-    json_examples = {
-        **_where_readable(lambda: _documents(service)),
-        **_keys(service),
-        "healthz": {"status": "ok"},
-        **_where_readable(lambda: _catalogue(service, service.catalogue)),
-    }
+    """Return examples by operationId and media type (`price text/csv`), or by status (`402`).
+
+    An example is left out where a file is missing or damaged: a description does not depend on data.
+    """
+    builders = {f"{name} {_JSON}": build for name, build in _documents(service).items()}
+    for layer in PARAMETERS:
+        builders |= {f"geo-{layer}{file} {MEDIA['geojson']}": partial(_layer, service, layer) for file in ("", "-file")}
+    for name in BY_PATH:
+        builders |= {f"{name} {formats.MEDIA[kind]}": partial(_rows, service, name, kind) for kind in ("json", "csv")}
+        if BY_PATH[name] in FORECAST:
+            builders[f"{name} {_JSON} forecast"] = partial(_rows, service, name, "json", forecast=True)
+    examples = {}
+    for name, build in builders.items():
+        with suppress(StopIteration, Problem, CallerError, StorageError, UnknownCursor):
+            examples[name] = build()
+    offer = service.gate.x402.offer(Call("/v1/latest/GB", "latest", ""))
     return {
-        **_where_readable(lambda: _parameters(service, json_examples)),
-        **{f"{name} {_JSON}": example for name, example in json_examples.items()},
-        **_where_readable(lambda: _layers(service)),
-        **_where_readable(lambda: _series(service)),
-        "402": orjson.loads(service.gate.x402.offer(Call("/v1/latest/GB", "latest", "")).body or b"null"),
+        **{f"{name} {_JSON}": body for name, body in _keys(service).items()},
+        **_parameters(service, examples.get(f"bulk {_JSON}")),
+        **examples,
+        "402": orjson.loads(offer.body or b"null"),
     }
 
 
-def _where_readable(build: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what `build` gives; nothing where a file is missing or damaged: a description does not depend on data."""
-    try:
-        return build()
-    except (StorageError, UnknownCursor):
-        return {}
+def _documents(service: Service) -> dict[str, Callable[[], Any]]:
+    """What gives the example of each operation whose answer is a document."""
+    documents, base_url = service.documents, service.settings.base_url
 
+    def document(name: str) -> Document:
+        return published.document(documents, name)
 
-def _documents(service: Service) -> dict[str, Any]:
-    examples: dict[str, Any] = {}
-    for name in _NAMES:
-        document = next(
-            (d for zone in ENDPOINTS[name].zones if (d := service.documents.get(_NAMES[name](zone))) is not None), None
-        )
-        if document is not None:
-            examples[name] = _SAMPLES[name](document.json)
-    snapshot = service.documents.get(layout.SNAPSHOT)
-    if snapshot is not None:
-        whole = published.sample_snapshot(snapshot.json)
-        examples["snapshot"] = {**whole, "zones": _few(whole["zones"])}
-    listed = service.documents.get(layout.MANIFEST)
-    if listed is not None:
-        catalogue = service.catalogue
-        months = month_files.list_files(service.documents, listed, service.answers, catalogue)
-        whole = month_files.manifest(listed, months, catalogue, service.settings.base_url, catalogue.generated)
-        examples["bulk"] = {**whole, "count": len(whole["files"][:_ROWS]), "files": whole["files"][:_ROWS]}
-    examples["changes"] = changes.page(service.storage, None, _ROWS, changes.Wanted(), 0)
-    measured = service.documents.get(layout.PUBLISHERS)
-    if measured is not None:
-        entries = published.publishers_of(measured, {"source": None, "feed": None, "month": None})
-        examples["publishers"] = {**entries, "count": _ROWS, "publishers": entries["publishers"][:_ROWS]}
-    return examples
+    def first(name: str, key: Callable[[str], str]) -> Any:
+        return next(filter(None, (documents.get(key(zone)) for zone in ENDPOINTS[name].zones))).json
 
+    def bulk() -> dict[str, Any]:
+        listed, catalogue = document(layout.MANIFEST), service.catalogue
+        months = month_files.list_files(documents, listed, service.answers, catalogue)
+        return month_files.manifest(listed, months, catalogue, base_url, catalogue.generated)
 
-def _catalogue(service: Service, catalogue: Catalogue) -> dict[str, Any]:
-    freshness = status(service.documents, catalogue, catalogue.generated)
-    whole = listing(catalogue, service.settings.base_url)
+    def publishers() -> dict[str, Any]:
+        return published.publishers_of(document(layout.PUBLISHERS), {"source": None, "feed": None, "month": None})
+
     return {
-        "zones": {"zones": zone_list(catalogue)["zones"][:_ROWS]},
-        "status": {**freshness, "sources": freshness["sources"][:_ROWS]},
-        "readyz": {"status": "ready", "catalogue": catalogue.generated},
-        "catalogue": {
-            **whole,
-            **{name: _few(whole[name]) for name in ("zones", "sources", "feeds")},
-            "endpoints": whole["endpoints"][:_ROWS],
-        },
+        "latest": lambda: published.sample_latest(first("latest", layout.latest)),
+        "brief": lambda: published.sample_brief(first("brief", layout.brief)),
+        "snapshot": lambda: _few(published.sample_snapshot(document(layout.SNAPSHOT).json), "zones"),
+        "bulk": lambda: _few(bulk(), "files"),
+        "changes": lambda: changes.page(service.storage, None, _ROWS, changes.Wanted(), 0),
+        "publishers": lambda: _few(publishers(), "publishers"),
+        "healthz": lambda: {"status": "ok"},
+        "readyz": lambda: {"status": "ready", "catalogue": service.catalogue.generated},
+        "zones": lambda: _few(zone_list(service.catalogue), "zones"),
+        "status": lambda: _few(status(documents, service.catalogue, service.catalogue.generated), "sources"),
+        "catalogue": lambda: _few(listing(service.catalogue, base_url), "zones", "sources", "feeds", "endpoints"),
     }
 
 
-def _parameters(service: Service, answers: dict[str, Any]) -> dict[str, Any]:
+def _few(body: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Cut members of a body, lists or maps, to a few."""
+    cut = {
+        name: dict([*part.items()][:_ROWS]) if isinstance(part := body[name], dict) else part[:_ROWS] for name in names
+    }
+    return {**body, **({"count": len(cut[names[0]])} if "count" in body else {}), **cut}
+
+
+def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]:
     """Return values of parameters that this service's own data take, by operation: together they name something."""
-    feed = next(iter(service.catalogue.feeds.values()))
-    of_feed = {"feed": feed["id"], "source": feed["source"]}
-    files = answers.get("bulk", {}).get("files", [])
-    of_file = {name: files[0][name].replace("_", "-") for name in ("metric", "zone", "month")} if files else {}
-    return {
-        "parameters of changes": of_feed,
-        "parameters of publishers": of_feed,
-        "parameters of bulk-file": of_file,
-        **{f"parameters of ogc-{name}-item": {"feature": feature} for name, feature in FEATURES.items()},
+    of_operation: dict[str, Any] = {
+        f"parameters of ogc-{name}-item": {"feature": feature} for name, feature in FEATURES.items()
     }
-
-
-def _few(members: dict[str, Any]) -> dict[str, Any]:
-    return dict(list(members.items())[:_ROWS])
+    with suppress(StorageError):
+        feed = next(iter(service.catalogue.feeds.values()))
+        of_feed = {"feed": feed["id"], "source": feed["source"]}
+        of_operation |= {"parameters of changes": of_feed, "parameters of publishers": of_feed}
+    for file in (bulk or {}).get("files", [])[:1]:
+        of_file = {name: file[name].replace("_", "-") for name in ("metric", "zone", "month")}
+        of_operation["parameters of bulk-file"] = of_file
+    return of_operation
 
 
 def _keys(service: Service) -> dict[str, Any]:
@@ -137,46 +136,28 @@ def _keys(service: Service) -> dict[str, Any]:
     }
 
 
-def _layers(service: Service) -> dict[str, Any]:
-    """Each layer's first feature, for both its paths; a layer decoded whole would stay in a worker's memory."""
-    examples: dict[str, Any] = {}
-    for layer in PARAMETERS:
-        low, only = layout.geo(layer, "geojson", "low"), layout.geo(layer, "geojson")
-        document = service.documents.get(low) or service.documents.get(only)
-        if document is not None:
-            text = document.body.decode()
-            head, opening, _ = text.partition(_FEATURES)
-            first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
-            example = {**orjson.loads(head + opening + "]}"), "features": [first]}
-            examples |= {f"geo-{layer}{file} {MEDIA['geojson']}": example for file in ("", "-file")}
-    return examples
+def _layer(service: Service, layer: str) -> dict[str, Any]:
+    """A layer's first feature; a layer decoded whole would stay in a worker's memory."""
+    names = (layout.geo(layer, "geojson", "low"), layout.geo(layer, "geojson"))
+    text = next(filter(None, map(service.documents.get, names))).body.decode()
+    head, opening, _ = text.partition(_FEATURES)
+    first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
+    return {**orjson.loads(head + opening + "]}"), "features": [first]}
 
 
-def _series(service: Service) -> dict[str, Any]:
-    """Of each series the newest rows of the first zone that has any."""
-    examples: dict[str, Any] = {}
-    for name in BY_PATH:
-        page = _page(service, name)
-        forecast = _page(service, name, forecast=True) if BY_PATH[name] in FORECAST else None
-        if forecast is not None:
-            examples[f"{name} {_JSON} forecast"] = orjson.loads(formats.encode("json", forecast)[0])
-        if page is not None:
-            examples[f"{name} {_JSON}"] = orjson.loads(formats.encode("json", page)[0])
-            examples[f"{name} {formats.MEDIA['csv']}"] = formats.encode("csv", page)[0].decode()
-    return examples
+def _rows(service: Service, name: str, answer_format: str, forecast: bool = False) -> Any:
+    """The newest rows of a series, of the first zone that has any, as JSON or CSV."""
+    body = formats.encode(answer_format, next(_pages(service, name, forecast)))[0]
+    return orjson.loads(body) if answer_format == "json" else body.decode()
 
 
-def _page(service: Service, name: str, forecast: bool = False) -> Page | None:
+def _pages(service: Service, name: str, forecast: bool) -> Iterator[Page]:
     now, pick, ahead = service.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
     for zone in ENDPOINTS[name].zones:
-        try:
+        with suppress(CallerError):
             stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
-            asked = SeriesRequest(
-                BY_PATH[name], (zone,), (stored,), now - _DAYS * DAY, now + ahead, _ROWS, "desc", pick=pick
-            )
+            window = (now - _DAYS * DAY, now + ahead)
+            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _ROWS, "desc", pick=pick)
             page = pages.answer(service.reader, service.catalogue, asked)
-        except CallerError:
-            continue
-        if page.count:
-            return page
-    return None
+            if page.count:
+                yield page

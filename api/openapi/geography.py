@@ -4,92 +4,73 @@ from __future__ import annotations
 
 from typing import get_args
 
-from api.openapi.members import (
-    FUEL,
-    INSTANT,
-    INTEGER,
-    NUMBER,
-    PERCENTILE,
-    TEXT,
-    WHOLE,
-    ZONE,
-    Member,
-    Schema,
-    choice,
-    constant,
-    keyed,
-    listed,
-    or_null,
-    record,
-    ref,
-    text,
-)
+from api.openapi.members import TYPES, Member, Schema, choice, keyed, listed, or_null, record, text
 from warehouse.figures.context import Band
 from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import FORECASTS, SCALAR
 from warehouse.market.zones import ZONES
 
-_TEXT, _NUMBER, _ZONE = or_null(TEXT), or_null(NUMBER), or_null(ZONE)
+_TEXT, _NUMBER, _ZONE = or_null("text"), or_null("number"), or_null("zone")
 _YEAR = or_null({"type": "number", "minimum": 1800, "maximum": 2100})
 _REAL_INSTANT: Schema = {"type": "number", "minimum": 0, "maximum": LAST_INSTANT}
-_REAL_PERCENTILE: Schema = PERCENTILE | {"type": "number"}
+_REAL_PERCENTILE: Schema = TYPES["percentile"] | {"type": "number"}
 """Whole in the layer, reals in the items of OGC API Features (`GeoLayer.with_reals`): one schema describes both."""
-_BOX: Member = ("bbox?", listed(NUMBER, minItems=4, maxItems=4), "West, south, east, north in degrees.")
-_LINKS: Member = ("links?", listed(ref("OgcLink")), "Links (OGC API Features).")
+_BOX: Member = ("bbox?", listed("number", minItems=4, maxItems=4), "West, south, east, north in degrees.")
+_LINKS: Member = ("links?", listed("OgcLink"), "Links (OGC API Features).")
 
 # fmt: off
 _PLACE: tuple[Member, ...] = (
-    ("id", ZONE, "Zone id."),
-    "name", ("country", TEXT, "ISO 3166 code of the country, the first of several."), "tz", "currency",
-    ("label_lon", NUMBER, "Longitude of a point for the label."),
-    ("label_lat", NUMBER, "Latitude of a point for the label."),
+    ("id", "zone", "Zone id."),
+    "name", ("country", "text", "ISO 3166 code of the country, the first of several."), "tz", "currency",
+    ("label_lon", "number", "Longitude of a point for the label."),
+    ("label_lat", "number", "Latitude of a point for the label."),
     ("note", _TEXT, "What the shape leaves out or joins."),
 )
 _ZONE_PROPERTIES = record(
     *_PLACE,
-    ("operator", TEXT, "The grid operator."),
-    ("source_code", TEXT, "The zone's code at ENTSO-E (EIC), EIA or AEMO."),
-    ("area_km2", NUMBER, "Area in square kilometres."),
-    ("source", TEXT, "Where the boundary is from."),
+    ("operator", "text", "The grid operator."),
+    ("source_code", "text", "The zone's code at ENTSO-E (EIC), EIA or AEMO."),
+    ("area_km2", "number", "Area in square kilometres."),
+    ("source", "text", "Where the boundary is from."),
     ("valid_from", _TEXT, "First day of this boundary; null where it is not known."),
     ("valid_to", _TEXT, "Last day of this boundary; null while it holds."))
 _LINE_PROPERTIES = record(
-    ("id", TEXT, "Tie id: `link` of the rows of a border."), "name",
-    ("from", ZONE, "Zone at one end."),
+    ("id", "text", "Tie id: `link` of the rows of a border."), "name",
+    ("from", "zone", "Zone at one end."),
     ("to", _ZONE, "Zone at the other end; null where that is none of ours."),
     ("pair", _TEXT, "Both zones, `<from>_<to>`; null where the other end is none of ours."),
-    ("from_zone", ZONE, "As `from`, for programs in which that is a reserved word."),
+    ("from_zone", "zone", "As `from`, for programs in which that is a reserved word."),
     ("to_zone", _ZONE, "As `to`."),
     ("neighbour", _TEXT, "The area at the other end that is no zone of ours."),
-    ("type", TEXT, "`HVDC`, `HVDC-B2B`, `AC` and the like."),
+    ("type", "text", "`HVDC`, `HVDC-B2B`, `AC` and the like."),
     ("capacity_mw", _NUMBER, "Capacity in MW; null where it is not known."),
     ("capacity_from_to_mw", _NUMBER, "Capacity from `from` to `to`, MW."),
     ("capacity_to_from_mw", _NUMBER, "Capacity from `to` to `from`, MW."),
     ("commissioning_year", _YEAR, "Year of commissioning."),
-    ("status", TEXT, "`operating`, `retired` and the like."),
-    ("geometry_quality", TEXT, "`schematic`: a straight line between its ends; else as surveyed."),
+    ("status", "text", "`operating`, `retired` and the like."),
+    ("geometry_quality", "text", "`schematic`: a straight line between its ends; else as surveyed."),
     *((f"{code}_id", _TEXT, f"Its id at {name}.") for code, name in (
         ("elexon", "Elexon"), ("aemo", "AEMO"), ("nyiso", "NYISO"), ("isone", "ISO-NE"), ("ercot", "ERCOT"))),
     ("elexon_name", _TEXT, "Its name at Elexon."),
     ("note", _TEXT, "What else is to be known."),
-    ("checked", TEXT, "Day on which these facts were last checked."))
+    ("checked", "text", "Day on which these facts were last checked."))
 _PLANT_PROPERTIES = record(
-    ("id", TEXT, "Plant id."), "name",
-    ("zone", ZONE, "The zone that it stands in."),
-    ("country", TEXT, "ISO 3166 code of the country."),
-    ("fuel", FUEL, "Main fuel."),
-    ("fuel_1_mw", NUMBER, "Capacity of the main fuel, MW."),
-    *((f"fuel_{place}", or_null(FUEL), "A further fuel.") for place in (2, 3)),
+    ("id", "text", "Plant id."), "name",
+    ("zone", "zone", "The zone that it stands in."),
+    ("country", "text", "ISO 3166 code of the country."),
+    ("fuel", "fuel", "Main fuel."),
+    ("fuel_1_mw", "number", "Capacity of the main fuel, MW."),
+    *((f"fuel_{place}", or_null("fuel"), "A further fuel.") for place in (2, 3)),
     *((f"fuel_{place}_mw", _NUMBER, "Capacity of that fuel, MW.") for place in (2, 3)),
-    ("capacity_mw", NUMBER, "Capacity of all fuels, MW."),
-    ("capacity_basis", TEXT, "`net`, `nameplate`, `ac` and the like: what the capacity counts."),
+    ("capacity_mw", "number", "Capacity of all fuels, MW."),
+    ("capacity_basis", "text", "`net`, `nameplate`, `ac` and the like: what the capacity counts."),
     ("commissioning_year", _YEAR, "Year of the first unit."),
     ("status", _TEXT, "`operating` and the like."),
     ("owner", _TEXT, "Owner."),
-    ("source", TEXT, "Where the plant is from."),
+    ("source", "text", "Where the plant is from."),
     ("source_id", _TEXT, "Its id there."),
     ("eic", _TEXT, "Energy Identification Code."),
-    ("as_of", TEXT, "Day of the source."))
+    ("as_of", "text", "Day of the source."))
 _LIVE_PROPERTIES = record(
     *_PLACE,
     *(member for metric in SCALAR for member in (
@@ -106,35 +87,35 @@ _LIVE_PROPERTIES = record(
 def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
     """A feature; alone it carries the layer's terms and links too."""
     return record(
-        ("type", constant("Feature"), "GeoJSON type (RFC 7946)."),
-        ("id", TEXT, "As `properties.id`."),
+        ("type", text(const="Feature"), "GeoJSON type (RFC 7946)."),
+        ("id", "text", "As `properties.id`."),
         _BOX,
         ("geometry", record(
             ("type", choice(*geometry), "GeoJSON type (RFC 7946)."),
             ("coordinates", listed({}), "Positions as [longitude, latitude], nested by the geometry's type.")),
          "The shape; WGS 84, longitude first."),
         ("properties", properties, "Flat properties."),
-        ("attribution?", TEXT, "The layer's attribution, of a feature asked for alone."),
-        ("license?", TEXT, "The layer's licence, of a feature asked for alone."),
+        ("attribution?", "text", "The layer's attribution, of a feature asked for alone."),
+        ("license?", "text", "The layer's licence, of a feature asked for alone."),
         _LINKS)
 
 
 def _layer(feature: str, *more: Member) -> Schema:
     """A layer as a collection; by page with what OGC API Features adds."""
     return record(
-        ("type", constant("FeatureCollection"), "GeoJSON type (RFC 7946)."),
-        ("name", TEXT, "The layer."),
+        ("type", text(const="FeatureCollection"), "GeoJSON type (RFC 7946)."),
+        ("name", "text", "The layer."),
         "license", "attribution", _BOX, *more,
-        ("features", listed(ref(feature)), "The features."),
+        ("features", listed(feature), "The features."),
         "sample?",
-        ("numberMatched?", WHOLE, "Features that match, on all pages."),
-        ("numberReturned?", WHOLE, "Features on this page."),
+        ("numberMatched?", "whole", "Features that match, on all pages."),
+        ("numberReturned?", "whole", "Features on this page."),
         ("timeStamp?", text(format="date-time"), "When the layer was published."),
         _LINKS)
 
 
-_HOURS = listed(or_null(INTEGER))
-_FIRST: Member = ("start", INSTANT, "Start of the first value, Unix seconds.")
+_HOURS = listed(or_null("integer"))
+_FIRST: Member = ("start", "instant", "Start of the first value, Unix seconds.")
 _MEANS = record(
     _FIRST, "step",
     ("values", _HOURS, "Rounded means, one a step; null where there are too few rows."))
@@ -154,10 +135,10 @@ GEOGRAPHY: dict[str, Schema] = {
         "LiveFeature", "generated", "valid_until", "rounded", "simulated",
         ("flows", listed(record(
             "zone",
-            ("counterparty", TEXT,
+            ("counterparty", "text",
              "The other side of the border: a zone id where it is one of ours, else the area's name."),
             "link",
-            ("mw", INTEGER, "Net import over the border, whole 100 MW."),
+            ("mw", "integer", "Net import over the border, whole 100 MW."),
             "ts")),
          "Newest flows over borders and ties.")),
     "LiveHours": record(
@@ -166,10 +147,10 @@ GEOGRAPHY: dict[str, Schema] = {
             _FIRST,
             *((f"{metric}?", _HOURS, "Rounded means, one a step; null where there are too few rows.")
               for metric in SCALAR),
-            *((f"{metric}_percentile?", listed(or_null(PERCENTILE)), "Ranks of these hours; null as the means.")
+            *((f"{metric}_percentile?", listed(or_null("percentile")), "Ranks of these hours; null as the means.")
               for metric in SCALAR),
             *((f"{metric}_forecast?", _HOURS, "The same of what its publisher expects; never joined with the means.")
-              for metric in SCALAR if f"{metric}_forecast" in FORECASTS)), {"enum": list(ZONES)}),
+              for metric in SCALAR if f"{metric}_forecast" in FORECASTS)), choice(*ZONES)),
          "Rounded hourly values by zone.")),
     "LiveZone": record(
         "zone", "generated", "valid_until", "rounded", "simulated",
@@ -182,25 +163,25 @@ GEOGRAPHY: dict[str, Schema] = {
         "attribution", "license"),
     "OgcLink": record(
         ("href", text(format="uri-reference"), "Address."),
-        ("rel", TEXT, "Relation."), ("type", TEXT, "Media type."), "title"),
+        ("rel", "text", "Relation."), ("type", "text", "Media type."), "title"),
     "OgcLanding": record(
-        "title", ("description", TEXT, "What the layers are."),
-        ("links", listed(ref("OgcLink")), "Where description, conformance and layers are.")),
-    "OgcConformance": record(("conformsTo", listed(TEXT), "Conformance classes, as URIs of the standard.")),
+        "title", ("description", "text", "What the layers are."),
+        ("links", listed("OgcLink"), "Where description, conformance and layers are.")),
+    "OgcConformance": record(("conformsTo", listed("text"), "Conformance classes, as URIs of the standard.")),
     "OgcCollection": record(
-        ("id", TEXT, "The layer."), "title",
-        ("description", TEXT, "Attribution. Show it wherever you show the layer."),
-        ("itemType", constant("feature"), "What the items are."),
-        ("crs", listed(TEXT), "Coordinate reference systems, as URIs."),
+        ("id", "text", "The layer."), "title",
+        ("description", "text", "Attribution. Show it wherever you show the layer."),
+        ("itemType", text(const="feature"), "What the items are."),
+        ("crs", listed("text"), "Coordinate reference systems, as URIs."),
         ("extent", record(
             ("spatial", record(
-                ("bbox", listed(listed(NUMBER, minItems=4, maxItems=4)), "The box round all features."),
-                ("crs", TEXT, "Its coordinate reference system, as a URI.")), "In space.")),
+                ("bbox", listed(listed("number", minItems=4, maxItems=4)), "The box round all features."),
+                ("crs", "text", "Its coordinate reference system, as a URI.")), "In space.")),
          "How far it reaches."),
-        ("links", listed(ref("OgcLink")), "Items and licence.")),
+        ("links", listed("OgcLink"), "Items and licence.")),
     "OgcCollections": record(
-        ("links", listed(ref("OgcLink")), "This document."),
-        ("collections", listed(ref("OgcCollection")), "The layers.")),
+        ("links", listed("OgcLink"), "This document."),
+        ("collections", listed("OgcCollection"), "The layers.")),
 }
 # fmt: on
 """By the name that OpenAPI's components give them. `Document` stays for files that hold a whole layer."""

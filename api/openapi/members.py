@@ -12,7 +12,9 @@ from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
 from warehouse.market.zones import ZONES
 
 Schema = dict[str, Any]
-Member = str | tuple[str, Schema, str]
+Kind = Schema | str
+"""A schema, or the name of one: in `TYPES`, or with a capital letter of the components."""
+Member = str | tuple[str, Kind, str]
 """Name, type and meaning, or the name of a member in `SHARED`. A `?` behind the name: it stands where it applies."""
 
 
@@ -26,52 +28,49 @@ def choice(*words: str) -> Schema:
     return text(enum=list(words))
 
 
-def constant(word: str) -> Schema:
-    """Always the same word."""
-    return text(const=word)
-
-
-def listed(item: Schema, **bounds: int) -> Schema:
-    """An array."""
-    return {"type": "array", "items": item, **bounds}
-
-
-def keyed(value: Schema, keys: Schema | None = None) -> Schema:
-    """An object used as a map."""
-    return {"type": "object", "additionalProperties": value, **({"propertyNames": keys} if keys else {})}
-
-
 def ref(name: str) -> Schema:
     """A schema of the components, by name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def or_null(schema: Schema) -> Schema:
+def listed(item: Kind, **bounds: int) -> Schema:
+    """An array."""
+    return {"type": "array", "items": schema_of(item), **bounds}
+
+
+def keyed(value: Kind, keys: Kind | None = None) -> Schema:
+    """An object used as a map."""
+    names = {"propertyNames": schema_of(keys)} if keys else {}
+    return {"type": "object", "additionalProperties": schema_of(value), **names}
+
+
+def or_null(kind: Kind) -> Schema:
     """A value or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
+    return {"anyOf": [schema_of(kind), {"type": "null"}]}
 
 
-TEXT = text()
-NUMBER: Schema = {"type": "number"}
-INTEGER: Schema = {"type": "integer"}
-WHOLE: Schema = {"type": "integer", "minimum": 0}
-FLAG: Schema = {"type": "boolean"}
-OBJECT: Schema = {"type": "object"}
-INSTANT: Schema = {
-    "type": "integer",
-    "format": "int64",
-    "minimum": 0,
-    "maximum": LAST_INSTANT,
-    "description": "Unix seconds.",
+def schema_of(kind: Kind) -> Schema:
+    """Return the schema of a kind. Raises KeyError."""
+    return kind if not isinstance(kind, str) else ref(kind) if kind[0].isupper() else TYPES[kind]
+
+
+_INSTANT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": LAST_INSTANT, "description": "Unix seconds."}
+TYPES: dict[str, Schema] = {
+    "text": text(),
+    "number": {"type": "number"},
+    "integer": {"type": "integer"},
+    "whole": {"type": "integer", "minimum": 0},
+    "flag": {"type": "boolean"},
+    "object": {"type": "object"},
+    "instant": _INSTANT,
+    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+    "percentile": {"type": "integer", "minimum": 0, "maximum": 100},
+    "fuel": choice(*Fuel),
+    "zone": ref("ZoneId"),
+    "metric": ref("MetricName"),
+    "resolution": choice(*dict.fromkeys([*RESOLUTIONS, *LONGEST])),
 }
-FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-PERCENTILE: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
-MONTH = text(pattern="^[0-9]{4}-[0-9]{2}$")
-FUEL = choice(*Fuel)
-FUELS: Schema = {"enum": list(Fuel)}
-ZONE, METRIC = ref("ZoneId"), ref("MetricName")
-RESOLUTION = choice(*dict.fromkeys([*RESOLUTIONS, *LONGEST]))
-STATE = choice("ok", "late", "down", "unknown")
+"""Types that many members have."""
 WORDS: dict[str, Schema] = {
     "ZoneId": choice(*ZONES),
     "MetricName": choice(*PUBLIC),
@@ -83,79 +82,81 @@ WORDS: dict[str, Schema] = {
 """Words that openapi-generator would otherwise name after the path and after the member, twice."""
 
 # fmt: off
-SHARED: dict[str, tuple[Schema, str]] = {
-    "zone": (ZONE, "Zone id."),
-    "name": (TEXT, "Name for people."),
-    "tz": (TEXT, "Civil time where the zone's people live (IANA)."),
-    "market_tz": (TEXT, "The market's own clock (IANA), by which its days run."),
+SHARED: dict[str, tuple[Kind, str]] = {
+    "zone": ("zone", "Zone id."),
+    "name": ("text", "Name for people."),
+    "tz": ("text", "Civil time where the zone's people live (IANA)."),
+    "market_tz": ("text", "The market's own clock (IANA), by which its days run."),
     "currency": (text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
-    "rank": (WHOLE, "1 is served first."),
+    "rank": ("whole", "1 is served first."),
     "redistributable": (choice("yes", "no", "unclear"), "Whether the terms allow passing the figures on."),
-    "withheld": (FLAG, "Whether its rows stay out of every answer."),
-    "title": (TEXT, "Title."),
-    "metric": (METRIC, "Metric of the rows."),
-    "market": (constant("day_ahead"), "`day_ahead` where the auction was asked for; absent for the headline price."),
-    "value": (NUMBER, "The value in `unit`. Interchange: + is net import into the zone. Prices may be negative."),
-    "unit": (TEXT, "`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`."),
-    "ts": (INSTANT, "Start of the interval, Unix seconds UTC."),
+    "withheld": ("flag", "Whether its rows stay out of every answer."),
+    "title": ("text", "Title."),
+    "metric": ("metric", "Metric of the rows."),
+    "market": (text(const="day_ahead"), "`day_ahead` where the auction was asked for; absent for the headline price."),
+    "value": ("number", "The value in `unit`. Interchange: + is net import into the zone. Prices may be negative."),
+    "unit": ("text", "`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`."),
+    "ts": ("instant", "Start of the interval, Unix seconds UTC."),
     "date": (text(format="date"), "The civil day on which a mean's day, week, month or year begins; only there."),
     "time": (text(format="date-time"),
         "`ts` as RFC 3339: in UTC, or in the zone's civil time with its offset; only with `time=`. A timestamp in "
         "Parquet and Arrow."),
-    "resolution": (RESOLUTION, "Length of the interval."),
-    "fuel": (FUEL, "Fuel or energy source."),
-    "counterparty": (or_null(TEXT),
+    "resolution": ("resolution", "Length of the interval."),
+    "fuel": ("fuel", "Fuel or energy source."),
+    "counterparty": (or_null("text"),
         "The other side of the border: a zone id where it is one of ours, else the area's name."),
-    "link": (or_null(TEXT),
+    "link": (or_null("text"),
         "The tie's id, as `/v1/geo/interconnectors` has it; null where only the border's total is published."),
-    "source": (TEXT, "Code of the source."),
-    "sources": (listed(TEXT), "Codes of the sources of the window's rows; rows name theirs where there are several."),
-    "samples": (WHOLE, "Rows in the mean."),
-    "coverage": (FRACTION, "Share of the time that rows cover, 0 to 1."),
-    "start": (INSTANT, "Start of the window, inclusive, Unix seconds."),
-    "end": (INSTANT,
+    "source": ("text", "Code of the source."),
+    "sources": (listed("text"), "Codes of the sources of the window's rows; rows name theirs where there are several."),
+    "samples": ("whole", "Rows in the mean."),
+    "coverage": ("fraction", "Share of the time that rows cover, 0 to 1."),
+    "start": ("instant", "Start of the window, inclusive, Unix seconds."),
+    "end": ("instant",
         "End of the window, exclusive, Unix seconds. Where rows were left out: the `ts` of the first of them."),
     "interval": (choice(*LONGEST),
         "Averaging interval: UTC hours (`1h`), civil days (`1d`), ISO weeks (`1w`), months (`1mo`) or years (`1y`); "
         "absent for stored rows."),
-    "as_of": (INSTANT, "Unix seconds: the rows as this service knew them then; at least ten seconds ago."),
-    "known_since": (INSTANT, "Unix seconds from which on rows of the window were known; only where `as_of` is earlier, "
-        "and no gap is listed then."),
+    "as_of": ("instant", "Unix seconds: the rows as this service knew them then; at least ten seconds ago."),
+    "known_since": ("instant",
+        "Unix seconds from which on rows of the window were known; only where `as_of` is earlier, and no gap is listed "
+        "then."),
     "count": ({"type": "integer", "minimum": 0, "maximum": 5000}, "Rows in this answer."),
-    "truncated": (FLAG, "Whether rows of the window were left out; `Link: rel=next` goes on exactly there."),
-    "cursor_only": (FLAG, "Always true where `limit` is below the rows of one instant: only the cursor in `Link` goes "
-        "on, or a higher `limit`; else absent."),
-    "gaps_truncated": (FLAG, "Always true, where there are more holes than are listed; else absent."),
-    "metrics": (keyed(ref("MetricValue"), METRIC), "Newest values by metric; a metric without any row is absent."),
-    "generation_mix": (ref("GenerationMix"), "Newest generation by fuel; absent where the zone publishes none."),
-    "expected_by": (INSTANT, "Unix seconds by which a newer value is due, by the feed's own schedule and grace."),
-    "updated": (INSTANT, "Unix seconds when the document was built."),
-    "valid_until": (INSTANT,
+    "truncated": ("flag", "Whether rows of the window were left out; `Link: rel=next` goes on exactly there."),
+    "cursor_only": ("flag",
+        "Always true where `limit` is below the rows of one instant: only the cursor in `Link` goes on, or a higher "
+        "`limit`; else absent."),
+    "gaps_truncated": ("flag", "Always true, where there are more holes than are listed; else absent."),
+    "metrics": (keyed("MetricValue", "metric"), "Newest values by metric; a metric without any row is absent."),
+    "generation_mix": ("GenerationMix", "Newest generation by fuel; absent where the zone publishes none."),
+    "expected_by": ("instant", "Unix seconds by which a newer value is due, by the feed's own schedule and grace."),
+    "updated": ("instant", "Unix seconds when the document was built."),
+    "valid_until": ("instant",
         "Unix seconds until which nothing newer is due; later answers carry `X-EMDS-Stale: true`."),
-    "generated": (INSTANT, "Unix seconds when the document was built."),
-    "rounded": (FLAG, "Always true: whole currency units, 100 MW, 10 g. The snapshot has exact figures."),
-    "simulated": (FLAG, "Whether the figures are simulated, not market data."),
-    "sample": (FLAG, "Always true, where the answer is a sample; else absent."),
-    "attribution": (TEXT, "Attribution. Show it wherever you show the data."),
-    "license": (TEXT, "Licence under which the data may be passed on."),
-    "method": (TEXT, "Version of the method."),
-    "docs": (TEXT, "Path of the page that describes the method or the service."),
-    "mean": (NUMBER, "Duration-weighted mean, in the unit of the values."),
-    "min": (NUMBER, "The lowest value, in the unit of the values. May be negative."),
-    "max": (NUMBER, "The highest value, in the unit of the values."),
-    "median": (or_null(NUMBER), "Median; null without rows."),
-    "p95": (or_null(NUMBER), "95th percentile; null without rows."),
-    "worst": (or_null(NUMBER), "The largest; null without rows."),
-    "vs_horizon_mean_pct": (or_null(NUMBER),
+    "generated": ("instant", "Unix seconds when the document was built."),
+    "rounded": ("flag", "Always true: whole currency units, 100 MW, 10 g. The snapshot has exact figures."),
+    "simulated": ("flag", "Whether the figures are simulated, not market data."),
+    "sample": ("flag", "Always true, where the answer is a sample; else absent."),
+    "attribution": ("text", "Attribution. Show it wherever you show the data."),
+    "license": ("text", "Licence under which the data may be passed on."),
+    "method": ("text", "Version of the method."),
+    "docs": ("text", "Path of the page that describes the method or the service."),
+    "mean": ("number", "Duration-weighted mean, in the unit of the values."),
+    "min": ("number", "The lowest value, in the unit of the values. May be negative."),
+    "max": ("number", "The highest value, in the unit of the values."),
+    "median": (or_null("number"), "Median; null without rows."),
+    "p95": (or_null("number"), "95th percentile; null without rows."),
+    "worst": (or_null("number"), "The largest; null without rows."),
+    "vs_horizon_mean_pct": (or_null("number"),
         "Mean against the mean of the horizon, percent; null where that is not above zero."),
-    "step": (WHOLE, "Seconds between two values."),
-    "rows": (WHOLE, "Rows behind these figures."),
-    "month": (MONTH, "UTC month, `YYYY-MM`."),
-    "properties": (OBJECT, "Flat properties; /docs names those of each layer."),
+    "step": ("whole", "Seconds between two values."),
+    "rows": ("whole", "Rows behind these figures."),
+    "month": (text(pattern="^[0-9]{4}-[0-9]{2}$"), "UTC month, `YYYY-MM`."),
+    "properties": ("object", "Flat properties; /docs names those of each layer."),
     "api_key": (text(pattern=KEY_PATTERN), "The key. Shown once: only its SHA-256 is kept."),
-    "email": (TEXT, "The address that the key belongs to."),
-    "confirmed": (FLAG, "Whether the address was confirmed by the link in the mail."),
-    "detail": (TEXT, "What was wrong, and what is allowed."),
+    "email": ("text", "The address that the key belongs to."),
+    "confirmed": ("flag", "Whether the address was confirmed by the link in the mail."),
+    "detail": ("text", "What was wrong, and what is allowed."),
 }
 # fmt: on
 """Type and meaning of members that several answers have, by name."""
@@ -165,9 +166,9 @@ def record(*members: Member, closed: bool = False) -> Schema:
     """An object with these members; `closed`: and no others."""
     properties, required = {}, []
     for member in members:
-        name, schema, meaning = (member, *SHARED[member.removesuffix("?")]) if isinstance(member, str) else member
+        name, kind, meaning = (member, *SHARED[member.removesuffix("?")]) if isinstance(member, str) else member
         plain = name.removesuffix("?")
-        properties[plain] = {**schema, "description": meaning}
+        properties[plain] = {**schema_of(kind), "description": meaning}
         required += [plain] if plain == name else []
     schema = {"type": "object", "properties": properties, "required": required}
     return {**schema, "additionalProperties": False} if closed else schema

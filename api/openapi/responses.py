@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,10 +47,7 @@ HEADERS: Json = {
     name: {"description": words, "schema": {"type": "integer" if name == "Retry-After" else "string"}}
     for name, words in _WORDS.items()
 }
-_ALWAYS = ("X-Request-Id",)
 _SUFFIXES = tuple(f".{suffix}" for suffixes in FORMATS.values() for suffix in suffixes if suffix != "geojson")
-_LIVE = re.compile(r"/live\b")
-"""The paths of the newest figures in the geo layers."""
 _QUOTA = ("RateLimit", "RateLimit-Policy")
 _CACHED = ("ETag", "Cache-Control", "Vary")
 _OF_TAG: Mapping[str, tuple[str, ...]] = {
@@ -88,7 +84,7 @@ def shared(base_url: str, offer: Any) -> Json:
 
 
 def _headers(*names: str) -> Json:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_ALWAYS, *names)}
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
 
 
 def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
@@ -116,7 +112,7 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
         yield "Link"
     if 416 in endpoint.statuses:
         yield "Accept-Ranges"
-    if endpoint.tag == "Free" and _LIVE.search(endpoint.path):
+    if "live" in endpoint.id:  # the newest figures in the geo layers
         yield "X-EMDS-Stale"
     if endpoint.paid or endpoint.id == "usage":
         yield from _QUOTA

@@ -15,13 +15,14 @@ from api.access.x402 import offers
 from api.documents import published
 from api.documents.cache import Document
 from api.documents.catalogue import once_a_publication
+from api.endpoints import guides
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS, listing
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import KINDS, Problem
-from api.mcp.tools import TOOLS, Tool
+from api.mcp.tools import TOOLS
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.pages import html, reference
@@ -61,25 +62,12 @@ def _text(
     service: Service,
     request: Request,
     _query: dict[str, Any],
-    text: Callable[[Settings], Content],
+    text: Callable[[Service], Content],
     media: str = _TEXT,
     headers: Iterable[tuple[str, str]] = (),
+    name: str = "",
 ) -> Response:
-    with service.gate.enter(request) as entry:
-        body = _encoded(text(service.settings))
-        return entry.settle(responses.body(request, body, media, [*responses.caching(entry.method), *headers]))
-
-
-def _long_text(
-    service: Service,
-    request: Request,
-    _query: dict[str, Any],
-    name: str,
-    text: Callable[[Service], Content],
-    media: str,
-    headers: Iterable[tuple[str, str]] = (),
-) -> Response:
-    """A text that is computed once a publication of the catalogue: its examples are of that time.
+    """A text; one with a name is computed once a publication of the catalogue, since its examples are of that time.
 
     Where no catalogue can be read it goes without them: a description does not depend on data.
     """
@@ -88,11 +76,14 @@ def _long_text(
         return Document(name, _encoded(text(service)), document.identity)
 
     with service.gate.enter(request) as entry:
+        sent = [*responses.caching(entry.method), *headers]
+        if not name:
+            return entry.settle(responses.body(request, _encoded(text(service)), media, sent))
         try:
             document = service.catalogue.document.derive(name, computed)
         except StorageError:
             document = computed(Document(name, b"", Identity(0, 0, 0)))
-        return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
+        return entry.settle(responses.document(request, document, media, sent))
 
 
 def _encoded(content: Content) -> bytes:
@@ -125,7 +116,7 @@ def _example(service: Service, request: Request, query: dict[str, Any], file: st
     if file not in EXAMPLES:
         raise Problem("not-found", f"There is no such file; there are {', '.join(EXAMPLES)}.")
     headers = [("Content-Disposition", f'attachment; filename="{file}"')]
-    text = (html.DOCS / "examples" / file).read_text()
+    text = (guides.FOLDER / "examples" / file).read_text()
     return _text(service, request, query, lambda _: text, headers=headers)
 
 
@@ -144,66 +135,45 @@ def _problem_page(service: Service, request: Request, query: dict[str, Any], kin
     return _text(service, request, query, lambda _: html.problem(problem), _HTML, html.PAGE_HEADERS)
 
 
-def llms(settings: Settings) -> str:
+def llms(service: Service) -> str:
     """llms.txt: what a language model needs to use this service."""
-    base = settings.base_url
     # A suffix, or a page of a collection, gives in another form what a path above it gives.
     variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
     listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or e.id not in variants)]
-    optional = (ENDPOINTS[name] for name in ("catalogue", "openapi", "docs"))
-    return (
-        (html.FOLDER / "llms.txt")
-        .read_text()
-        .format(
-            title=TITLE,
-            about=ABOUT,
-            base=base,
-            zones=", ".join(ZONES),
-            paths="\n".join(_listed(base, e) for e in sorted(listed, key=lambda e: _IN_LLMS.index(e.tag))),
-            tools="\n".join(map(_listed_tool, TOOLS.values())),
-            optional="\n".join(f"- [{e.summary}]({base}{e.path}): {e.description}" for e in optional),
-        )
+    return _described(
+        "llms.txt",
+        service,
+        zones=", ".join(ZONES),
+        listed=sorted(listed, key=lambda e: _IN_LLMS.index(e.tag)),
+        tools=TOOLS.values(),
+        optional=[ENDPOINTS[name] for name in ("catalogue", "openapi", "docs")],
+        example_path=example_path,
+        first_sentence=lambda text: f"{text.partition('. ')[0].removesuffix('.')}.",
     )
 
 
-def _listed_tool(tool: Tool) -> str:
-    """A tool with its arguments, those that may be left out with a question mark."""
-    taken = ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in tool.arguments)
-    return f"- `{tool.name}`({taken}): {_first_sentence(tool.description)}"
-
-
-def _first_sentence(text: str) -> str:
-    return f"{text.partition('. ')[0].removesuffix('.')}."
-
-
-def _listed(base: str, endpoint: Endpoint) -> str:
-    price = f" {endpoint.price} USD a call." if endpoint.paid else ""
-    method = "" if endpoint.method == "GET" else f"{endpoint.method} "
-    link = f"[{endpoint.summary}]({base}{example_path(endpoint)})"
-    words = "Several zones in one call." if endpoint.id.endswith("-zones") else _first_sentence(endpoint.description)
-    return f"- {link}: {method}{endpoint.path}. {words}{price}"
-
-
-def agents(settings: Settings) -> str:
+def agents(service: Service) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    prices = "\n".join(f"Price: {e.price} USD {e.path}" for e in ENDPOINTS.values() if e.paid)
-    template = (html.FOLDER / "agents.txt").read_text()
-    return template.format(title=TITLE, about=ABOUT, base=settings.base_url, prices=prices)
+    return _described("agents.txt", service, paid=[e for e in ENDPOINTS.values() if e.paid])
 
 
-def sitemap(settings: Settings) -> str:
+def _described(template: str, service: Service, **values: Any) -> str:
+    return html.render(template, title=TITLE, about=ABOUT, base=service.settings.base_url, **values)
+
+
+def sitemap(service: Service) -> str:
     """sitemap.xml: the map, the pages and the descriptions."""
     pages = ("/", "/docs", *(f"/docs/{page}" for page in DOC_PAGES), "/llms.txt", "/openapi.json", "/catalog")
-    return _SITEMAP.format(urls="".join(f"<url><loc>{settings.base_url}{page}</loc></url>" for page in pages))
+    return _SITEMAP.format(urls="".join(f"<url><loc>{service.settings.base_url}{page}</loc></url>" for page in pages))
 
 
-def security(settings: Settings) -> str:
+def security(service: Service) -> str:
     """security.txt: whom to tell of a weakness; it expires within half a year (RFC 9116 section 2.5.5)."""
-    contact = settings.contact or settings.base_url
+    contact = service.settings.contact or service.settings.base_url
     if "@" in contact and not contact.startswith(("mailto:", "http")):
         contact = f"mailto:{contact}"
     expires = clock.iso((clock.now() // DAY + 180) * DAY)
-    canonical = f"{settings.base_url}/.well-known/security.txt"
+    canonical = f"{service.settings.base_url}/.well-known/security.txt"
     return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {canonical}\n"
 
 
@@ -219,51 +189,38 @@ def payable(settings: Settings) -> dict[str, Any]:
 
 
 def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
-    path = example_path(endpoint)
+    price, path = {"currency": "USD", "amount": endpoint.price}, example_path(endpoint)
     accepts = [offers.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
+    parameters = {name: parameter.description for name, parameter in endpoint.parameters.items()}
+    url = settings.base_url + example_call(endpoint)
     return {
-        "resource": {
-            "url": settings.base_url + example_call(endpoint),
-            "description": endpoint.offer,
-            "mimeType": _JSON,
-        },
+        "resource": {"url": url, "description": endpoint.offer, "mimeType": _JSON},
         "type": "http",
         "accepts": accepts,
-        "price": {"currency": "USD", "amount": endpoint.price},
-        "input": {
-            "method": endpoint.method,
-            "routeTemplate": endpoint.path,
-            "queryParams": {name: parameter.description for name, parameter in endpoint.parameters.items()},
-        },
+        "price": price,
+        "input": {"method": endpoint.method, "routeTemplate": endpoint.path, "queryParams": parameters},
     }
 
 
 def linkset(settings: Settings) -> dict[str, Any]:
     """The API catalogue (RFC 9727, RFC 9264)."""
     base = settings.base_url
-
-    def target(path: str, media: str) -> list[dict[str, str]]:
-        return [{"href": base + path, "type": media}]
-
-    return {
-        "linkset": [
-            {
-                "anchor": f"{base}/",
-                "service-desc": target("/openapi.json", "application/json"),
-                "service-doc": target("/docs", "text/html"),
-                "status": target("/v1/status", _JSON),
-                "service-meta": target("/catalog", _JSON),
-            }
-        ]
+    targets = {
+        "service-desc": ("/openapi.json", _JSON),
+        "service-doc": ("/docs", "text/html"),
+        "status": ("/v1/status", _JSON),
+        "service-meta": ("/catalog", _JSON),
     }
+    links = {relation: [{"href": base + path, "type": media}] for relation, (path, media) in targets.items()}
+    return {"linkset": [{"anchor": f"{base}/", **links}]}
 
 
 _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
-    "openapi": partial(_long_text, name="openapi", text=description, media=_JSON),
+    "openapi": partial(_text, name="openapi", text=description, media=_JSON),
     "docs": partial(
-        _long_text,
+        _text,
         name="docs",
         text=lambda service: reference.render(service.settings, description(service)),
         media=_HTML,
@@ -274,12 +231,12 @@ VIEWS: dict[str, View] = {
     "agents": partial(_text, text=agents),
     "agents-well-known": partial(_text, text=agents),
     "security-txt": partial(_text, text=security),
-    "robots": partial(_text, text=lambda settings: _ROBOTS.format(base=settings.base_url)),
+    "robots": partial(_text, text=lambda service: _ROBOTS.format(base=service.settings.base_url)),
     "picture": _picture,
     "sitemap": partial(_text, text=sitemap, media=_XML),
-    "x402": partial(_text, text=payable, media=_JSON),
-    "x402-json": partial(_text, text=payable, media=_JSON),
-    "api-catalog": partial(_text, text=linkset, media=_LINKSET),
+    "x402": partial(_text, text=lambda service: payable(service.settings), media=_JSON),
+    "x402-json": partial(_text, text=lambda service: payable(service.settings), media=_JSON),
+    "api-catalog": partial(_text, text=lambda service: linkset(service.settings), media=_LINKSET),
     "guide": _guide,
     "example": _example,
     "problem": _problem_page,

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from api.endpoints.guides import DOC_PAGES
+from api.endpoints import guides
 from api.http.messages import Request, Response
 from api.http.problems import KINDS, MEDIA, ProblemKind
 from api.settings import Settings
@@ -33,8 +33,6 @@ ABOUT = (
     "and a brief that ranks the present against each zone's last 30 days."
 )
 FOLDER = Path(__file__).parent
-DOCS = FOLDER.parent / "guides"
-"""The folder docs of the project: a link in a clone, a copy in a wheel."""
 _NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
 _STAYS = ("https:", "http:", "#", "/", "examples/")
 _ICON = (FOLDER / "map" / "icon.svg").read_bytes()
@@ -58,7 +56,9 @@ REFERENCE_HEADERS = [
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=select_autoescape())
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), keep_trailing_newline=True
+    )
     environment.globals["icon"] = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
     return environment
 
@@ -141,7 +141,7 @@ def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
 def doc_page(page: str, base_url: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")
-    tokens = markdown.parse((DOCS / f"{page}.md").read_text())
+    tokens = markdown.parse((guides.FOLDER / f"{page}.md").read_text())
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and following is not None:
             token.attrSet("id", _slug(following.content))
@@ -149,7 +149,7 @@ def doc_page(page: str, base_url: str) -> str:
             token.children = [*_with_links(token.children)]
     body = markdown.renderer.render(tokens, markdown.options, {})
     address = f"{base_url}/docs/{page}"
-    return render("document.html", title=DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
+    return render("document.html", title=guides.DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
 
 
 def _slug(heading: str) -> str:
@@ -164,7 +164,7 @@ def _with_links(tokens: Iterable[Token]) -> Iterator[Token]:
         if token.type == "link_open":
             href = str(token.attrs["href"])
             neighbour = _NEIGHBOUR.fullmatch(href)
-            if neighbour is not None and neighbour[1] in DOC_PAGES:
+            if neighbour is not None and neighbour[1] in guides.DOC_PAGES:
                 token.attrs["href"] = f"/docs/{neighbour[1]}{neighbour[2] or ''}"
             dropped = not str(token.attrs["href"]).startswith(_STAYS)
         if not (dropped and token.type in ("link_open", "link_close")):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
+from itertools import product
 from pathlib import Path
 
 from api.documents.cache import Document
 from api.http import responses
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
-from api.pages.html import head
+from api.pages import html
 from api.service import Service
 from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
@@ -34,8 +34,6 @@ _POLICY = (
 )
 
 _HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Referrer-Policy", "same-origin")]
-_EMBED = (b"<body>", b'<body class="embed">')
-_HIDDEN_BANNER, _BANNER = b'<p id="simulated" class="banner" hidden>', b'<p id="simulated" class="banner">'
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +58,12 @@ class MapPage:
         }
         digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
         documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
-        index = files["index.html"].replace(b"{files}", f"map/{digest}".encode()).replace(b"{rows}", _rows().encode())
-        index = index.replace(b"</head>", f"{head(service.settings, '/')}</head>".encode(), 1)
-        # The banner is there from the start: one that appears later moves the page.
+        shared = {"files": f"map/{digest}", "head": html.head(service.settings, "/"), "zones": ZONES.values()}
         pages = {
-            (simulated, embed): _document("index.html", body.replace(*_EMBED) if embed else body)
-            for simulated, body in ((False, index), (True, index.replace(_HIDDEN_BANNER, _BANNER)))
-            for embed in (False, True)
+            form: _document(
+                "index.html", html.render("map/index.html", simulated=form[0], embed=form[1], **shared).encode()
+            )
+            for form in product((False, True), (False, True))
         }
         framers = " ".join(("'self'", *service.settings.allowed_origins))
         policy = ("Content-Security-Policy", _POLICY.format(framers=framers))
@@ -90,15 +87,6 @@ class MapPage:
         caching = "public, max-age=31536000, immutable" if version == self.digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
         return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
-
-
-def _rows() -> str:
-    """The zones as table rows without figures, for before the script runs and where it does not."""
-    return "".join(
-        f'<tr class="none"><th scope="row"><button type="button">{zone.id}<small>{escape(zone.name)}</small></button>'
-        '</th><td class="num"><b>–</b> <small>&nbsp;</small></td><td><span class="rank unknown"></span></td></tr>'
-        for zone in ZONES.values()
-    )
 
 
 def _document(name: str, body: bytes) -> Document:

@@ -5,15 +5,13 @@ What is one resource is one entry: its formats and older addresses are listed in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from api.endpoints.guides import EXAMPLES, GUIDES
+from api.endpoints.guides import DOC_PAGES, EXAMPLES, FOLDER, GUIDES
 from api.endpoints.table import ENDPOINTS
 from api.pages import code_samples, html
 from api.pages.code_samples import example_path
@@ -22,57 +20,33 @@ from warehouse.market.zones import ZONES
 
 Json = dict[str, Any]
 _FIRST = ("price", "demand", "brief", "latest", "windows")
-_OGC = "/v1/geo/collections"
-
-
-@dataclass(slots=True)
-class Entry:
-    """One resource: an operation, and others that give the same in another format or at another address."""
-
-    path: str
-    method: str
-    op: Json
-    also: list[tuple[str, str]] = field(default_factory=list)
-    """operationId and path."""
-
-    @property
-    def id(self) -> str:
-        return str(self.op["operationId"])
-
-
-def _is(*tags: str) -> Callable[[Entry], bool]:
-    return lambda entry: entry.op["tags"][0] in tags
-
-
-def _is_layer(entry: Entry) -> bool:
-    return entry.path.startswith("/v1/geo/") and not entry.path.startswith((_OGC, "/v1/geo/conformance"))
-
-
-# In this order; an entry stands in the first group that it fits.
-# fmt: off
-_GROUPS: tuple[tuple[str, str, Callable[[Entry], bool]], ...] = (
-    ("Data", "Prices, demand and what follows from them, of one zone.",
-     lambda entry: _is("Now", "Series")(entry) and "{zone}" in entry.path),
-    ("Several zones", "The same, of many zones in one answer.", _is("Now", "Series")),
-    ("Files", "History by the month.", lambda entry: entry.path.startswith("/v1/bulk")),
-    ("Map layers", "Zones, lines and plants; every format of a layer is one entry.", _is_layer),
-    ("OGC API Features", "The layers as QGIS and ArcGIS add them.", lambda entry: "/geo" in entry.path),
-    ("Zones and freshness", "What there is, how fresh it is, and what changed.", _is("Free")),
-    ("Keys", "Free API keys.", _is("Keys")),
-    ("Webhooks", "Being told instead of asking.", _is("Webhooks")),
-    ("About this service", "Descriptions of it for programs and people.", _is("Discovery")),
-    ("Operation", "For operators.", _is("Service")),
+# In this order; an operation stands in the first group whose pattern its tag and path fit.
+_GROUPS = (
+    ("Data", "Prices, demand and what follows from them, of one zone.", r"(Now|Series) .*{zone}"),
+    ("Several zones", "The same, of many zones in one answer.", r"Now|Series"),
+    ("Files", "History by the month.", r"\w+ /v1/bulk"),
+    (
+        "Map layers",
+        "Zones, lines and plants; every format of a layer is one entry.",
+        r"\w+ /v1/geo/(?!collections|conformance)",
+    ),
+    ("OGC API Features", "The layers as QGIS and ArcGIS add them.", r"\w+ .*/geo"),
+    ("Zones and freshness", "What there is, how fresh it is, and what changed.", "Free"),
+    ("Keys", "Free API keys.", "Keys"),
+    ("Webhooks", "Being told instead of asking.", "Webhooks"),
+    ("About this service", "Descriptions of it for programs and people.", "Discovery"),
+    ("Operation", "For operators.", "Service"),
 )
-# fmt: on
 
 
 def render(settings: Settings, api: Json) -> str:
     """The reference page of an OpenAPI document, one file that works offline."""
     samples = {e.id: code_samples.in_each_language(e, settings.base_url + example_path(e)) for e in ENDPOINTS.values()}
-    groups: dict[str, list[Entry]] = {title: [] for title, _, _ in _GROUPS}
+    groups: dict[str, list[Json]] = {title: [] for title, _, _ in _GROUPS}
     for entry in _entries(api):
-        groups[next(title for title, _, fits in _GROUPS if fits(entry))].append(entry)
-    groups["Data"].sort(key=lambda entry: _FIRST.index(entry.id) if entry.id in _FIRST else len(_FIRST))
+        place = f"{entry['op']['tags'][0]} {entry['path']}"
+        groups[next(title for title, _, pattern in _GROUPS if re.match(pattern, place))].append(entry)
+    groups["Data"].sort(key=lambda entry: _FIRST.index(entry["id"]) if entry["id"] in _FIRST else len(_FIRST))
     described = [(title, words, groups[title]) for title, words, _ in _GROUPS if groups[title]]
     return html.render(
         "docs.html",
@@ -91,18 +65,17 @@ def render(settings: Settings, api: Json) -> str:
     )
 
 
-def _entries(api: Json) -> list[Entry]:
-    """The operations, those of one resource put together."""
-    entries: dict[tuple[str, str], Entry] = {}
+def _entries(api: Json) -> list[Json]:
+    """The operations, those that give one resource in another format or at another address put together."""
+    entries: dict[tuple[str, str], Json] = {}
     for path, methods in api["paths"].items():
         for method, op in methods.items():
             stem = path.rpartition(".")[0] or path  # of a geo layer, whatever the format
             is_layer = path.startswith("/v1/geo/") and stem in api["paths"]
             resource = (method, stem if is_layer else f"{op['tags'][0]}: {op['summary']}")
-            if resource in entries:
-                entries[resource].also.append((op["operationId"], path))
-            else:
-                entries[resource] = Entry(path, method, op)
+            entry = {"path": path, "method": method, "op": op, "id": op["operationId"], "also": []}
+            if entries.setdefault(resource, entry) is not entry:
+                entries[resource]["also"].append((op["operationId"], path))
     return list(entries.values())
 
 
@@ -121,11 +94,5 @@ def _everywhere(api: Json) -> list[str]:
 @cache
 def _headings() -> dict[str, str]:
     """What a page is about, for the search: its headings."""
-    folder = Path(html.DOCS)
-    pages = (page for pages in GUIDES.values() for page in pages)
-    return {
-        page: " ".join(
-            line.lstrip("# ") for line in (folder / f"{page}.md").read_text().splitlines() if line[:1] == "#"
-        )
-        for page in pages
-    }
+    lines = {page: (FOLDER / f"{page}.md").read_text().splitlines() for page in DOC_PAGES}
+    return {page: " ".join(line.lstrip("# ") for line in lines[page] if line[:1] == "#") for page in DOC_PAGES}

@@ -94,7 +94,7 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
         raise ZeroDivisionError(request.path)
 
     failed = partial(problem_responses.failed, "http://emds.example")
-    app = application.exact_first(_never, [application.Route("broken", "/broken", "GET", fails, failed)])
+    app = application.exact_first(_never, [application.Route("broken", "/broken", ("GET",), fails, failed)])
     answer = Client(middleware.around(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
     assert answer.get_json(force=True)["instance"] == "the-same"

@@ -43,7 +43,7 @@ def test_hours_are_taken_as_numbers_and_as_text(keyed: Any, hours: Any) -> None:
         ("find_window", {"zone": "FR", "within": "97h"}, "up to 96"),
         ("find_window", {"zone": "FR", "metric": "demand"}, "takes price, carbon_intensity"),
         ("get_statistics", {"zone": "FR", "metric": "capacity"}, "not capacity"),
-        ("get_statistics", {"zone": "FR", "metric": "demand", "market": "day_ahead"}, "market: only for price"),
+        ("get_statistics", {"zone": "FR", "metric": "demand", "market": "day_ahead"}, "market: not for demand"),
         ("get_statistics", {"zone": "FR", "metric": "price", "above": "high"}, "above: takes a number"),
     ],
     ids=str,
