@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from api.documents.cache import DocumentCache
 from api.documents.catalogue import Catalogue, current
-from api.http.messages import Request
 from api.settings import Settings
 from warehouse.caches import AskedBefore, LruCache
 from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
 
 if TYPE_CHECKING:
-    from api.access.gate import Entry, Gate
+    from api.access.gate import Gate
 
 READER_BYTES = 28_000_000
 """Half of it for values: a month of 5-minute rows is 71 kB where it is runs of rows at their resolution, else 180 kB.
@@ -56,10 +55,6 @@ class Service:
     def catalogue(self) -> Catalogue:
         """Return the newest catalogue. Raises NoCatalogue."""
         return current(self.documents)
-
-    def enter(self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b"") -> Entry:
-        """Let a request through the gate, as `api.access.gate.Gate.enter`. Raises NotAdmitted."""
-        return self.gate.enter(request, price, answer_format, file)
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:

@@ -1,6 +1,6 @@
 """Who may pass, and by which method: after the checks of path and parameters, which cost nothing, before the work.
 
-    with service.enter(request, "latest") as entry:      # no price: a free path
+    with service.gate.enter(request, "latest") as entry:      # no price: a free path
         ...                                              # the work that `entry.method` calls for
         return entry.settle(response, rows)              # rows: how many are to be paid for
 

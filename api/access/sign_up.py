@@ -244,7 +244,7 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
 
 
 def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         gate, token = service.gate, query["token"]
         if token is None:
             fault = ParameterFault("token", "missing", "the token of the mail's link")
@@ -258,7 +258,7 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
 
 
 def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         now, (_, usage) = service.gate.now, service.gate.require_key(request)
         quota = {
             "limit": usage.limit,
@@ -272,7 +272,7 @@ def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Respon
 
 
 def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         gate, now = service.gate, service.gate.now
         digest, usage = gate.require_key(request)
         key = rotate(gate.database, digest, now) if usage.current else None
@@ -283,7 +283,7 @@ def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Respo
 
 
 def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         gate = service.gate
         revoke(gate.database, gate.require_key(request)[0], gate.now)
         return entry.settle(Response(204, [NO_STORE]))

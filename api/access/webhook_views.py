@@ -30,7 +30,7 @@ _URL = re.compile(r"[\x21-\x7e]+")
 
 
 def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         key = service.gate.require_key(request)[1].key
         wanted = _subscription(request, service.settings.webhook_private)
         cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
@@ -39,24 +39,24 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
 
 
 def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         found = webhooks.listed(service.gate.database, service.gate.require_key(request)[1].key)
         return entry.settle(private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]}))
 
 
 def _show(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         return entry.settle(private_json(_body(_own(service, request, webhook))))
 
 
 def _delete(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         webhooks.remove(service.gate.database, _own(service, request, webhook).id)
         return entry.settle(Response(204, [NO_STORE]))
 
 
 def _test(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         found = _own(service, request, webhook)
         if found.disabled:
             raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")

@@ -41,7 +41,7 @@ _BY_KEY = [("Vary", "Authorization, X-API-Key")]
 
 def _list(service: Service, request: Request, query: dict[str, Any]) -> Response:
     has_key = any(map(request.header, _KEY_HEADERS))
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         whole, simulated = _whole_list(service), service.catalogue.simulated
         if not has_key and entry.method != "sample" and not any(query[name] for name in ("zone", "metric", "since")):
             return entry.document(whole, simulated).with_headers(_BY_KEY)
@@ -67,7 +67,7 @@ def _dataset(
     _query: dict[str, Any],
 ) -> Response:
     """Describe all files at once; computed once for each list."""
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         whole, catalogue = _whole_list(service), service.catalogue
 
         def computed(_: Document) -> Document:
@@ -99,7 +99,7 @@ def _file(service: Service, request: Request, _query: dict[str, Any], metric: st
     catalogue = service.catalogue
     terms = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
     fields = {"license": terms.license, "attribution": terms.attribution}
-    with service.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
+    with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
         headers = [
             *responses.caching(entry.method),
             *responses.marks(catalogue.simulated),

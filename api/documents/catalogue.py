@@ -138,7 +138,7 @@ def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, build: Cal
 
 
 def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         catalogue = service.catalogue
         return once_a_publication(entry, catalogue, "zones", lambda: zone_list(catalogue))
 

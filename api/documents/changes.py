@@ -53,7 +53,7 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
     known = service.catalogue.feeds
     if query["feed"] is not None and query["feed"] not in known:
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = Wanted(query["zone"], query["metric"], query["feed"])
         try:

@@ -33,7 +33,7 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
         raise conflict("metric", "a sample keeps the price alone")
     if metrics is None and zones is None:
         return _document(service, request, query, layout.SNAPSHOT, "snapshot", sample_snapshot)
-    with service.enter(request, "snapshot") as entry:
+    with service.gate.enter(request, "snapshot") as entry:
         whole = document(service.documents, layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
@@ -51,7 +51,7 @@ def _document(
     zone: str = "",
 ) -> Response:
     """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
-    with service.enter(request, price) as entry:
+    with service.gate.enter(request, price) as entry:
         whole = document(service.documents, name if isinstance(name, str) else name(zone))
         stale = clock.now() > whole.derive("stale_after", stale_after)
         form = sampled(whole, "sample", sample) if sample and entry.method == "sample" else whole
@@ -67,7 +67,7 @@ def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Re
     ]
     if faults:
         raise parameters.invalid(faults)
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         body = publishers_of(document(service.documents, layout.PUBLISHERS), query)
         return entry.json(body, catalogue.simulated, caching=responses.caching("free"))
 

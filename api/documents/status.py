@@ -50,7 +50,7 @@ _Carrier = tuple[Mapping[str, Any], Health | None]
 
 
 def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         catalogue = service.catalogue
         body = status(service.documents, catalogue, clock.now())
         return entry.json(body, catalogue.simulated, caching=responses.uncached())

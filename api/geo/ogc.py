@@ -114,7 +114,7 @@ def _answer(
     media: str = _JSON,
     **named: str,
 ) -> Response:
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         body, headers = build(service, request, query, **named)
         return entry.settle(responses.body(request, body, media, headers))
 

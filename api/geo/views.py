@@ -64,7 +64,7 @@ def _layer(service: Service, request: Request, query: dict[str, Any], layer: str
         raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
     words = tuple((name, query[name]) for name in ("zone", "fuel") if query.get(name) is not None)
     selection = Selection(layer, format_, query.get("detail"), words, query.get("min_mw"), box, at, sample)
-    with service.enter(request) as entry:
+    with service.gate.enter(request) as entry:
         return entry.settle(responses.ranged(request, _answer(request, service.documents, selection)))
 
 

@@ -15,16 +15,8 @@ from warehouse.errors import CallerError, StorageError
 
 _LOG = logging.getLogger("emds.api")
 _TYPED = ("Content-Type", MEDIA)
-_BY_STATUS = {
-    400: "invalid-request",
-    404: "not-found",
-    405: "method-not-allowed",
-    413: "body-too-large",
-    414: "url-too-long",
-    415: "unsupported-media-type",
-    406: "not-acceptable",
-    431: "headers-too-large",
-}
+_BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
+"""What Flask's routing raises."""
 
 
 def response(base_url: str, problem: Problem, request: Request) -> Response:

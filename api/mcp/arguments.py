@@ -73,17 +73,12 @@ def _text(value: Any) -> str:
     return json.dumps(value)
 
 
-def metric_name(text: str) -> str:
-    """Return a metric as paths spell it, `carbon-intensity`. Raises ValueError."""
-    return find_word(text, BY_PATH)
-
-
 def _list_of(read_word: Callable[[str], str]) -> Callable[[str], tuple[str, ...]]:
     return lambda text: tuple(dict.fromkeys(read_word(word) for word in text.split(",")))
 
 
 def _scalar_name(text: str) -> str:
-    name = BY_PATH[metric_name(text)].value
+    name = BY_PATH[find_word(text, BY_PATH)].value
     if name not in SCALAR:
         raise ValueError(f"{name} is in no snapshot; metrics are {', '.join(SCALAR)}")
     return name
@@ -112,11 +107,12 @@ ZONES_WANTED = _own(HISTORY_ZONES, "Only these zones. Default: all.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
-    metric_name, _METRIC, required=True)
+    lambda text: find_word(text, BY_PATH), _METRIC, required=True)
 MEASURED = _own(
     METRIC, "As in get_history; not capacity.", {**_METRIC, "enum": [m.value for m in PUBLIC if m not in YEARLY]})
 CHANGED_METRIC = Parameter(
-    "metric", "Only this metric. Default: all.", lambda text: BY_PATH[metric_name(text)].value, _METRIC)
+    "metric", "Only this metric. Default: all.", lambda text: BY_PATH[find_word(text, BY_PATH)].value,
+    _METRIC)
 METRICS = Parameter(
     "metric", "Only these metrics. Default: all.", _list_of(_scalar_name),
     {"type": "array", "items": {"type": "string", "enum": [*map(str, SCALAR)]}})

@@ -90,7 +90,7 @@ def _rows(
 ) -> Response:
     """The rows of a request: 304, the body cached under its ETag, or a new one."""
     format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
-    with service.enter(request, price, format_) as entry:
+    with service.gate.enter(request, price, format_) as entry:
         while True:
             plans = queries.plan(service.reader, catalogue, asked)
             etag = _etag(request, plans, format_)
@@ -154,7 +154,7 @@ def _statistics(
         raise parameters.invalid([ParameterFault(word, "conflict", "not with stats=true") for word in words])
     if asked.end - asked.start > LONGEST_OF_STATISTICS:
         raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
-    with service.enter(request, price) as entry:
+    with service.gate.enter(request, price) as entry:
         body, rows = statistics_of(service.reader, service.catalogue, asked, query["above"], query["below"])
         return entry.json(body, service.catalogue.simulated, rows)
 

@@ -58,7 +58,7 @@ WindowQuestion = tuple[str, Metric, Wanted, tuple[float, float] | None]
 
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
     asked = question(service.catalogue, zone, query, clock.now())
-    with service.enter(request, "windows") as entry:
+    with service.gate.enter(request, "windows") as entry:
         body = answer(service, asked, clock.now())
         # Nobody pays where nothing is known.
         paid, body = int(body["available"]), sample(body) if entry.method == "sample" else body
