@@ -26,6 +26,9 @@ RESOURCE_NOT_FOUND = -32002
 LIMIT_REACHED = 429
 """Our own, outside the numbers that JSON-RPC and MCP keep to themselves."""
 
+_STATUS = {INTERNAL_ERROR: 200, LIMIT_REACHED: 429, METHOD_NOT_FOUND: 404}
+"""The HTTP status of an error in a message that is well formed, else 400; of legacy ones the envelope alone speaks."""
+
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
@@ -112,7 +115,7 @@ def _answer(message: dict[str, Any], headers: ProtocolHeaders, perform: Perform)
         result = perform(request)
         return RpcReply(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), result))
     except RpcError as fault:
-        return RpcReply(_status(fault, legacy), error(fault, message["id"]))
+        return RpcReply(200 if legacy else _STATUS.get(fault.code, 400), error(fault, message["id"]))
 
 
 def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
@@ -211,12 +214,3 @@ def _unsupported(requested: str | None) -> RpcError:
     """All versions are listed: a client that has none in common gives up instead of falling back to `initialize`."""
     data = {"supported": list(SUPPORTED), "requested": requested}
     return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-
-
-def _status(fault: RpcError, legacy: bool) -> int:
-    """The HTTP status of an error in a message that is well formed: of legacy ones the envelope alone speaks."""
-    if legacy or fault.code == INTERNAL_ERROR:
-        return 200
-    if fault.code == LIMIT_REACHED:
-        return 429
-    return 404 if fault.code == METHOD_NOT_FOUND else 400

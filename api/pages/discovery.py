@@ -26,8 +26,8 @@ from api.mcp.tools import TOOLS
 from api.openapi import document as openapi
 from api.openapi import examples
 from api.pages import html, reference
-from api.pages.code_samples import example_call, example_path
 from api.pages.html import ABOUT, TITLE
+from api.pages.reference import example_call, example_path
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError

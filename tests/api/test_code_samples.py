@@ -19,8 +19,8 @@ import pytest
 import requests
 
 from api.endpoints.table import ENDPOINTS
-from api.pages import code_samples
-from api.pages.code_samples import example_path
+from api.pages import reference
+from api.pages.reference import example_path
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import serving
 
@@ -93,7 +93,7 @@ def page_line(language: str) -> str:
 
 def samples_of(name: str, server: str = "https://emds.example") -> dict[str, str]:
     endpoint = ENDPOINTS[name]
-    return code_samples.in_each_language(endpoint, server + example_path(endpoint))
+    return reference.in_each_language(endpoint, server + example_path(endpoint))
 
 
 def samples(address: str, language: str) -> Iterator[dict[str, str]]:
@@ -122,7 +122,7 @@ def judge(answers: dict[str, str], language: str) -> None:
 @pytest.mark.parametrize("name", ENDPOINTS)
 def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) -> None:
     calls = samples_of(name)
-    assert calls.keys() == set(code_samples.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
+    assert calls.keys() == set(reference.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
     compile(calls["python"], name, "exec")
     assert all("https://emds.example/" in text and "{webhook}" not in text for text in calls.values())
     assert all(("sample=true" in text) == ENDPOINTS[name].paid for text in calls.values())
