@@ -84,17 +84,14 @@ def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int
     None for a call with neither key nor signature. Only calls of keys that open something take a place in the table of
     limits: made-up keys would push others out.
     """
-    key, digest = key_of(call), None
-    if key is not None:
-        if not is_well_formed(key):
-            return invalid(key)
-        digest = digest_of(key)
-    elif call.signature:
-        digest = _signer(call, counter, now)
-        if digest is None:
-            return _refuse(_NOT_SIGNED)
-    if digest is None:
+    key = key_of(call)
+    if key is None and not call.signature:
         return None
+    if key is not None and not is_well_formed(key):
+        return invalid(key)
+    digest = _signer(call, counter, now) if key is None else digest_of(key)
+    if digest is None:
+        return _refuse(_NOT_SIGNED)
     what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
     if most and limits.count(what, digest.hex(), 1, now) >= most:
         return _too_fast(most)
