@@ -44,6 +44,13 @@ def test_make_targets_that_pages_name_exist() -> None:
     assert not wrong
 
 
+def test_every_file_that_make_check_names_exists() -> None:
+    quick = (ROOT / "Makefile").read_text().partition("QUICK :=")[2].partition("))")[0]
+    names = re.findall(r"(?!tests/)\b\w+/test_[\w*]+", quick)
+    assert len(names) > 20
+    assert [name for name in names if not [*(ROOT / "tests").glob(f"{name}.py")]] == []
+
+
 def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     known = {Path(name).name for name in listed}
