@@ -40,7 +40,10 @@ SCRIPT = (FOLDER / "docs.js").read_text()
 _HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 _PAGE = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 PAGE_HEADERS = [("Content-Security-Policy", _PAGE)]
-_REFERENCE = f"{_PAGE}; script-src 'sha256-{_HASH}'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+_REFERENCE = (
+    f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 REFERENCE_HEADERS = [("Content-Security-Policy", _REFERENCE)]
 """Its own script, named by hash, and calls of this service, nothing else."""
 
