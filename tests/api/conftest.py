@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.api.key_service import Service, opened
+from tests.stand_ins.chain import BUYER, Chain
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from tests.stand_ins.shared import made_once
 from tests.stand_ins.trade import Trade, open_trade
@@ -38,9 +37,6 @@ from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
 """The current time in these tests: the day after Europe's clocks went forward."""
-
-
-_NOBODY = 65534
 
 
 @dataclass
@@ -268,6 +264,15 @@ def trade(tmp_path: Path) -> Iterator[Trade]:
         yield built
 
 
+@pytest.fixture(scope="module")
+def chain() -> Iterator[Chain]:
+    """One a file, where the buyer has ten dollars."""
+    running = Chain()
+    running.mint(BUYER, 10_000_000)
+    yield running
+    running.close()
+
+
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """A gate over keys whose clock stands at noon until the test moves it, and a client of the shop behind it."""
@@ -292,26 +297,3 @@ def accounts_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     server: Postgres = request.getfixturevalue("postgres_server")
     server.empty()
     return server.url
-
-
-@pytest.fixture
-def unprivileged() -> Iterator[Callable[[Rig], None]]:
-    """`unprivileged(rig)` moves a warehouse to where a user without rights owns it and becomes that user.
-
-    Root reads and writes whatever a file's mode says, so that modes would test nothing.
-    """
-    folders: list[Path] = []
-
-    def become(rig: Rig) -> None:
-        if os.geteuid() == 0:
-            folders.append(Path(tempfile.mkdtemp()))
-            shutil.copytree(rig.home, folders[0] / "home")
-            rig.home = folders[0] / "home"
-            for path in (folders[0], *folders[0].rglob("*")):
-                os.chown(path, _NOBODY, _NOBODY)
-            os.seteuid(_NOBODY)
-
-    yield become
-    if folders:
-        os.seteuid(0)
-        shutil.rmtree(folders[0])

@@ -1,4 +1,4 @@
-"""Brief, latest and snapshot: the published bytes, one publication at a time, stale ones marked, samples cut."""
+"""Brief, latest and snapshot: the published bytes, stale ones marked, samples cut; damage costs its answers alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 import pytest
 
-from api.documents.cache import Document, DocumentCache
+from api.documents.cache import Document
 from assets.documents import publishers
 from assets.documents.publish import publish
 from tests.api.conftest import NOW
 from tests.stand_ins.shared import made_once
-from warehouse.store import artefact
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder, Identity
 
 
@@ -48,48 +48,12 @@ def test_answers_are_the_published_bytes(published: Any, path: str, name: str) -
     assert answer.content_type == "application/json"
 
 
-def test_a_new_publication_is_served_at_once(published: Any) -> None:
-    client = published.client()
-    headers = published.key(client)
-    old = client.get("/v1/latest/GB", headers=headers)
-    body = published.put_document("latest/GB.json", {**old.get_json(), "updated": published.now + 1})
-    new = client.get("/v1/latest/GB", headers=headers)
-    assert new.data == body
-    assert new.headers["ETag"] != old.headers["ETag"]
-
-
 def test_a_document_published_again_unchanged_keeps_its_tag(published: Any) -> None:
     client = published.client()
     headers = published.key(client)
     old = client.get("/v1/latest/GB", headers=headers)
     published.put_document("latest/GB.json", orjson.loads(old.data))
     assert client.get("/v1/latest/GB", headers={**headers, "If-None-Match": old.headers["ETag"]}).status_code == 304
-
-
-def test_readers_never_see_a_torn_document(published: Any) -> None:
-    client = published.client()
-    stop = threading.Event()
-
-    def publish_on() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            published.put_document(
-                "latest/GB.json", {"metrics": {}, "number": number, "filling": str(number) * 3000, "again": number}
-            )
-
-    writer = threading.Thread(target=publish_on)
-    writer.start()
-    try:
-        for _ in range(300):
-            answer = client.get("/v1/latest/GB?sample=true")
-            body = answer.get_json()
-            if "number" in body:
-                assert body["filling"] == str(body["number"]) * 3000
-                assert body["again"] == body["number"]
-    finally:
-        stop.set()
-        writer.join()
 
 
 def test_past_its_time_a_document_is_marked_stale_and_still_served(
@@ -139,12 +103,6 @@ def test_a_sample_of_a_snapshot_keeps_the_prices_alone(published: Any) -> None:
         assert client.get(f"/v1/map/snapshot?sample=true&metric={metric}").status_code == 400
 
 
-def test_a_sample_of_a_brief_without_context_says_so(published: Any) -> None:
-    sample = published.client().get("/v1/brief/GB?sample=true").get_json()
-    assert sample["context"] == {}
-    assert "too little history" in sample["summary"]
-
-
 def sampled_and_whole(rig: Any, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
     rig.publish()
     publish(rig.storage, now)
@@ -169,8 +127,6 @@ def put_demand(rig: Any) -> None:
     ("prices", "late", "sentence"),
     [
         ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, ", as often in the last 30 days."),
-        ([60.0] * 1440 + [-5.0], 0, "is negative at minus £5.00 a megawatt-hour"),
-        ([60.0] * 1440 + [-5.0], 5 * 86400, "At 13:00 BST (12:00 UTC) the price of power was negative at minus £5.00"),
         ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
     ],
 )
@@ -193,31 +149,6 @@ def test_a_sample_says_of_its_metric_what_the_whole_brief_says(
     assert sample["coverage_note"].endswith("No context for demand: a sample leaves it out.")
 
 
-def test_a_sample_says_what_is_missing_and_that_figures_are_simulated(rig: Any) -> None:
-    rig.mode = "simulated"
-    put_demand(rig)
-    sample, _ = sampled_and_whole(rig, rig.now)
-    assert list(sample["context"]) == ["demand"]
-    assert "No price is known." in sample["summary"]
-    assert "Simulated figures, not market data." in sample["summary"]
-
-
-def test_a_server_sees_a_new_publication_within_the_time_that_it_was_given(
-    published: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    documents = DocumentCache(published.storage, ttl_s=0.2)
-    first = documents.get("latest/GB.json")
-    assert documents.get("latest/GB.json") is first
-    body = published.put_document("latest/GB.json", {"new": True})
-    assert documents.get("latest/GB.json") is first
-    now[0] += 0.21
-    document = documents.get("latest/GB.json")
-    assert document is not None
-    assert document.body == body
-
-
 def test_what_many_ask_for_at_once_is_made_once() -> None:
     """A compressed catalogue or a description takes megabytes while it is made: not for each thread."""
     document, made, barrier = Document("x", b"1" * 5000, Identity(1, 5000, 1)), [], threading.Barrier(8)
@@ -236,3 +167,88 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
     assert len(made) == 1
     assert {number for number, _ in results} == {7}
     assert len({id(packed) for _, packed in results}) == 1
+
+
+@pytest.fixture
+def quiet(caplog: pytest.LogCaptureFixture) -> Any:
+    """Fails where anything logs a traceback."""
+    yield
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def cut(path: Path) -> None:
+    """Leaves the first half of a file, as a full disk or a bad copy does."""
+    body = path.read_bytes()
+    path.write_bytes(body[: len(body) // 2])
+
+
+def statuses(client: Any, headers: dict[str, str], *paths: str) -> list[int]:
+    return [client.get(path, headers=headers).status_code for path in paths]
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("harm", [cut, lambda path: path.write_bytes(b"{}"[:1]), lambda path: path.write_bytes(b"[]")])
+def test_a_cut_document_is_503_and_the_others_go_on(everywhere: Any, harm: Any) -> None:
+    client = everywhere.client()
+    headers = everywhere.key(client)
+    for name, path in (("latest/GB.json", "/v1/latest/GB"), ("snapshot.json", "/v1/map/snapshot")):
+        harm(everywhere.home / "published" / name)
+        answer = client.get(path, headers=headers)
+        assert (answer.status_code, answer.content_type) == (503, "application/problem+json"), path
+        problem = answer.get_json()
+        assert problem["type"].endswith("/problems/damaged-file")
+        assert problem["document"] == name.removesuffix(".json")
+        assert int(answer.headers["Retry-After"]) > 0
+        assert client.get(f"{path}?sample=true").status_code == 503
+    for others in ("/v1/latest/FR", "/v1/brief/GB", "/v1/price/GB", "/v1/zones", "/v1/status", "/catalog"):
+        assert client.get(others, headers=headers).status_code == 200, others
+    usage = client.get("/v1/usage", headers=headers).get_json()["quota"]
+    assert usage["used"] == 3, "an answer that could not be given counts nothing"
+
+
+@pytest.mark.usefixtures("quiet")
+def test_an_unreadable_month_costs_its_zone_and_metric_alone(everywhere: Any) -> None:
+    client = everywhere.client()
+    headers = everywhere.key(client)
+    for path in (everywhere.home / "series").rglob("*.parquet"):
+        if "/price/" in str(path).replace("metric=", "") and "GB" in str(path):
+            cut(path)
+    answer = client.get("/v1/price/GB", headers=headers)
+    problem = answer.get_json()
+    assert answer.status_code == 503
+    assert (problem["zone"], problem["metric"], problem["month"]) == ("GB", "price", "2026-03")
+    assert "GB" in problem["detail"]
+    assert "price" in problem["detail"]
+    assert statuses(client, headers, "/v1/demand/GB", "/v1/price/DE-LU", "/v1/latest/GB") == [200, 200, 200]
+    for more in ("interval=1h", "order=desc", "format=csv", "as_of=1774872600"):
+        assert client.get(f"/v1/price/GB?{more}", headers=headers).status_code == 503, more
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_status_goes_on_where_the_record_of_a_source_is_garbage(everywhere: Any) -> None:
+    client = everywhere.client()
+    for garbage in (b"garbage", b"{}", b'{"feeds": [1]}', b'{"feeds": [{"feed": "x"}]}'):
+        everywhere.storage.put(layout.published(layout.health("north")), garbage)
+        answer = client.get("/v1/status")
+        assert answer.status_code == 200
+        states = {(entry["source"], entry["last_error"]) for entry in answer.get_json()["sources"]}
+        assert any("cannot be read" in error for source, error in states if source == "north")
+        assert not any("cannot be read" in error for source, error in states if source != "north")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_without_a_readable_catalogue_descriptions_and_layers_are_served(everywhere: Any) -> None:
+    for garbage in (b"garbage", b"{}", b'{"feeds": 1}'):
+        everywhere.storage.put(layout.published(layout.CATALOGUE), garbage)
+        client = everywhere.client()
+        free = ("/healthz", "/docs", "/openapi.json", "/llms.txt", "/v1/geo/zones", "/", "/robots.txt")
+        assert statuses(client, {}, *free) == [200] * len(free)
+        closed = ("/readyz", "/v1/zones", "/v1/status", "/catalog", "/v1/price/GB?sample=true")
+        assert statuses(client, {}, *closed) == [503] * len(closed)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_it_starts_without_a_readable_mode(everywhere: Any) -> None:
+    (everywhere.home / "mode").unlink()
+    (everywhere.home / "mode").mkdir()
+    assert everywhere.client().get("/v1/zones").status_code == 200

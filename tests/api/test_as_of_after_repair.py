@@ -1,4 +1,4 @@
-"""What was known at an instant, asked over REST and MCP before and after the month was made again from kept bodies."""
+"""What was known at an instant, asked over REST before and after the month was made again from kept bodies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContex
 
 
 class Asking:
-    """The same question over REST and as a tool; each answer's rows as (ts, value)."""
+    """The same question over REST, of different instants."""
 
     def __init__(self, context: PipelineContext) -> None:
         assert isinstance(context.storage.local, Path)
@@ -56,16 +56,6 @@ class Asking:
         body: dict[str, Any] = answer.get_json()
         return body
 
-    def tool(self, as_of: int) -> dict[str, Any]:
-        arguments = {"zone": "GB", "metric": "demand", "start": START, "end": NOON, "limit": 1000, "as_of": as_of}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        message = {**call, "params": {"name": "get_history", "arguments": arguments}}
-        headers = {"MCP-Protocol-Version": "2025-11-25", **self.headers}
-        result = self.client.post("/mcp", json=message, headers=headers).get_json()["result"]
-        assert not result.get("isError"), result
-        body: dict[str, Any] = result["structuredContent"]
-        return body
-
 
 def lose(context: PipelineContext) -> None:
     for key in [MONTH, *context.storage.keys(layout.history_prefix())]:
@@ -76,17 +66,16 @@ def lose(context: PipelineContext) -> None:
 def test_within_the_kept_days_as_of_answers_as_before(corrected: PipelineContext) -> None:
     instants = [NOON - 1, NOON, CORRECTED - 1, CORRECTED + 10, NOON + 7100]
     asking = Asking(corrected)
-    rest, tool = [asking.rest(at) for at in instants], [asking.tool(at) for at in instants]
+    rest = [asking.rest(at) for at in instants]
     assert [answer["count"] for answer in rest] == [0, 30, 30, 30, 30]
     assert rest[1]["data"] == rest[2]["data"] != rest[3]["data"] == rest[4]["data"]
     lose(corrected)
     repair.rebuild_marked(corrected)
     again = Asking(corrected)
-    for at, row, structure in zip(instants, rest, tool, strict=True):
+    for at, row in zip(instants, rest, strict=True):
         after = again.rest(at)
         members = ("data", "gaps", "known_since")
         assert [after.get(name) for name in members] == [row.get(name) for name in members]
-        assert again.tool(at)["columns"] == structure["columns"]
 
 
 def test_before_the_kept_days_as_of_says_since_when_and_no_gap(corrected: PipelineContext) -> None:
@@ -100,4 +89,3 @@ def test_before_the_kept_days_as_of_says_since_when_and_no_gap(corrected: Pipeli
     before, after = asking.rest(NOON), asking.rest(CORRECTED)
     assert (before["count"], before["gaps"], before["known_since"]) == (0, [], CORRECTED)
     assert (after["count"], after.get("known_since")) == (30, None)
-    assert asking.tool(NOON)["count"] == 0

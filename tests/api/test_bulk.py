@@ -1,4 +1,4 @@
-"""`/v1/bulk`: what may leave, with hashes and addresses that open; month files come whole, by ranges, as samples."""
+"""Month files: what may leave, with hashes and addresses that open; what later paths take of a key's day."""
 
 from __future__ import annotations
 
@@ -72,16 +72,6 @@ def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
     assert client.get("/v1/bulk/capacity/DE-LU/2025-12.parquet", headers=key).status_code == 404
 
 
-def test_it_is_narrowed_by_zone_and_metric(market: Rig) -> None:
-    assert {f["zone"] for f in listed(market, "?zone=GB")} == {"GB"}
-    assert {f["metric"] for f in listed(market, "?metric=price-day-ahead,price")} == {"price_day_ahead", "price"}
-    assert listed(market, "?zone=AU-SA") == []
-    for query, word in (("zone=XX", "XX"), ("metric=prices", "price-day-ahead"), ("month=2026-03", "unknown")):
-        refused = market.client().get(f"/v1/bulk?{query}")
-        assert refused.status_code == 400
-        assert word in refused.text
-
-
 def test_a_month_is_final_once_nobody_asks_for_it_any_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(rig)
     end = instant("2026-04-01T00:00:00Z")
@@ -125,24 +115,6 @@ def test_one_withheld_feed_of_an_open_source_keeps_its_rows_in(market: Rig) -> N
     assert {"price", "demand"} <= {file["metric"] for file in listed(market)}
     refused = client.get(path, headers=market.key(client))
     assert refused.get_json()["type"].endswith("/withheld-by-terms")
-
-
-def test_a_file_comes_by_ranges_and_its_hash_is_its_tag(market: Rig) -> None:
-    client = market.client()
-    key = market.key(client)
-    whole = client.get(PRICE, headers=key)
-    size = len(whole.data)
-    for ranged, first, last in (("bytes=0-3", 0, 3), ("bytes=-8", size - 8, size - 1), ("bytes=100-", 100, size - 1)):
-        part = client.get(PRICE, headers={**key, "Range": ranged})
-        assert part.status_code == 206
-        assert part.data == whole.data[first : last + 1]
-        assert part.headers["Content-Range"] == f"bytes {first}-{last}/{size}"
-        assert part.headers["ETag"] == whole.headers["ETag"]
-    assert client.get(PRICE, headers={**key, "If-None-Match": whole.headers["ETag"]}).status_code == 304
-    assert whole.headers["Cache-Control"].startswith("private")
-    exposed = {name.strip() for name in ",".join(whole.headers.getlist("Access-Control-Expose-Headers")).split(",")}
-    assert {"X-EMDS-License", "X-EMDS-Attribution", "ETag"} <= exposed, "scripts of other pages may read them"
-    assert used(client, key) == 1, "its parts, HEAD and repeats count nothing"
 
 
 def used(client: FlaskClient, key: dict[str, str]) -> int:
@@ -195,19 +167,6 @@ def test_a_sample_keeps_the_newest_rows_and_needs_no_key(market: Rig) -> None:
     assert rows.schema.metadata[b"license"] == whole.schema.metadata[b"license"]
     assert rows.column("ts").to_pylist() == whole.column("ts").to_pylist()[-50:]
     assert rows.column("value").to_pylist() == whole.column("value").to_pylist()[-50:]
-
-
-def test_bad_addresses_are_told_before_any_payment(market: Rig) -> None:
-    for path, status, said in (
-        ("/v1/bulk/price/GB/2026-04.parquet", 404, "/v1/bulk lists all"),
-        ("/v1/bulk/price/GB/2026-13.parquet", 404, "/v1/bulk lists all"),
-        ("/v1/bulk/price/GX/2026-03.parquet", 404, "Did you mean GB?"),
-        ("/v1/bulk/capacity/GB/2026-03.parquet", 404, "DE-LU"),
-        (f"{PRICE}?start=0", 400, "unknown parameter"),
-    ):
-        answer = market.client().get(path)
-        assert (answer.status_code, answer.content_type) == (status, "application/problem+json"), path
-        assert said in answer.text, path
 
 
 def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_bytes(market: Rig) -> None:
@@ -313,3 +272,67 @@ def test_the_descriptions_name_every_file_with_its_hash_and_licence(noon: FlaskC
     objects = {e["contentUrl"]: e["sha256"] for e in dataset["distribution"] if e["@type"] == "cr:FileObject"}
     assert objects == {file["url"]: file["sha256"] for file in files}
     assert {each["@id"] for each in dataset["recordSet"]} == {file["metric"] for file in files}
+
+
+WINDOW = "/v1/windows/DE-LU?hours=1"
+STATS = "/v1/demand/GB?stats=true&start=2026-03-29"
+FILE = "/v1/bulk/price/GB/2026-03.parquet"
+COUNTED = [WINDOW, f"{WINDOW}&kind=highest", STATS, f"{STATS}&above=31000", FILE]
+EMPTY = ["/v1/windows/GB?hours=1", "/v1/demand/GB?stats=true&start=100001000&end=100002000"]
+"""Answers that cost no money, since nothing is known; of a key's day each is one, as an answer without rows is."""
+NOT_COUNTED = {
+    "/v1/windows/DE-LU?hours=0": 400,
+    "/v1/windows/DE-LU?hours=nan": 400,
+    "/v1/windows/DE-LU?hours=1&within=0": 400,
+    "/v1/windows/DE-LU?hours=1&kind=best": 400,
+    "/v1/windows/XX?hours=1": 404,
+    f"{STATS}&limit=5": 400,
+    f"{STATS}&above=inf": 400,
+    "/v1/demand/GB?above=1": 400,
+    "/v1/capacity/DE-LU?stats=true": 400,
+    "/v1/changes": 200,
+    "/v1/changes?since=now&zone=GB": 200,
+    "/v1/changes?since=00000000-7": 410,
+    "/v1/changes?since=%00": 400,
+    "/v1/changes?limit=99999": 400,
+    "/v1/bulk": 200,
+    "/v1/bulk?metric=nonsense": 400,
+    "/v1/bulk/price/GB/2019-01.parquet": 404,
+    "/v1/bulk/price/GB/2026-3.parquet": 404,
+    f"{FILE}?start=1": 400,
+    "/v1/webhooks": 200,
+    "/v1/webhooks/wh_none": 404,
+}
+
+
+@pytest.fixture
+def client(everywhere: Rig) -> FlaskClient:
+    everywhere.put("north.price", "DE-LU", "price", everywhere.every(everywhere.now // 900 * 900, 900, 40), "EUR/MWh")
+    return everywhere.client()
+
+
+@pytest.mark.slow
+def test_an_answer_counts_once_and_a_refusal_not(everywhere: Rig, client: FlaskClient) -> None:
+    key = everywhere.key(client)
+    for count, path in enumerate(COUNTED + EMPTY, 1):
+        answer = client.get(path, headers=key)
+        assert answer.status_code == 200, (path, answer.text)
+        assert used(client, key) == count, path
+        unchanged = client.get(path, headers={**key, "If-None-Match": answer.headers["ETag"]})
+        assert (unchanged.status_code, used(client, key)) == (304, count), path
+    for path, status in NOT_COUNTED.items():
+        answer = client.get(path, headers=key)
+        assert answer.status_code == status, (path, answer.text)
+        assert status == 200 or answer.content_type == "application/problem+json", path
+        assert used(client, key) == len(COUNTED + EMPTY), path
+    wish: dict[str, Any] = {"url": "https://hook.example/", "events": ["changes"]}
+    webhook = client.post("/v1/webhooks", json=wish, headers=key).get_json()["id"]
+    for method, path, status in (
+        ("post", "/v1/webhooks", 415),
+        ("post", f"/v1/webhooks/{webhook}/test", 202),
+        ("get", f"/v1/webhooks/{webhook}", 200),
+        ("delete", f"/v1/webhooks/{webhook}", 204),
+        ("delete", f"/v1/webhooks/{webhook}", 404),
+    ):
+        assert getattr(client, method)(path, headers=key).status_code == status
+    assert used(client, key) == len(COUNTED + EMPTY)

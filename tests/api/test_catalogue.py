@@ -1,4 +1,4 @@
-"""Zones, status and the catalogue: the specification's fields, states by the feeds' own schedules, what is withheld."""
+"""Zones, status, the catalogue and publishers: the specification's fields, states by the feeds' own schedules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from api.endpoints.table import ENDPOINTS
+from assets.documents import publishers
+from tests.api.conftest import NOW, Rig, fill
+from warehouse.documents import attempts
 from warehouse.documents.health import Health, note
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.market.clock import HOUR, instant
 from warehouse.market.market import Metric, Publication
 from warehouse.market.zones import ZONES
 
@@ -42,20 +44,6 @@ def test_status_names_every_source_and_zone(market: Any) -> None:
     assert all(set(m) == members for m in status["sources"])
 
 
-@pytest.mark.parametrize(("minutes", "state"), [(0, "ok"), (44, "ok"), (46, "late"), (134, "late"), (136, "down")])
-def test_a_state_follows_the_feeds_own_schedule(market: Any, minutes: int, state: str) -> None:
-    """5-minute rows, published 10 minutes after their interval, 30 minutes of grace: due 45 minutes after the last."""
-    behind = 60 * minutes
-    note(
-        market.storage,
-        "north",
-        [Health("north.grid", "AU-SA", last_ok=market.now - behind, data_until=market.now - behind)],
-    )
-    row = entry(market.client(), "north", "AU-SA")
-    assert row["state"] == state
-    assert row["expected_by"] == market.now - behind + 45 * 60
-
-
 def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> None:
     client = market.client()
     for zone in ("AU-SA", "AU-NSW"):
@@ -81,18 +69,6 @@ def test_an_unknown_member_stands_beside_another_feeds_newer_failure(market: Any
     assert row["last_error"] == "north.price: 503; north.grid: unknown to this service: interconnector 'X'"
 
 
-def test_a_zone_is_as_badly_off_as_its_worst_metric(market: Any) -> None:
-    note(
-        market.storage,
-        "north",
-        [
-            Health("north.grid", "AU-NSW", last_ok=market.now, data_until=market.now),
-            Health("north.price", "AU-NSW", last_ok=market.now, data_until=market.now - 24 * HOUR),
-        ],
-    )
-    assert entry(market.client(), "north", "AU-NSW")["state"] == "down"
-
-
 def with_daily_feed(market: Any) -> None:
     """Publishes the catalogue with a second feed of AU-SA's demand, which brings whole days one day late."""
     north = market.sources["north"]
@@ -103,80 +79,52 @@ def with_daily_feed(market: Any) -> None:
     market.publish()
 
 
-@pytest.mark.parametrize(
-    ("behind", "state"), [(44, "ok"), (46, "late"), (134, "late"), (136, "down"), (12 * 60, "down")]
-)
-def test_a_slow_feed_on_its_own_schedule_does_not_excuse_a_fast_one(market: Any, behind: int, state: str) -> None:
-    """Both feeds carry demand; the rows of both end where the fast feed stopped."""
-    with_daily_feed(market)
-    until = market.now - 60 * behind
-    reached = {"demand": until, "interchange": market.now}
-    note(
-        market.storage,
-        "north",
-        [
-            Health("north.grid", "AU-SA", last_ok=until, last_error="503", last_error_at=market.now, reached=reached),
-            Health("north.daily", "AU-SA", last_ok=market.now, data_until=until),
-        ],
-    )
+Report = tuple[str, int | None, dict[str, int]]
+"""Why a feed failed, if it did; how many minutes ago its rows end, of all metrics or of each."""
+
+
+def fast(ago: int | None = None, error: str = "", **reached: int) -> Report:
+    return error, ago, reached
+
+
+SLOW, NEVER = 10 * 60, 1 << 30
+STATES: list[tuple[Report, int | None, str, int | None]] = [
+    # What the fast feed says, and how far the slow one came where there is one: a state, and when rows are due. Rows of
+    # 5 minutes, published 10 minutes after their interval with 30 minutes of grace, are due 45 minutes after the last.
+    *((fast(ago), None, state, 45 - ago) for ago, state in ((0, "ok"), (44, "ok"), (46, "late"), (134, "late"))),
+    (fast(136), None, "down", 45 - 136),
+    (fast(demand=300, interchange=-36 * 60), None, "down", 45 - 300),  # one metric does not make up for another
+    (fast(demand=0, interchange=NEVER), None, "unknown", None),  # a metric that never came
+    (fast(demand=0, interchange=NEVER, error="503"), None, "down", None),
+    # Both feeds carry demand: a slow one does not excuse a fast one, and is enough where it came as far.
+    *(
+        (fast(demand=ago, interchange=0, error="503"), ago, state, 45 - ago)
+        for ago, state in ((44, "ok"), (46, "late"))
+    ),
+    (fast(demand=136, interchange=0, error="503"), 136, "down", 45 - 136),
+    (fast(demand=NEVER, interchange=0, error="503"), 0, "ok", None),
+    # A feed without credentials promises nothing; of interchange, which nobody else carries, nothing is known.
+    (fast(error="not configured: set X_KEY"), SLOW, "unknown", None),
+]
+
+
+@pytest.mark.parametrize(("report", "slow", "state", "due"), STATES)
+def test_a_state_follows_each_feeds_own_schedule(
+    market: Any, report: Report, slow: int | None, state: str, due: int | None
+) -> None:
+    """The worst of a zone's metrics decides."""
+    if slow is not None:
+        with_daily_feed(market)
+    error, ago, reached = report
+    ends = {metric: max(0, market.now - 60 * each) for metric, each in reached.items()}
+    until = 0 if ago is None else market.now - 60 * ago
+    rows = [Health("north.grid", "AU-SA", until or market.now, error, market.now if error else 0, until, reached=ends)]
+    if slow is not None:
+        rows.append(Health("north.daily", "AU-SA", market.now, data_until=market.now - 60 * slow))
+    note(market.storage, "north", rows)
     row = entry(market.client(), "north", "AU-SA")
     assert row["state"] == state
-    assert row["expected_by"] == until + 45 * 60
-
-
-def test_rows_of_a_slow_feed_that_reach_as_far_as_the_fast_one_owes_are_ok(market: Any) -> None:
-    with_daily_feed(market)
-    reached = {"demand": 300, "interchange": market.now}
-    grid = Health("north.grid", "AU-SA", last_ok=1, last_error="503", last_error_at=market.now, reached=reached)
-    note(market.storage, "north", [grid, Health("north.daily", "AU-SA", last_ok=market.now, data_until=market.now)])
-    assert entry(market.client(), "north", "AU-SA")["state"] == "ok"
-
-
-def test_a_feed_without_credentials_promises_nothing_beside_one_that_needs_none(market: Any) -> None:
-    with_daily_feed(market)
-    unset = Health("north.grid", "AU-SA", last_error="not configured: set X_KEY", last_error_at=market.now)
-    until = market.now - 10 * HOUR
-    note(market.storage, "north", [unset, Health("north.daily", "AU-SA", last_ok=market.now, data_until=until)])
-    row = entry(market.client(), "north", "AU-SA")
-    assert row["state"] == "unknown"  # of interchange, which nobody else carries
-    assert row["expected_by"] == instant("2026-03-31T18:15:00Z")
-
-
-def test_one_metric_of_a_feed_does_not_make_up_for_another(market: Any) -> None:
-    """Rows of another metric in the future do not hide that demand is late."""
-    ahead, dead = market.now + 36 * HOUR, market.now - 5 * HOUR
-    note(
-        market.storage,
-        "north",
-        [
-            Health(
-                "north.grid",
-                "AU-SA",
-                last_ok=market.now,
-                data_until=ahead,
-                reached={"demand": dead, "interchange": ahead},
-            )
-        ],
-    )
-    row = entry(market.client(), "north", "AU-SA")
-    assert (row["state"], row["expected_by"]) == ("down", dead + 45 * 60)
-
-
-def test_a_metric_that_never_came_is_unknown_and_down_where_asking_fails(market: Any) -> None:
-    reached = {"demand": market.now, "interchange": 0}
-    note(
-        market.storage,
-        "north",
-        [Health("north.grid", "AU-SA", last_ok=market.now, data_until=market.now, reached=reached)],
-    )
-    client = market.client()
-    assert entry(client, "north", "AU-SA")["state"] == "unknown"
-    note(
-        market.storage,
-        "north",
-        [Health("north.grid", "AU-SA", last_error="503", last_error_at=market.now, reached=reached)],
-    )
-    assert entry(client, "north", "AU-SA")["state"] == "down"
+    assert due is None or row["expected_by"] == market.now + 60 * due
 
 
 def test_status_is_computed_when_asked_for(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,3 +156,32 @@ def test_a_new_catalogue_is_seen_without_a_restart(market: Any) -> None:
     market.put("north.price", "GB", "price", [(market.now + 3600, 1.0)], "GBP/MWh", "30m")
     market.publish()
     assert client.get("/catalog").get_json()["zones"]["GB"]["metrics"]["price"]["rows"] == before + 1
+
+
+def measured(rig: Rig) -> None:
+    fill(rig)
+    attempts.note(rig.storage, "north.price", NOW - 60, 4, {"server": 2}, 900)
+    publishers.publish(rig.storage, rig.sources, (), rig.mode, NOW)
+
+
+def test_filters_keep_what_fits_all_of_them_and_name_what_is_allowed(rig: Rig) -> None:
+    measured(rig)
+    client = rig.client()
+    whole = client.get("/v1/publishers").get_json()["publishers"]
+    for query, wanted in (
+        ("source=south", {"source": "south"}),
+        ("feed=north.mix", {"feed": "north.mix"}),
+        ("month=2026-03&source=north", {"month": "2026-03", "source": "north"}),
+        ("month=1999-01", {"month": "1999-01"}),
+    ):
+        part = client.get(f"/v1/publishers?{query}").get_json()
+        assert part["publishers"] == [entry for entry in whole if wanted.items() <= entry.items()], query
+        assert part["count"] == len(part["publishers"])
+    for query, allowed in (
+        ("source=nowhere", "north, shut, south"),
+        ("feed=north", "north.price"),
+        ("month=2026-13", "a month such as 2026-11"),
+    ):
+        answer = client.get(f"/v1/publishers?{query}")
+        assert (answer.status_code, answer.content_type) == (400, "application/problem+json"), query
+        assert allowed in answer.text, query

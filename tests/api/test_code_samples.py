@@ -129,16 +129,6 @@ def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js")
-def test_the_typescript_is_parsed(tmp_path: Path) -> None:
-    blocks = (f"async function call{i}() {{\n{samples_of(name)['typescript']}\n}}" for i, name in enumerate(ENDPOINTS))
-    (tmp_path / "all.mjs").write_text("\n".join(blocks))
-    command = ["node", "--check", "all.mjs"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
 def test_what_is_copied_runs(address: str, tmp_path: Path) -> None:
     for name in RUN:
         calls = samples_of(name, address)
@@ -178,22 +168,3 @@ def test_every_line_of_sql_runs(address: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     judge(json.loads(done.stdout), "sql")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DUCKDB.exists(), reason="DuckDB with httpfs is not installed (.ci/system.sh)")
-def test_month_files_are_read_with_a_key_and_httpfs(address: str, tmp_path: Path) -> None:
-    """docs/bulk.md says so."""
-    own = key(address, "months")
-    files = requests.get(f"{address}/v1/bulk?metric=price", timeout=30).json()["files"]
-    year = [f"{address}/v1/bulk/price/{file['zone']}/{file['month']}.parquet" for file in files]
-    secret = "CREATE SECRET (TYPE http, BEARER_TOKEN 'emds_...');"
-    sample = {"name": "year", "text": f"{secret} SELECT ts, value FROM read_parquet({year});", "key": own}
-    (tmp_path / "samples.json").write_text(json.dumps([sample, sample | {"name": "no key", "key": "emds_none"}]))
-    command = [str(DUCKDB), "-c", SQL, str(tmp_path / "samples.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    answers = json.loads(done.stdout)
-    assert answers["year"] == f"{sum(file['rows'] for file in files)} rows: ts value"
-    assert "HTTP Error" in answers["no key"]
-    assert len(year) > 1

@@ -40,33 +40,17 @@ with Client(base_url=sys.argv[1]) as client:
     }))
 """
 GENERATED = """
-import importlib, inspect, json, pkgutil, sys
+import importlib, json, pkgutil, sys
 import client
 for module in pkgutil.walk_packages(client.__path__, "client."):
     importlib.import_module(module.name)
-GIVEN = {"feature": "GB", "metric": "price", "kind": "not-found", "file": "evcc.yaml", "page": "brief", "sample": True}
 made = client.ApiClient(client.Configuration(host=sys.argv[1], retries=False))
-listed, answered = client.FreeApi(made).zones(), []
+listed = client.FreeApi(made).zones()
 rows = client.SeriesApi(made).price(zone="GB", sample=True, limit=3).actual_instance
 summary = client.NowApi(made).brief(zone="GB", sample=True).summary
-for group in (client.FreeApi, client.NowApi, client.SeriesApi, client.DiscoveryApi):
-    for name, method in inspect.getmembers(group(made), inspect.ismethod):
-        taken = inspect.signature(method).parameters
-        if name.startswith("_") or name.endswith(("_with_http_info", "_without_preload_content")):
-            continue
-        GIVEN["zone"] = "DE-LU" if "capacity" in name else "GB"
-        GIVEN["zones"] = [GIVEN["zone"], "FR"] if name.startswith(("price", "capacity")) else ["GB"]
-        needed = [own for own, parameter in taken.items() if parameter.default is inspect.Parameter.empty]
-        wanted = {own: GIVEN[own] for own in (*needed, *(["sample"] if "sample" in taken else []))} | (
-            {"zones": GIVEN["zones"]} if group is client.SeriesApi and "zones" in taken else {})
-        try:
-            method(**wanted, _request_timeout=60)
-            answered.append(name)
-        except client.ApiException as error:
-            assert error.status in (404, 503), (name, error)
 print(json.dumps({
     "zones": len(listed.zones), "values": [row.value for row in rows.data], "unit": rows.data[0].unit,
-    "summary": summary, "answered": answered,
+    "summary": summary,
 }))
 """
 
@@ -172,7 +156,7 @@ def test_the_typescript_of_openapi_generator_compiles_and_calls(served: Served, 
     check(served, called.stdout)
 
 
-def test_the_client_of_openapi_generator_reads_every_answer(served: Served, generated: Path) -> None:
+def test_the_client_of_openapi_generator_compiles_and_calls(served: Served, generated: Path) -> None:
     """Its models check what they read: types, words of enumerations, members that must be there."""
     assert compileall.compile_dir(generated / "python" / "client", quiet=1)
     called = subprocess.run(
@@ -181,7 +165,6 @@ def test_the_client_of_openapi_generator_reads_every_answer(served: Served, gene
     )  # fmt: skip
     assert called.returncode == 0, called.stderr
     check(served, called.stdout)
-    assert len(json.loads(called.stdout)["answered"]) > 60
 
 
 @pytest.mark.skipif(not (TYPES.exists() and COMPILER.exists()), reason="npm packages of tests/node are not installed")

@@ -1,18 +1,28 @@
-"""`/v1/geo/*`: which features are selected, against a geopandas computation, and which values are refused."""
+"""`/v1/geo/*`: which features are selected, against geopandas; which values are refused; formats, alike and valid."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterator
 
+import geopandas
 import numpy as np
 import orjson
+import pyarrow.parquet as pq
+import pyogrio
 import pytest
 import shapely
 from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.api.geo_answers import LAYERS, frame_of, ids, index_of, served_layers
+from api.geo.layers import cut_flatgeobuf
+from geo_data import records
+from geo_data.terms import ATTRIBUTION, LICENCE
+from geo_data.terms import LAYERS as DATA_LAYERS
+from tests.api.geo_answers import CUT_FORMATS, LAYERS, documents, frame_of, ids, index_of, served_layers
 from warehouse.market.market import Fuel
 from warehouse.market.zones import ZONES
 
@@ -93,16 +103,6 @@ def test_a_box_across_the_antimeridian_is_two_boxes(client: FlaskClient) -> None
     assert "FR" not in features
 
 
-def test_a_box_in_the_middle_of_a_zone_and_in_its_hole(client: FlaskClient) -> None:
-    assert ids(client, "/v1/geo/zones?bbox=2.2,46.5,2.4,46.7") == ["FR"]
-    spp = frame_of("zones.low").geometry[list(ZONES).index("US-SPP")]
-    hole = max(
-        (shapely.Polygon(ring) for part in shapely.get_parts(spp) for ring in part.interiors), key=lambda p: p.area
-    )
-    x, y = hole.point_on_surface().coords[0]
-    assert "US-SPP" not in ids(client, f"/v1/geo/zones?bbox={x},{y},{x},{y}")
-
-
 def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
     frame = frame_of("interconnectors")
     for zone in ZONES:
@@ -117,13 +117,10 @@ def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
     [
         ("zone=GB,XX", "zone", "Zones are US-CAISO"),
         ("fuel=uranium", "fuel", "takes nuclear, coal"),
-        ("min_mw=100", "min_mw", "from 250"),
         ("min_mw=nan", "min_mw", "not a number"),
         ("bbox=1,2,3", "bbox", "four numbers"),
         ("bbox=1,5,3,2", "bbox", "south before north"),
         ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
-        ("bbox=0,-91,0,1", "bbox", "-90 to 90"),
-        ("detail=low", "detail", "unknown parameter"),
     ],
 )
 def test_wrong_values_are_400_with_what_is_allowed(
@@ -134,15 +131,6 @@ def test_wrong_values_are_400_with_what_is_allowed(
     [fault] = answer.json["errors"]
     assert fault["parameter"] == parameter
     assert detail in fault["detail"]
-
-
-def test_a_sample_keeps_fifty_features_and_says_so(client: FlaskClient) -> None:
-    answer = client.get("/v1/geo/plants?sample=true")
-    assert answer.headers["X-Sample"] == "true"
-    assert answer.json["sample"] is True
-    assert [f["id"] for f in answer.json["features"]] == list(frame_of("plants").id[:50])
-    assert len(client.get("/v1/geo/zones?sample=true").json["features"]) == 25
-    assert "sample" not in client.get("/v1/geo/plants?zone=GB&sample=false").json
 
 
 @pytest.mark.parametrize(
@@ -170,3 +158,120 @@ def test_a_point_at_sea_is_404_and_a_wrong_one_400(client: FlaskClient) -> None:
     assert client.get("/v1/geo/zones?at=151.2,-133.9").json["errors"][0]["detail"].startswith("takes a latitude")
     for wrong in ("45", "45,x", "91,0", "0,181", "0,0,0", ""):
         assert client.get(f"/v1/geo/zones?at={wrong}").status_code == 400
+
+
+@pytest.mark.parametrize(("layer", "format_"), CUT_FORMATS)
+@pytest.mark.parametrize("query", ["", "&bbox=-11,35,25,62", "&bbox=0,0,1,1"])
+def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, format_: str, query: str) -> None:
+    expected = ids(client, f"/v1/geo/{layer}?{query[1:]}")
+    answer = client.get(f"/v1/geo/{layer}?format={format_}{query}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+    match format_:
+        case "csv":
+            rows = list(csv.DictReader(io.StringIO(answer.text)))
+            features = [row["id"] for row in rows]
+            assert "attribution" not in answer.text.splitlines()[0]
+            assert answer.headers["Link"].endswith(f'/v1/geo/collections/{layer}>; rel="describedby"')
+            for row in rows:
+                assert ("lon" in row) is (layer == "plants")
+                assert "wkt" not in row or shapely.from_wkt(row["wkt"]).is_valid
+        case "parquet":
+            features = pq.read_table(io.BytesIO(answer.data))["id"].to_pylist()
+            read = geopandas.read_parquet(io.BytesIO(answer.data))
+            assert len(read) == len(expected)
+            assert pq.read_schema(io.BytesIO(answer.data)).metadata[b"attribution"].decode() == ATTRIBUTION[layer]
+            covering = json.loads(pq.read_schema(io.BytesIO(answer.data)).metadata[b"geo"])["columns"]["geometry"]
+            assert covering["covering"]["bbox"]["xmin"] == ["bbox", "xmin"]
+        case _:
+            read = geopandas.read_file(io.BytesIO(answer.data))
+            features = list(read["id"])
+            assert LICENCE[layer].encode() in answer.data
+            if not query:  # the whole file has a spatial index, which orders the features
+                assert pyogrio.read_info(io.BytesIO(answer.data))["capabilities"]["fast_spatial_filter"]
+                features, expected = sorted(features), sorted(expected)
+            if expected:
+                extent = orjson.loads(client.get(f"/v1/geo/{layer}?{query[1:]}").data)["bbox"]
+                assert read.total_bounds.tolist() == extent
+    assert features == expected
+
+
+def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
+    """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes without a field, a table that points back at it."""
+    header = bytes.fromhex("080000000400040004000000")
+    with pytest.raises(ValueError, match="without envelope or count"):
+        cut_flatgeobuf(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
+
+
+def test_a_suffix_says_geojson_whatever_accept_says(client: FlaskClient) -> None:
+    for layer in DATA_LAYERS:
+        answer = client.get(f"/v1/geo/{layer}.geojson", headers={"Accept": "text/csv"})
+        assert (answer.status_code, answer.content_type) == (200, "application/geo+json")
+    assert client.get("/v1/geo/plants.geojson?format=csv").status_code == 400
+    for layer, format_ in CUT_FORMATS:
+        answer = client.get(f"/v1/geo/{layer}.{format_}", headers={"Accept": "application/geo+json"})
+        assert answer.data == client.get(f"/v1/geo/{layer}?format={format_}").data
+    assert set(ids(client, "/v1/geo/plants.geojson?zone=AU-TAS")) == {"nem-gordon", "nem-poatina"}
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (None, "application/geo+json"),
+        ("application/geo+json, application/json;q=0.5", "application/geo+json"),
+        ("text/csv", "text/csv; charset=utf-8; header=present"),
+        ("application/vnd.apache.parquet", "application/vnd.apache.parquet"),
+        ("application/flatgeobuf", "application/flatgeobuf"),
+    ],
+)
+def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expected: str) -> None:
+    answer = client.get("/v1/geo/plants?zone=AU-TAS", headers={"Accept": accept} if accept else {})
+    assert answer.content_type == expected
+    assert {"Accept", "Accept-Encoding"} <= {word.strip() for word in answer.headers["Vary"].split(",")}
+
+
+def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> None:
+    collection = client.get("/v1/geo/zones.topojson").json
+    shapes = collection["objects"]["zones"]["geometries"]
+    drawn = [record.id for record in records.zones()]
+    assert [shape["id"] for shape in shapes] == drawn
+    assert shapes[0]["properties"]["tz"] == "America/Los_Angeles"
+    assert collection["attribution"] == ATTRIBUTION["zones"]
+    arcs = [{abs(arc) if arc >= 0 else ~arc for arc in _arcs(shape["arcs"])} for shape in shapes]
+    france, belgium = (arcs[drawn.index(zone)] for zone in ("FR", "BE"))
+    assert france & belgium, "one border, one arc"
+    assert client.get("/v1/geo/zones?format=topojson&bbox=0,0,1,1").status_code == 400
+
+
+@pytest.mark.parametrize(("detail", "most"), [("low", 0.002), ("high", 0.0002)])
+def test_shapes_of_topojson_are_valid_and_near_those_of_geojson(client: FlaskClient, detail: str, most: float) -> None:
+    """Degrees: half a step of the grid in both directions."""
+    file = io.BytesIO(client.get(f"/v1/geo/zones.topojson?detail={detail}").data)
+    drawn = dict(pyogrio.read_dataframe(file).set_index("id").geometry)
+    for feature in client.get(f"/v1/geo/zones.geojson?detail={detail}").json["features"]:
+        shape = drawn.pop(feature["id"])
+        assert shape.is_valid, feature["id"]
+        assert shape.hausdorff_distance(shapely.geometry.shape(feature["geometry"])) < most
+    assert not drawn
+
+
+def test_tiles_are_served_as_they_are(client: FlaskClient) -> None:
+    """Their directory names byte ranges of the file itself: no answer is compressed on the way."""
+    answer = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Accept-Encoding": "zstd, br, gzip"})
+    assert (answer.status_code, answer.content_type) == (200, "application/vnd.pmtiles")
+    assert "Content-Encoding" not in answer.headers
+    assert answer.data == documents()["geo/zones.high.pmtiles"]
+    assert client.get("/v1/geo/zones?format=pmtiles").data == documents()["geo/zones.low.pmtiles"]
+    assert client.get("/v1/geo/zones", headers={"Accept": "application/vnd.pmtiles"}).data[:7] == b"PMTiles"
+    unchanged = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"If-None-Match": answer.headers["ETag"]})
+    assert unchanged.status_code == 304
+    part = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Range": "bytes=100-4000"})
+    assert (part.status_code, part.data) == (206, answer.data[100:4001])
+    coded = client.get("/v1/geo/plants.fgb", headers={"Accept-Encoding": "gzip"})
+    assert "Accept-Ranges" not in coded.headers
+    for refused in ("bbox=0,0,1,1", "at=51.5,-0.1", "sample=true"):
+        assert client.get(f"/v1/geo/zones.pmtiles?{refused}").status_code == 400
+
+
+def _arcs(nested: list[object]) -> list[int]:
+    return [arc for part in nested for arc in (_arcs(part) if isinstance(part, list) else [part])]

@@ -1,4 +1,4 @@
-"""HTTP itself: HEAD, conditional requests, content codings, caching, CORS, request ids, bounds, log and counts."""
+"""HTTP itself: HEAD, conditional requests, codings, caching, CORS, request ids, bounds, log, counts, caches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -19,8 +20,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http import middleware
+from api.http import middleware, responses
 from api.http.responses import choose, pack, pack_well
+from api.mcp import endpoint
+from api.settings import Settings
 from orchestration.servers import serve
 from warehouse.documents import health
 from warehouse.documents.health import Health
@@ -59,12 +62,6 @@ def client(shared_market: Any) -> Any:
 def own(market: Any) -> Any:
     """Over a warehouse of the test's own."""
     return _service(market)
-
-
-@pytest.fixture(scope="module")
-def full(shared_everywhere: Any) -> Any:
-    """Over every document and layer, which stay as they are."""
-    return shared_everywhere.client()
 
 
 @pytest.mark.parametrize(
@@ -244,25 +241,6 @@ def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
     assert "Content-Type" not in answer.headers
 
 
-def test_a_request_id_is_taken_over_or_made(client: Any) -> None:
-    assert client.get("/healthz", headers={"X-Request-Id": "a-1_b.2"}).headers["X-Request-Id"] == "a-1_b.2"
-    for wrong in ("", "a b", "x" * 65, "é", "a\tb"):
-        made = client.get("/healthz", headers={"X-Request-Id": wrong}).headers["X-Request-Id"]
-        assert len(made) == 32
-        assert made != wrong
-
-
-def test_long_urls_and_bodies_are_refused_without_being_read(client: Any) -> None:
-    assert client.get("/v1/price/GB?start=" + "1" * 9000).status_code == 414
-    assert client.get("/" + "x" * 9000).status_code == 414
-    answer = client.post(
-        "/v1/keys/signup", data=b"x" * (middleware.MOST_BODY_BYTES + 1), content_type="application/json"
-    )
-    assert answer.status_code == 413
-    assert answer.headers["Connection"] == "close"
-    assert answer.get_json(force=True)["type"].endswith("/body-too-large")
-
-
 def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     lines: list[bytes] = []
     app = market.client().application
@@ -323,9 +301,23 @@ def test_metrics_tell_how_fresh_each_feed_is(market: Any) -> None:
     assert client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/v1/zones", "/v1/status", "/catalog"])
-def test_a_sample_says_so_in_its_body_and_its_head(full: Any, path: str) -> None:
-    plain, sample = full.get(path), full.get(f"{path}?sample=true")
-    assert sample.headers["X-Sample"] == "true"
-    assert sample.get_json() == {**plain.get_json(), "sample": True}
-    assert "X-Sample" not in plain.headers
+TYPES = ("application/json", "text/csv")
+ADMITS = endpoint._origin_policy(Settings())
+MOST_BYTES = 2_500_000
+"""All of them together, after any calls (of 8 kB, the longest header, urlsplit itself keeps 128)."""
+
+
+@pytest.mark.parametrize("length", [100, 400, 8000])
+def test_distinct_headers_fill_no_memory(length: int) -> None:
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for i in range(3000):
+            text = f"{i:06};q=0.5,".ljust(length, "x")
+            responses.choose(text)
+            responses.accepted(text, TYPES)
+            ADMITS(text, text)
+            endpoint._http_fault(text, text)
+        assert tracemalloc.get_traced_memory()[0] - before < MOST_BYTES
+    finally:
+        tracemalloc.stop()

@@ -124,7 +124,7 @@ def basic(user: str, password: str = "") -> str:
 def test_a_key_comes_by_three_ways_and_counts_as_one(service: Service) -> None:
     key = service.key()
     ways: list[dict[str, str]] = [
-        {"Authorization": f"Bearer {key}"},
+        {"Authorization": f"bearer  {key}"},
         {"Authorization": basic(key, "ignored")},
         {"X_API_Key": key},
         {"X_API_Key": key, "Authorization": "Bearer of something else"},
@@ -135,20 +135,6 @@ def test_a_key_comes_by_three_ways_and_counts_as_one(service: Service) -> None:
         assert answer.headers["RateLimit"].startswith(f'"day";r={500 - number};')
     for wrong in (basic("user"), "Basic !!!", basic("\xff"), "Basic " + base64.b64encode(b"\xff\xfe").decode()):
         assert service.get(Authorization=wrong).status_code == 401, wrong
-
-
-def test_a_mistyped_key_is_told_without_a_look_at_the_database(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = service.key()
-    monkeypatch.setattr(type(service.gate.usage), "reserve", lambda *_: pytest.fail("asked the database"))
-    middle = len(key) // 2
-    swapped = key[:middle] + key[middle + 1] + key[middle] + key[middle + 2 :]
-    for other in {swapped, key[:-1], key + "a", key[:10] + ("a" if key[10] != "a" else "b") + key[11:]} - {key}:
-        answer = service.get(Authorization=f"Bearer {other}")
-        assert answer.status_code == 401
-        assert "mistyped" in answer.json["detail"]
-        assert other not in answer.text
 
 
 def test_every_single_typing_error_is_told() -> None:
@@ -236,22 +222,15 @@ def test_a_rotation_beside_a_revocation_hands_out_no_dead_key(
             assert problem_of(rotated) == (401, "invalid-key")
 
 
-def test_an_idempotency_key_belongs_to_one_address_and_one_client(service: Service) -> None:
-    token = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
-    first = service.sign_up(**token)
-    again = service.sign_up(**token)
-    assert (again.status_code, again.json) == (201, first.json)
-    others = [service.sign_up("b@example.org", **token), service.sign_up(client="192.0.2.9", **token)]
-    assert len({answer.json["api_key"] for answer in (first, *others)}) == 3
-    assert service.sign_up(**{"Idempotency-Key": "é"}).status_code == 400
-
-
 def test_a_request_id_that_holds_a_key_is_not_taken_over(market: Any) -> None:
     client = market.client()
     key = spell(bytes(32))
     for name in (key, f"id.{key}", key.upper()):
         assert client.get("/healthz", headers={"X-Request-Id": name[:64]}).headers["X-Request-Id"] != name[:64]
-    assert client.get("/healthz", headers={"X-Request-Id": "mine-1"}).headers["X-Request-Id"] == "mine-1"
+    for wrong in ("", "a b", "x" * 65, "é", "a\tb"):
+        made = client.get("/healthz", headers={"X-Request-Id": wrong}).headers["X-Request-Id"]
+        assert (len(made), made != wrong) == (32, True)
+    assert client.get("/healthz", headers={"X-Request-Id": "a-1_b.2"}).headers["X-Request-Id"] == "a-1_b.2"
 
 
 # Many workers, one key
@@ -295,9 +274,7 @@ def _sign_up(served: Served) -> str:
 
 
 @pytest.mark.slow
-def test_four_workers_answer_500_calls_across_a_restart_and_midnight(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_four_workers_answer_500_calls_across_a_restart(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     database = f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     started = int(time.time())
     noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
@@ -319,34 +296,12 @@ def test_four_workers_answer_500_calls_across_a_restart_and_midnight(
     _on_eight_connections(make_calls, served.port)
     assert Counter(statuses) == {200: 8 * 32, 404: 8 * 8}
     served.stop()
-    begun = time.monotonic()
     served.start()
-    start_s = time.monotonic() - begun
     _on_eight_connections(lambda connection: statuses.extend(_ask(connection, key) for _ in range(40)), served.port)
     assert Counter(statuses) == {200: CALLS_PER_DAY, 404: 64, 429: 8 * 72 - CALLS_PER_DAY}
     served.kill()
 
-    midnight = started + noon - (started + noon) % DAY + DAY
-    ahead = midnight - time.time() - max(4, 4 * start_s)  # midnight comes well after the service is up again
-    served.start(SHOP_CLOCK=str(ahead))
-    _check_spent(database, key, midnight)
-    answers: list[tuple[bool, int]] = []
-
-    def until_the_new_day_is_used_up(connection: http.client.HTTPConnection) -> None:
-        while True:
-            new = time.time() + ahead >= midnight  # a call that was asked before may be refused for the old day
-            status = _ask(connection, key)
-            answers.append((new, status))
-            if new and status == 429:
-                return
-            time.sleep(0 if new else 0.02)
-
-    _on_eight_connections(until_the_new_day_is_used_up, served.port)
-    served.kill()
-    around = Counter(answers)
-    assert around[False, 429] > 0
-    assert around[False, 200] + around[True, 200] == CALLS_PER_DAY
-    assert {status for _, status in around} == {200, 429}
+    _check_spent(database, key, started + noon - (started + noon) % DAY + DAY)
 
 
 def _check_spent(database: str, key: str, midnight: int) -> None:

@@ -1,13 +1,11 @@
-"""Means over civil days, weeks, months and years: those of the served rows in exact fractions, in pages too."""
+"""Means over civil days, weeks, months and years: holes, dates, and those of marts (values: `test_resample`)."""
 
 from __future__ import annotations
 
 import io
 import random
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,10 +17,10 @@ import pytest
 from assets.sql.marts import MARTS, refresh, refresh_records
 from tests.api.conftest import NOW, Rig, _rig_at, asking
 from tests.independent.records import differences
-from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.market.clock import instant
 
 START = instant("2024-11-20T05:00:00Z")
-SECONDS = {"15m": 900, "30m": 1800, "1h": HOUR}
+SECONDS = {"15m": 900, "30m": 1800}
 SERIES = {"price/DE-LU": "Europe/Berlin", "demand/AU-SA": "Australia/Adelaide"}
 
 
@@ -55,14 +53,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield asking(rig)
 
 
-def walked(ask: Any, path: str) -> list[dict[str, Any]]:
-    """Every page of a path."""
-    pages = [ask(path)]
-    while link := ask.last.headers.get("Link"):
-        pages.append(ask(link.partition(">")[0].removeprefix("<http://emds.example")))
-    return pages
-
-
 def first_day(day: date, interval: str) -> date:
     """The first day of the interval that a civil day lies in."""
     if interval == "1w":
@@ -72,46 +62,6 @@ def first_day(day: date, interval: str) -> date:
 
 def midnight(day: date, tz: str) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(tz)).timestamp())
-
-
-def expected(rows: list[dict[str, Any]], interval: str, tz: str) -> list[dict[str, Any]]:
-    """The means of rows, by fractions."""
-    groups: dict[date, list[tuple[Fraction, int]]] = defaultdict(list)
-    for row in rows:
-        day = datetime.fromtimestamp(row["ts"], ZoneInfo(tz)).date()
-        groups[first_day(day, interval)].append((Fraction(str(row["value"])), SECONDS[row["resolution"]]))
-    means = []
-    for day, group in sorted(groups.items()):
-        following = first_day(day + timedelta(days={"1d": 1, "1w": 7, "1mo": 31, "1y": 366}[interval]), interval)
-        covered = sum(seconds for _, seconds in group)
-        length = midnight(following, tz) - midnight(day, tz)
-        if 2 * covered >= length:
-            mean = sum((value * seconds for value, seconds in group), Fraction(0)) / covered
-            figures = {"value": round(mean * 10**6) / 10**6, "samples": len(group)}
-            where = {"ts": midnight(day, tz), "date": day.isoformat(), "resolution": interval}
-            means.append({**where, **figures, "coverage": round(covered / length, 4)})
-    return means
-
-
-def without_unit(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "unit"}
-
-
-@pytest.mark.parametrize("interval", ["1d", "1w", "1mo", "1y"])
-@pytest.mark.parametrize("series", SERIES)
-def test_means_are_those_of_the_served_rows(ask: Any, series: str, interval: str) -> None:
-    tz, window = SERIES[series], f"start={START - 800 * DAY}&end={NOW}"
-    rows = [row for page in walked(ask, f"/v1/{series}?{window}&limit=5000") for row in page["data"]]
-    means = expected(rows, interval, tz)
-    assert len(means) >= (1 if interval == "1y" else 10)
-    path = f"/v1/{series}?{window}&interval={interval}"
-    whole = ask(path)
-    assert [without_unit(row) for row in whole["data"]] == means
-    assert {row["unit"] for row in whole["data"]} <= {"EUR/MWh", "MW"}
-    for order, limit in (("asc", 7), ("desc", 3)):
-        pages = walked(ask, f"{path}&order={order}&limit={limit}")
-        ordered = [without_unit(row) for page in pages for row in page["data"]]
-        assert ordered == (means if order == "asc" else means[::-1])
 
 
 @pytest.mark.parametrize("interval", ["1d", "1w", "1mo", "1y"])
@@ -138,22 +88,17 @@ def test_a_hole_is_every_whole_interval_that_is_over_and_has_no_mean(ask: Any, s
     assert missing or interval == "1y"
 
 
-def test_as_of_and_borders_have_long_means_too(rig: Rig) -> None:
-    first = instant("2026-02-01T00:00:00Z")
-    rig.put("north.grid", "GB", "interchange", rig.every(first, HOUR, 28 * 24, lambda i: 10.0), "MW", "1h",
-            known_at=first, counterparty="FR", link="ifa")  # fmt: skip
-    rig.put(
-        "north.grid", "GB", "demand", rig.every(first, HOUR, 28 * 24, lambda i: 10.0), "MW", "1h", known_at=NOW - 1000
-    )
-    rig.put(
-        "north.grid", "GB", "demand", rig.every(first, HOUR, 28 * 24, lambda i: 20.0), "MW", "1h", known_at=NOW - 500
-    )
-    rig.publish()
-    ask, window = asking(rig), f"start={first}&end={first + DAY}&interval=1mo"
-    (border,) = ask(f"/v1/interchange/GB?{window}&by=border")["data"]
-    assert (border["value"], border["counterparty"], border["date"]) == (10.0, "FR", "2026-02-01")
-    assert [row["value"] for row in ask(f"/v1/demand/GB?{window}&as_of={NOW - 100}")["data"]] == [20.0]
-    assert [row["value"] for row in ask(f"/v1/demand/GB?{window}&as_of={NOW - 700}")["data"]] == [10.0]
+@pytest.mark.parametrize("interval", ["1d", "1w", "1mo"])
+def test_pages_of_means_are_those_of_the_whole_window(ask: Any, interval: str) -> None:
+    path = f"/v1/price/DE-LU?start={START}&end={NOW}&interval={interval}"
+    whole = ask(path)["data"]
+    assert len(whole) >= 10
+    for order, limit in (("asc", 7), ("desc", 3)):
+        page, walked = f"{path}&order={order}&limit={limit}", []
+        while page:
+            walked += ask(page)["data"]
+            page = ask.last.headers.get("Link", "").partition(">")[0].removeprefix("<http://emds.example")
+        assert walked == (whole if order == "asc" else whole[::-1])
 
 
 def test_every_format_tells_the_civil_day(ask: Any) -> None:

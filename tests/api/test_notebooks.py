@@ -15,7 +15,6 @@ from warehouse.market.clock import HOUR
 
 pytestmark = pytest.mark.slow
 CLIENT = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"
-NOTEBOOKS = sorted((CLIENT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.fixture
@@ -74,8 +73,3 @@ def test_now_and_next_are_what_the_api_states(run: Any) -> None:
     window = asked("/v1/windows/DE-LU?hours=3")
     assert window["available"]
     assert names["told"].endswith(f"{window['mean']:.2f} on average")
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_kept_without_outputs(path: Path) -> None:
-    assert not [cell["id"] for cell in json.loads(path.read_text())["cells"] if cell.get("outputs")]

@@ -1,7 +1,9 @@
-"""OGC API Features core over the geo layers: landing, conformance, collections, items, and GDAL as a client."""
+"""OGC API Features core over the geo layers: landing, collections, items, GDAL; layers damaged or published anew."""
 
 from __future__ import annotations
 
+import os
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import orjson
 import pytest
 from flask.testing import FlaskClient
 
+from api.access.gate import Gate
 from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from geo_data import records
+from tests.api.geo_answers import app_of
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -99,54 +103,52 @@ def test_a_sample_has_fifty_features_on_all_its_pages(client: FlaskClient) -> No
     assert "sample" not in get(client, "/v1/geo/collections/plants/items?limit=1")
 
 
-@pytest.mark.parametrize("path", ["items", "items/GB"])
-def test_the_newest_figures_are_marked_as_on_their_own_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    geo_layers.publish(Folder(tmp_path))
-    head = {"license": "", "attribution": "", "simulated": True, "valid_until": 1_774_872_000}
+def live_layer(home: Path, simulated: bool, **ends: dict[str, int | None]) -> FlaskClient:
+    """A caller of layers and of newest figures of zones, of each of which `ends` says until when they are current."""
+    geo_layers.publish(Folder(home))
+    head = {"license": "", "attribution": "", "simulated": simulated, "valid_until": 1_774_872_000}
     point = {"bbox": [0.0, 52.0, 0.0, 52.0], "geometry": {"type": "Point", "coordinates": [0.0, 52.0]}}
-    feature = {"type": "Feature", "id": "GB", "properties": {"id": "GB"}, **point}
-    collection = {"type": "FeatureCollection", **head, "features": [feature]}
-    artefact.put(Folder(tmp_path), layout.LIVE, orjson.dumps(collection), artefact.new_version())
+    features = [
+        {"type": "Feature", "id": zone, "properties": {"id": zone, **own}, **point} for zone, own in ends.items()
+    ]
+    collection = {"type": "FeatureCollection", **head, "features": features}
+    artefact.put(Folder(home), layout.LIVE, orjson.dumps(collection), artefact.new_version())
     free = {"free_calls_per_minute": 0, "sample_calls_per_day": 0}
-    app = create_app(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite", **free))
+    app = create_app(Settings(home=str(home), database_url=f"sqlite:///{home}/accounts.sqlite", **free))
+    return app.test_client()
+
+
+def test_the_newest_figures_are_marked_as_on_their_own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = live_layer(tmp_path, True, GB={})
     for now, stale in (("2026-03-30T11:59:00Z", None), ("2026-03-30T12:01:00Z", "true")):
         monkeypatch.setenv("EMDS_NOW", now)
-        through, own = (app.test_client().get(f"/v1/geo/{at}") for at in (f"collections/live/{path}", "live"))
-        assert (through.status_code, own.status_code) == (200, 200)
-        for name in ("X-EMDS-Data", "X-EMDS-Stale", "Cache-Control"):
-            assert through.headers.get(name) == own.headers.get(name), name
-        assert (through.headers["X-EMDS-Data"], through.headers.get("X-EMDS-Stale")) == ("simulated", stale)
+        own = client.get("/v1/geo/live")
+        for path in ("items", "items/GB"):
+            through = client.get(f"/v1/geo/collections/live/{path}")
+            assert (through.status_code, own.status_code) == (200, 200)
+            for name in ("X-EMDS-Data", "X-EMDS-Stale", "Cache-Control"):
+                assert through.headers.get(name) == own.headers.get(name), name
+            assert (through.headers["X-EMDS-Data"], through.headers.get("X-EMDS-Stale")) == ("simulated", stale)
 
 
 def test_the_newest_figures_of_one_zone_are_overdue_when_its_own_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    geo_layers.publish(Folder(tmp_path))
-    head = {"license": "", "attribution": "", "simulated": False, "valid_until": 1_774_872_000}
-    point = {"bbox": [0.0, 52.0, 0.0, 52.0], "geometry": {"type": "Point", "coordinates": [0.0, 52.0]}}
-    ends = {"GB": {"price_expected_by": 1_774_875_600, "demand_expected_by": None}, "FR": {"price_expected_by": None}}
-    features = [
-        {"type": "Feature", "id": zone, "properties": {"id": zone, **own}, **point} for zone, own in ends.items()
-    ]
-    collection = {"type": "FeatureCollection", **head, "features": features}
-    artefact.put(Folder(tmp_path), layout.LIVE, orjson.dumps(collection), artefact.new_version())
-    free = {"free_calls_per_minute": 0, "sample_calls_per_day": 0}
-    app = create_app(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite", **free))
+    until = {"price_expected_by": 1_774_875_600, "demand_expected_by": None}
+    client = live_layer(tmp_path, False, GB=until, FR={"price_expected_by": None})
     monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:30:00Z")
-    for path, until in (
+    for path, valid in (
         ("live", 1_774_872_000),
         ("live?zone=GB", 1_774_875_600),
         ("live.geojson?zone=FR", 1_774_872_000),
         ("live?sample=true", 1_774_875_600),
         ("collections/live/items?zone=GB", 1_774_875_600),
     ):
-        answer = app.test_client().get(f"/v1/geo/{path}")
-        assert answer.json["valid_until"] == until, path
-        assert answer.headers.get("X-EMDS-Stale") == ("true" if until == 1_774_872_000 else None), path
+        answer = client.get(f"/v1/geo/{path}")
+        assert answer.json["valid_until"] == valid, path
+        assert answer.headers.get("X-EMDS-Stale") == ("true" if valid == 1_774_872_000 else None), path
     for path, stale in (("live.csv?zone=GB", None), ("live.csv", "true"), ("collections/live/items/GB", None)):
-        assert app.test_client().get(f"/v1/geo/{path}").headers.get("X-EMDS-Stale") == stale, path
+        assert client.get(f"/v1/geo/{path}").headers.get("X-EMDS-Stale") == stale, path
 
 
 def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
@@ -176,3 +178,65 @@ def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
 def test_what_is_refused(client: FlaskClient, path: str, status: int) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+
+
+@pytest.mark.slow
+def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> None:
+    """`cp -r`, or a restore without times: each file has a time of its own, and the same bytes."""
+    settings = Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite")
+    gate = Gate.open(settings, "simulated")
+    storage = Folder(tmp_path)
+    geo_layers.ensure(storage)
+    for number, path in enumerate(sorted((tmp_path / "published" / "geo").iterdir())):
+        os.utime(path, ns=(number * 10**9, number * 10**9))
+    client = app_of(tmp_path, gate).test_client()
+    cuts = ("plants?zone=GB&format=csv", "plants?zone=GB&format=fgb", "zones?bbox=0,50,1,51&format=parquet")
+    for cut in cuts:
+        assert client.get(f"/v1/geo/{cut}").status_code == 200, cut
+    path = tmp_path / "published" / "geo" / "plants.csv"
+    path.write_bytes(path.read_bytes()[:-100])
+    problem = client.get(f"/v1/geo/{cuts[0]}")
+    assert (problem.status_code, problem.headers["Retry-After"]) == (503, "60")
+    assert "next publication" in problem.get_json()["detail"]
+    assert client.get(f"/v1/geo/{cuts[1]}").status_code == 200, "the other formats go on"
+    geo_layers.ensure(storage)
+    assert client.get(f"/v1/geo/{cuts[0]}").status_code == 200
+    gate.close()
+
+
+def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None:
+    """Which bytes belong together follows from their hash: file times may be equal, or set back."""
+    storage = Folder(tmp_path)
+    geo_layers.publish(storage, ["plants"])
+    gate = Gate.open(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
+    client = app_of(tmp_path, gate).test_client()
+    assert client.get("/v1/geo/plants.csv?zone=GB").status_code == 200
+    lines = geo_layers.documents("plants")["geo/plants.csv"].splitlines(keepends=True)
+    (tmp_path / "published" / "geo" / "plants.csv").write_bytes(b"".join(lines[:1] + lines[:0:-1]))
+    answer = client.get("/v1/geo/plants.csv?zone=GB")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
+    gate.close()
+
+
+def test_while_another_releases_layer_is_published_each_document_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    """At each step, so that a publisher may be killed there."""
+    old, new = b'{"of": "another release"}', geo_layers.documents("plants")
+    for name in new:
+        artefact.put(Folder(tmp_path), name, old, 1)
+    hashes = artefact.encode({"documents": dict.fromkeys(new, sha256(old).hexdigest())})
+    artefact.put(Folder(tmp_path), layout.geo_hashes("plants"), hashes, 1)
+    read = []
+
+    class Watched(Folder):
+        def update(self, *args: Any, **named: Any) -> bool:
+            done = super().update(*args, **named)
+            for name, body in new.items():
+                document = artefact.get(Folder(tmp_path), name)
+                assert document is not None
+                assert document.body in (old, body)
+                read.append(document.body == body)
+            return done
+
+    geo_layers.publish(Watched(tmp_path), ["plants"])
+    assert {*read} == {False, True}
+    assert artefact.load(Folder(tmp_path), layout.geo_hashes("plants")) == {"documents": geo_layers.hashes("plants")}

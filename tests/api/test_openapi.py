@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from base64 import b64encode
 from collections.abc import Iterator
-from hashlib import sha256
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -28,7 +25,6 @@ from api.openapi.document import FEATURES
 from api.openapi.members import SHARED
 from api.openapi.schemas import SCHEMAS
 from assets.documents.publish import publish
-from warehouse.market.metrics import PUBLIC
 from warehouse.store import artefact, layout
 
 NODE = Path(__file__).resolve().parents[1] / "node"
@@ -76,25 +72,6 @@ def test_the_version_and_the_prices_are_the_specifications(described: Any) -> No
 
 def resolved(described: Any, schema: Any) -> Any:
     return {**schema, "components": described["components"], "$schema": "https://json-schema.org/draft/2020-12/schema"}
-
-
-def test_examples_are_answers_of_this_service_and_fit_their_schemas(described: Any) -> None:
-    shown = []
-    for path, methods in described["paths"].items():
-        for operation in methods.values():
-            for answer in operation["responses"].values():
-                for body in answer.get("content", {}).values():
-                    if "example" in body:
-                        shown.append(path)
-                        jsonschema_rs.validator_for(resolved(described, body["schema"])).validate(body["example"])
-    assert {
-        "/v1/zones",
-        "/v1/status",
-        "/v1/latest/{zone}",
-        "/v1/brief/{zone}",
-        "/v1/map/snapshot",
-        "/v1/price/{zone}",
-    } <= set(shown)
 
 
 OWN = {"confirm", "webhook", "unsubscribe", "test-webhook"}
@@ -180,35 +157,15 @@ def test_every_kind_of_problem_is_shown(described: Any) -> None:
     assert shown >= KINDS.keys() - {"internal-error"}
 
 
-class _Addresses(HTMLParser):
-    """What a page loads by itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        if tag in ("script", "img", "link", "iframe", "source"):
-            self.loaded.append(named.get("src") or named.get("href") or "inline")
-
-
-def test_the_reference_page_tells_of_everything_and_loads_nothing(client: Any, described: Any) -> None:
+def test_the_reference_page_tells_of_everything(client: Any, described: Any) -> None:
     answer = client.get("/docs")
     assert answer.content_type == "text/html; charset=utf-8"
-    policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
     [script] = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
-    assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in policy, "the browser would not run it"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     for path, methods in described["paths"].items():
         assert f"<code>{path}</code>" in answer.text
         for operation in methods.values():
             assert f'id="{operation["operationId"]}"' in answer.text
-    parser = _Addresses()
-    parser.feed(answer.text)
-    icon, *others = parser.loaded
-    assert icon.startswith("data:image/svg+xml;base64,"), "or browsers request one"
-    assert others == ["http://emds.example/docs", "inline", "inline"], "its own address, the Dataset, its script"
     targets = set(re.findall(r'href="#([^"]+)"', answer.text.replace(script, "")))
     assert targets <= set(re.findall(r'id="([^"]+)"', answer.text))
 
@@ -245,14 +202,6 @@ def test_discovery_documents_agree_with_the_table(client: Any) -> None:
     assert len(payable["resources"]) == len(PRICES)
 
 
-def test_the_api_catalogue_is_a_linkset(client: Any) -> None:
-    answer = client.get("/.well-known/api-catalog")
-    assert answer.content_type.startswith("application/linkset+json")
-    [entry] = answer.get_json(force=True)["linkset"]
-    for relation in ("service-desc", "service-doc", "status", "service-meta"):
-        assert client.get(entry[relation][0]["href"].removeprefix("http://emds.example")).status_code == 200
-
-
 def test_security_txt_expires_within_a_year(market: Any) -> None:
     text = market.client(contact="security@example.org").get("/.well-known/security.txt").text
     assert "Contact: mailto:security@example.org\n" in text
@@ -274,23 +223,6 @@ def test_robots_let_in_whom_the_descriptions_invite(client: Any) -> None:
         assert client.get(address.removeprefix("http://emds.example")).status_code == 200, address
 
 
-def test_pages_say_their_address_and_describe_the_dataset(client: Any) -> None:
-    for path in ("/", "/docs", "/docs/brief"):
-        assert f'<link rel="canonical" href="http://emds.example{path}">' in client.get(path).text
-    for path in ("/", "/docs"):
-        [text] = re.findall(r'<script type="application/ld\+json">(.*?)</script>', client.get(path).text)
-        dataset = json.loads(text)
-        assert (dataset["@context"], dataset["@type"]) == ("https://schema.org/", "Dataset")
-        assert 50 <= len(dataset["description"]) <= 5000, "as Google's structured data asks"
-        assert {"name", "license", "creator", "url"} <= dataset.keys()
-        assert len(dataset["variableMeasured"]) == len(PUBLIC)
-        for part in dataset["distribution"]:
-            answer = client.get(part["contentUrl"].removeprefix("http://emds.example"))
-            assert (answer.status_code, answer.mimetype) == (200, part["encodingFormat"])
-    for path in ("/docs", "/docs/brief", "/problems/not-found"):
-        assert '<link rel="icon" href="data:image/svg+xml;base64,' in client.get(path).text
-
-
 def test_the_picture_of_the_map_is_served_once_it_is_drawn(rig: Any) -> None:
     rig.publish()
     client = rig.client()
@@ -300,15 +232,6 @@ def test_the_picture_of_the_map_is_served_once_it_is_drawn(rig: Any) -> None:
     assert (answer.status_code, answer.mimetype, answer.data) == (200, "image/png", b"\x89PNG drawn")
     assert client.get("/og.png", headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
     assert '<meta property="og:image" content="http://emds.example/og.png">' in client.get("/").text
-
-
-def test_llms_txt_is_short_and_its_example_calls_work(client: Any) -> None:
-    text = client.get("/llms.txt").text
-    assert len(text) < 12_783, "half of what it was"
-    examples = re.findall(r"^- http://emds.example(/\S+): ", text, re.M)
-    assert len(examples) == 6
-    for path in examples:
-        assert client.get(path).status_code in (200, 404, 503), path
 
 
 @pytest.mark.parametrize("path", ["/v1/price/XX", "/nowhere", "/v1/price/GB?limit=0", "/v1/latest/GB/"])

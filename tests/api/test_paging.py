@@ -1,7 +1,8 @@
-"""Pages of any size, in both orders, are the whole window and nothing twice: clock changes, mixed resolutions."""
+"""Pages of any size, in both orders, are the whole window and nothing twice; cursors, links and holes over HTTP."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from api.documents.catalogue import Catalogue
 from api.series.page import Page, answer
 from api.series.paging import Cursor, first_rows
 from api.series.query import SeriesRequest
-from warehouse.market.clock import HOUR, Window, instant
+from tests.api.conftest import asking
+from warehouse.figures.resample import LONGEST
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
 from warehouse.market.market import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.reader import Reader
@@ -179,3 +182,179 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="cursor"):
         Cursor.from_text(text)
+
+
+def test_the_next_link_pins_the_window_that_now_would_move(ask: Any, market: Any) -> None:
+    ask("/v1/price/GB?limit=3")
+    assert f"start={market.now - 24 * HOUR}&end={market.now}&limit=3" in ask.last.headers["Link"]
+
+
+def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
+    """Both ask for the same rows in the same format, one by `Accept` and one by the address."""
+    window = f"start={market.now - 24 * HOUR}&end={market.now}&limit=3"
+    client = market.client()
+    headers = market.key(client)
+    by_accept = client.get(f"/v1/price/GB?{window}", headers={**headers, "Accept": "text/csv"})
+    by_format = client.get(f"/v1/price/GB?{window}&format=csv", headers=headers)
+    assert by_accept.data == by_format.data
+    assert "format=csv" in by_format.headers["Link"]
+    assert "format" not in by_accept.headers["Link"]
+
+
+@pytest.mark.parametrize("of", [("gas", "", ""), ("", "FR", ""), ("", "FR", "ifa"), ("", "", "ifa")])
+def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(
+    ask: Any, market: Any, of: tuple[str, str, str]
+) -> None:
+    """It would skip rows of the instant that it names."""
+    window = f"start={market.now - 2 * HOUR}&end={market.now}"
+    cursor = Cursor("asc", market.now - HOUR, of)
+    for path, text in (
+        ("/v1/price/GB?", cursor.to_text()),
+        ("/v1/price?zones=GB&", cursor._replace(zone="GB").to_text()),
+        ("/v1/price?zones=GB&", cursor._replace(zone="").to_text()),
+    ):
+        problem = ask(f"{path}{window}&cursor={text}", 400)
+        assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
+    if of[0]:
+        assert ask(f"/v1/generation/GB?{window}&cursor={cursor.to_text()}")["count"]
+
+
+def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> None:
+    window = f"start={market.now - 2 * HOUR}&end={market.now}&limit=1"
+    for ts in (market.now - 3 * HOUR, market.now, 253402300799):
+        for order in ("asc", "desc"):
+            problem = ask(f"/v1/price/GB?{window}&order={order}&cursor={Cursor(order, ts).to_text()}", 400)
+            assert [fault["parameter"] for fault in problem["errors"]] == ["cursor"]
+    assert ask("/v1/capacity/DE-LU?limit=1")["truncated"]
+    assert ask(ask.last.headers["Link"].partition(">")[0][1:].removeprefix("http://emds.example"))["count"]
+
+
+def walked(ask: Any, path: str) -> list[dict[str, Any]]:
+    """Every page of a walk by `Link`."""
+    pages = [ask(path)]
+    while (link := ask.last.headers.get("Link")) and len(pages) < 200:
+        pages.append(ask(link.partition(">")[0][1:].removeprefix("http://emds.example")))
+    return pages
+
+
+ZONES = ("AU-SA", "DE-LU", "GB")
+
+
+def join_gaps(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int]]]:
+    """The holes of pages by zone, those that touch as one. Fails where two overlap. `zone`: of pages of one zone."""
+    spans: dict[str, list[list[int]]] = {}
+    gaps = [gap for page in pages for gap in page["gaps"]]
+    for own, start, end in sorted((gap.get("zone", zone), gap["start"], gap["end"]) for gap in gaps):
+        before = spans.setdefault(own, [])
+        assert not before or before[-1][1] <= start, "told twice"
+        if before and before[-1][1] == start:
+            before[-1][1] = end
+        else:
+            before.append([start, end])
+    return spans
+
+
+@pytest.mark.parametrize("resolution", ["5m", "30m", "1h"])
+def test_pages_tell_the_holes_of_the_whole_window_once(rig: Any, resolution: str) -> None:
+    """Two hours of three zones, of which every fifth row is missing; DE-LU has a resolution of its own."""
+    rng, start = random.Random(resolution), instant("2026-03-30T00:00:00Z")
+    for zone in ZONES:
+        own = resolution if zone == "DE-LU" else "5m"
+        step = RESOLUTIONS[own]
+        rows = [row for row in rig.every(start, step, 2 * HOUR // step) if rng.random() < 0.8]
+        rig.put("north.grid", zone, "demand", rows, "MW", own)
+    rig.publish()
+    ask = asking(rig)
+    for path in (f"/v1/demand?zones={','.join(ZONES)}&", "/v1/demand/GB?"):
+        path += f"start={start}&end={start + 2 * HOUR}"
+        [whole] = walked(ask, path)
+        holes = join_gaps([whole], "GB")
+        assert sum(map(len, holes.values())) > (4 if "zones" in path else 0)
+        for order in ("asc", "desc"):
+            for limit in (1, 2, 7):
+                pages = walked(ask, f"{path}&order={order}&limit={limit}")
+                assert join_gaps(pages, "GB") == holes, (order, limit)
+                if "zones" not in path:
+                    edges = [(page["start"], page["end"]) for page in (pages if order == "asc" else pages[::-1])]
+                    assert [end for _, end in edges[:-1]] == [begin for begin, _ in edges[1:]], "they adjoin"
+                    assert (edges[0][0], edges[-1][1]) == (whole["start"], whole["end"])
+
+
+def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig: Any) -> None:
+    start = instant("2026-03-30T00:00:00Z")
+    for zone in ("GB", "US-CAISO"):
+        for fuel in ("gas", "wind", "nuclear"):
+            rig.put("north.mix", zone, "generation", rig.every(start, 1800, 6), "%", "30m", fuel=fuel)
+    rig.publish()
+    ask = asking(rig)
+    window = f"start={start}&end={start + 3 * HOUR}"
+    for order in ("asc", "desc"):
+        for limit in (1, 2, 3, 4, 5):
+            pages = walked(ask, f"/v1/generation?zones=GB,US-CAISO&{window}&limit={limit}&order={order}")
+            assert sum(page["count"] for page in pages) == 36
+            assert [page["gaps"] for page in pages if page["gaps"]] == [], (order, limit)
+
+
+def test_a_row_that_runs_when_a_page_begins_is_no_hole(rig: Any) -> None:
+    """Hourly rows beside 5-minute ones, of one zone and of two, whatever their feed says of its resolution."""
+    start = instant("2026-03-29T22:00:00Z")
+    rig.put("north.grid", "GB", "demand", rig.every(start, 300, 120), "MW", "5m")
+    for day in (0, 1):  # the row of 00:00 is missing: a hole of an hour
+        rig.put("north.grid", "AU-SA", "demand", rig.every(start + day * 3 * HOUR, HOUR, 2), "MW", "1h")
+    rig.publish()
+    ask = asking(rig)
+    missing = {"start": start + 2 * HOUR, "end": start + 3 * HOUR}
+    for first, last, found in (
+        (start + 900, start + 2700, []),
+        (start + 900, start + 2 * HOUR, []),
+        (start + HOUR + 900, start + 4 * HOUR, [missing]),
+        (start + 2 * HOUR + 900, start + 2 * HOUR + 1800, [{"start": start + 8100, "end": start + 9000}]),
+    ):
+        assert ask(f"/v1/demand/AU-SA?start={first}&end={last}")["gaps"] == found, (first, last)
+
+
+def test_hourly_rows_before_finer_ones_cover_a_windows_begin(rig: Any) -> None:
+    start = instant("2026-03-29T22:00:00Z")
+    rig.put("north.grid", "AU-SA", "demand", rig.every(start, HOUR, 1), "MW", "1h")
+    rig.put("north.grid", "AU-SA", "demand", rig.every(start + HOUR, 300, 12), "MW", "5m")
+    rig.publish()
+    assert asking(rig)(f"/v1/demand/AU-SA?start={start + 120}&end={start + 2 * HOUR}")["gaps"] == []
+
+
+@pytest.mark.parametrize(
+    ("interval", "first", "last"),
+    [("1d", "06:00", "18:00"), ("1h", "06:15", "06:45"), ("1d", "00:00", "12:00"), ("1h", "06:15", "07:00")],
+)
+def test_a_window_in_which_no_mean_begins_has_no_hole(market: Any, interval: str, first: str, last: str) -> None:
+    answer = asking(market)(f"/v1/price/GB?interval={interval}&start=2026-03-29T{first}:00Z&end=2026-03-29T{last}:00Z")
+    assert answer["gaps"] == []
+
+
+def test_days_of_two_civil_times_are_no_holes_of_each_others_pages(rig: Any) -> None:
+    start = instant("2026-03-24T00:00:00Z")
+    for zone in ("GB", "AU-SA"):
+        rig.put("north.grid", zone, "demand", rig.every(start, 1800, 48 * 5), "MW", "30m")
+    rig.publish()
+    for order in ("asc", "desc"):
+        path = f"/v1/demand?zones=AU-SA,GB&interval=1d&limit=1&start={start + DAY}&end={start + 4 * DAY}&order={order}"
+        pages = walked(asking(rig), path)
+        assert len(pages) == 6
+        assert [page["gaps"] for page in pages if page["gaps"]] == []
+
+
+@pytest.mark.parametrize("interval", ["", *(f"&interval={word}" for word in LONGEST)])
+def test_the_last_day_of_all_can_be_asked_for(shared_market: Any, interval: str) -> None:
+    ask = asking(shared_market)
+    for zone in ("GB", "DE-LU", "US-CAISO"):
+        for window in ("end=253402300799", "start=253402300000&end=253402300799", "start=1970&end=253402300799"):
+            answer = ask(f"/v1/price/{zone}?{window}&limit=5{interval}")
+            assert answer["count"] == (0 if "start=1970" not in window else min(5, answer["count"]))
+
+
+def test_a_limit_below_an_instant_says_that_no_window_goes_on(ask: Any, market: Any) -> None:
+    """`end` is then the instant itself: who went on with it would get the same page for ever."""
+    for path in ("/v1/capacity/DE-LU?limit=1", "/v1/generation/GB?limit=2", "/v1/generation/GB?limit=2&order=desc"):
+        body = ask(path)
+        assert (body["truncated"], body["cursor_only"]) == (True, True), path
+    for path in ("/v1/capacity/DE-LU?limit=2", "/v1/generation/GB?limit=3", "/v1/price/GB?limit=1"):
+        assert "cursor_only" not in ask(path), path

@@ -9,9 +9,9 @@ import pytest
 from api.http.problems import KINDS
 
 
-@pytest.fixture
-def client(market: Any) -> Any:
-    return market.client()
+@pytest.fixture(scope="module")
+def client(shared_market: Any) -> Any:
+    return shared_market.client()
 
 
 def problem(answer: Any) -> Any:
@@ -37,12 +37,13 @@ def problem(answer: Any) -> Any:
         ("limit=3&limit=4", "limit"),
         ("foo=1", "foo"),
         ("api_key=emds_1", "api_key"),
+        ("start=x&limit=0&foo=1&order=up", "start limit foo order"),
     ],
 )
 def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, query: str, parameter: str) -> None:
     body = problem(client.get(f"/v1/price/GB?{query}"))
     assert (body["status"], body["type"]) == (400, "http://emds.example/problems/invalid-parameters")
-    assert [fault["parameter"] for fault in body["errors"]] == [parameter]
+    assert {fault["parameter"] for fault in body["errors"]} == set(parameter.split())
 
 
 def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_its_mistake(market: Any) -> None:
@@ -58,13 +59,8 @@ def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_it
         assert client.get(f"/v1/price/GB?limit=&sample={yes}").status_code == 400, "a sample is no probe"
 
 
-def test_every_fault_is_told_at_once(client: Any) -> None:
-    body = problem(client.get("/v1/price/GB?start=x&limit=0&foo=1&order=up"))
-    assert {fault["parameter"] for fault in body["errors"]} == {"start", "limit", "foo", "order"}
-
-
-def test_a_cursor_of_the_other_order_is_refused(market: Any, client: Any) -> None:
-    answer = client.get("/v1/price/GB?limit=3", headers=market.key(client))
+def test_a_cursor_of_the_other_order_is_refused(shared_market: Any, client: Any) -> None:
+    answer = client.get("/v1/price/GB?limit=3", headers=shared_market.key(client))
     cursor = answer.headers["Link"].split("cursor=")[1].split(">")[0]
     body = problem(client.get(f"/v1/price/GB?order=desc&cursor={cursor}"))
     assert body["errors"][0]["code"] == "conflict"
@@ -91,20 +87,10 @@ def test_an_unknown_path_is_404_and_nobody_is_sent_elsewhere(client: Any, path: 
     assert problem(client.get(path))["type"].endswith("/not-found")
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "/v1/price/GB"), ("PUT", "/v1/zones"), ("DELETE", "/v1/brief/GB"), ("GET", "/v1/keys/signup")],
-)
-def test_a_wrong_method_is_405_that_allows_the_right_ones(client: Any, method: str, path: str) -> None:
-    answer = client.open(path, method=method)
-    assert problem(answer)["status"] == 405
-    assert {"GET", "HEAD"} <= set(answer.headers["Allow"].split(", ")) or path == "/v1/keys/signup"
-    assert method not in answer.headers["Allow"].split(", ")
-
-
 def test_errors_come_in_their_order(client: Any) -> None:
     assert client.post("/v1/price/XX?limit=0").status_code == 404
-    assert client.post("/v1/price/GB?limit=0").status_code == 405
+    refused = client.post("/v1/price/GB?limit=0")
+    assert (refused.status_code, set(refused.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS"})
     wrong = {"Authorization": "Bearer emds_" + "0" * 43}
     assert client.get("/v1/price/GB?limit=0", headers=wrong).status_code == 400
     assert client.get("/v1/generation/FR", headers=wrong).status_code == 404

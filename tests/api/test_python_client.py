@@ -66,21 +66,14 @@ def test_pages_are_followed_to_the_end(package: Any, service: tuple[Any, str]) -
 def test_frames_have_their_columns_and_terms_with_rows_and_without(package: Any, service: tuple[Any, str]) -> None:
     transport, key = service
     with package.Client(BASE, key, transport=transport) as client:
-        for zone, width in (("DE-LU", 4), (["GB", "DE-LU"], 5)):
-            rows, none = (
-                client.series("price", zone),
-                client.series("price", zone, start="1990-01-01T00:00Z", end="1990-01-02T00:00Z"),
-            )
-            assert (len(rows.rows) > 0, len(none.rows)) == (True, 0)
-            for convert in ("to_pandas", "to_polars", "to_arrow"):
-                frame, empty = getattr(rows, convert)(), getattr(none, convert)()
-                names = list(empty.columns) if convert != "to_arrow" else empty.column_names
-                assert names == (list(frame.columns) if convert != "to_arrow" else frame.column_names)
-                assert len(names) == width + (convert == "to_polars")
-            assert none.to_pandas().attrs == {name: none.envelope[name] for name in ("attribution", "license")}
-            metadata = rows.to_arrow().schema.metadata
-            assert json.loads(metadata[b"license"]) == rows.envelope["license"]
-        wide = client.series("price", ["GB", "DE-LU"]).to_pandas(wide=True)
+        rows = client.series("price", ["GB", "DE-LU"])
+        none = client.series("price", ["GB", "DE-LU"], start="1990-01-01T00:00Z", end="1990-01-02T00:00Z")
+        assert list(none.to_pandas().columns) == list(rows.to_pandas().columns)
+        assert none.to_polars().columns == rows.to_polars().columns
+        assert none.to_arrow().column_names == rows.to_arrow().column_names
+        assert none.to_pandas().attrs == {name: none.envelope[name] for name in ("attribution", "license")}
+        assert json.loads(rows.to_arrow().schema.metadata[b"license"]) == rows.envelope["license"]
+        wide = rows.to_pandas(wide=True)
         assert list(wide.columns) == ["DE-LU", "GB"]
         assert wide["GB"].count() == len(client.series("price", "GB").rows)
         assert list(client.series("generation", "GB").to_pandas(wide=True).columns) == ["gas", "nuclear", "wind"]
@@ -158,36 +151,6 @@ def test_a_followed_frame_is_the_series_after_every_change(package: Any, market:
         assert next(lost).frame.equals(whole), "a cursor that is gone begins again"
 
 
-def test_the_async_client_follows_too_and_waits_only_where_no_more_is_there(package: Any) -> None:
-    def page(value: float) -> httpx.Response:
-        envelope = {"attribution": "", "license": "", "start": 0, "end": 2, "count": 1, "truncated": False, "gaps": []}
-        row = {"ts": 1, "value": value, "unit": "MW", "resolution": "1h"}
-        return httpx.Response(200, json={**envelope, "data": [row]})
-
-    def changes(cursor: str, more: bool, *spans: tuple[int, int]) -> httpx.Response:
-        entries = [{"first": first, "last": last} for first, last in spans]
-        return httpx.Response(200, json={"entries": entries, "next": cursor, "more": more})
-
-    script = Script(
-        changes("a-1", False), page(1), changes("a-2", True, (1, 1)), page(2), changes("a-3", False, (-9, -1))
-    )
-    pauses: list[float] = []
-
-    async def run() -> list[tuple[str, bool, list[float]]]:
-        async with package.AsyncClient(BASE, transport=httpx.MockTransport(script)) as client:
-
-            async def sleep(seconds: float) -> None:
-                pauses.append(seconds)
-
-            client._sleep, updates = sleep, client.changes.follow("demand", "GB", 0)
-            read = [await anext(updates) for _ in range(3)]
-            return [(update.cursor, update.changed, update.frame["value"].tolist()) for update in read]
-
-    assert asyncio.run(run()) == [("a-1", True, [1]), ("a-2", True, [2]), ("a-3", False, [2])]
-    assert pauses == [60], "none while there is more"
-    assert script.asked[-1].url.params["since"] == "a-2"
-
-
 def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple[Any, str]) -> None:
     transport, key = service
     with package.Client(BASE, key, transport=transport) as client:
@@ -204,20 +167,11 @@ def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple
         stranger.bulk("price", "GB")
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any, kind: str) -> None:
+def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any) -> None:
     file = {"month": "2026-03", "url": "https://files.example/a.parquet", "sha256": "0" * 64}
     script = Script(httpx.Response(200, json={"files": [file]}), httpx.Response(200, content=b"other"))
-    transport = httpx.MockTransport(script)
-
-    async def read() -> None:
-        async with package.AsyncClient(BASE, "emds_key", transport=transport) as client:
-            await client.bulk("price", "GB")
-
     with pytest.raises(package.Unavailable, match="not the file"):
-        asyncio.run(read()) if kind == "async" else package.Client(BASE, "emds_key", transport=transport).bulk(
-            "price", "GB"
-        )
+        package.Client(BASE, "emds_key", transport=httpx.MockTransport(script)).bulk("price", "GB")
     assert [request.headers.get("Authorization") for request in script.asked] == ["Bearer emds_key", None]
     assert script.asked[1].url == file["url"]
 
@@ -240,32 +194,22 @@ def good(**headers: str) -> httpx.Response:
     return httpx.Response(200, json={"zones": [], "now": 1}, headers=headers)
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_busy_answers_are_tried_again_as_long_as_they_say(package: Any, kind: str) -> None:
-    script = Script(
-        httpx.Response(429, headers={"Retry-After": "2"}, json={"detail": "busy"}),
-        httpx.Response(503, json={}),
-        httpx.ConnectError("lost"),
-        httpx.ConnectError("lost"),
-        good(),
-    )
+def test_busy_answers_are_tried_again_as_long_as_they_say(package: Any) -> None:
+    busy = httpx.Response(429, headers={"Retry-After": "2"}, json={"detail": "busy"})
+    lost = httpx.ConnectError("lost")
+    script = Script(busy, httpx.Response(503, json={}), lost, lost, good())
     pauses: list[float] = []
-    if kind == "sync":
-        client = package.Client(BASE, longest_wait=2, transport=httpx.MockTransport(script))
-        client._sleep = pauses.append
-        assert client.status() == {"zones": [], "now": 1}
-    else:
 
-        async def run() -> None:
-            async with package.AsyncClient(BASE, longest_wait=2, transport=httpx.MockTransport(script)) as client:
+    async def run() -> None:
+        async with package.AsyncClient(BASE, longest_wait=2, transport=httpx.MockTransport(script)) as client:
 
-                async def sleep(seconds: float) -> None:
-                    pauses.append(seconds)
+            async def sleep(seconds: float) -> None:
+                pauses.append(seconds)
 
-                client._sleep = sleep
-                assert await client.status() == {"zones": [], "now": 1}
+            client._sleep = sleep
+            assert await client.status() == {"zones": [], "now": 1}
 
-        asyncio.run(run())
+    asyncio.run(run())
     assert pauses == [2, 1.0, 2.0, 2]
 
 

@@ -39,14 +39,6 @@ def test_every_path_is_listed_with_its_price() -> None:
         assert price in listed[path][2], path
 
 
-def test_the_sample_answer_has_the_services_members(market: Any) -> None:
-    example = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL)[1])  # type: ignore[index]
-    client = market.client()
-    answer = client.get("/v1/price/GB?limit=2&time=local", headers=market.key(client)).get_json()
-    assert sorted(example) == sorted(answer)
-    assert [list(row) for row in example["data"]] == [list(row) for row in answer["data"]]
-
-
 @pytest.mark.slow
 def test_the_lines_of_the_pages_run(market: Any, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call of README and the calls of docs/changes.md and webhooks.md in a shell; the client's lines."""

@@ -89,77 +89,66 @@ QUERIES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=50)
-@example(
-    asked(),
-    RowColumns(
-        (RowLabels(None, None, None, "100 %b/%%", "5m", "s", "f"),),
-        np.zeros(len(ODD), np.int32),
-        np.arange(len(ODD)) * 10**8,
-        np.array(ODD),
-    ),
-    ("s",),
-)
-@given(QUERIES, columns(), st.sampled_from([("s",), ("s", "t")]))
-def test_rows_are_those_of_the_plain_way(query: SeriesRequest, made: RowColumns, sources: tuple[str, ...]) -> None:
-    page = page_of(query, made, sources)
-    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
-    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
+ZONES_OF_ALL = ("AU-NSW", "FR", "GB", "US-MISO")
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(499, 501) | st.integers(2, 1500), st.sampled_from(["asc", "desc"]), st.integers(0, 2**32), st.data())
-def test_many_rows_are_those_of_the_plain_way(count: int, order: Any, seed: int, data: Any) -> None:
-    """Also across the instants at which `ts` gets a digit more."""
-    first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9 - 1, 10**9, AUTUMN_2026, 10**10 - 90_000, 10**10]))
-    rng = np.random.default_rng(seed)
+@st.composite
+def pages(draw: st.DrawFn) -> Page:
+    """A few rows of any kind, of one zone or several, stored or means."""
+    query, means = draw(QUERIES), draw(st.booleans())
+    made, sources = draw(columns(means=means)), draw(st.sampled_from([("s",), ("s", "t")]))
+    if means:
+        query = query._replace(interval="1h", time=draw(st.sampled_from([None, "utc"])))
+    place = draw(st.none() | st.lists(st.integers(0, 3), min_size=len(made), max_size=len(made)))
+    return of_zones(query, made, place, sources)
+
+
+@st.composite
+def long_pages(draw: st.DrawFn) -> Page:
+    """Many rows, also across the instants at which `ts` gets a digit more; zones at once and by turns."""
+    count = draw(st.integers(499, 501) | st.integers(2, 1500))
+    first = draw(st.sampled_from([0, 10**9 - 300, 10**9 - 1, 10**9, AUTUMN_2026, 10**10 - 90_000, 10**10]))
+    rng, query = np.random.default_rng(draw(st.integers(0, 2**32))), draw(QUERIES)._replace(time=None)
     value = rng.choice([*ODD, *rng.normal(0, 1000, 40), *rng.integers(-999, 999, 40).astype(float)], count)
-    label = RowLabels("%b" if seed % 2 else "a,b", None, None, "100 %b/%%,", "5m", "s", "f")
-    made = RowColumns((label,), np.zeros(count, np.int32), first + np.arange(count) * 300, value)
-    page = page_of(asked(data.draw(st.sampled_from([*Metric])), 5000, order), made, ("s",))
-    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
-    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.sampled_from(["asc", "desc"]), st.sampled_from([None, "utc"]), columns(means=True))
-def test_means_are_those_of_the_plain_way(order: Any, time: Any, made: RowColumns) -> None:
-    page = page_of(asked(Metric.PRICE, 1000, order, interval="1h", time=time), made, ("s",))
-    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
-    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
-
-
-@settings(deadline=None, max_examples=50)
-@given(QUERIES, columns(), st.data())
-def test_rows_of_several_zones_are_those_of_the_plain_way(query: SeriesRequest, made: RowColumns, data: Any) -> None:
-    place = np.array([data.draw(st.integers(0, 3)) for _ in range(len(made))], np.int64)
-    assert_rows_of_zones(query, made, place)
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(499, 501) | st.integers(2, 1500), QUERIES, st.integers(0, 2**32), st.data())
-def test_many_rows_of_several_zones_are_those_of_the_plain_way(
-    count: int, query: SeriesRequest, seed: int, data: Any
-) -> None:
-    """Zones at once and by turns, and across the instants at which `ts` gets a digit more."""
-    first = data.draw(st.sampled_from([0, 10**9 - 300, 10**9, AUTUMN_2026, 10**10 - 90_000]))
-    rng = np.random.default_rng(seed)
-    value = rng.choice([*ODD, *rng.normal(0, 1000, 40), *rng.integers(-999, 999, 40).astype(float)], count)
-    labels = tuple(RowLabels("%b", None, None, unit, "5m", "s", "f") for unit in ("100 %b/%%,", "MW"))
+    fuel = draw(st.sampled_from(["%b", "a,b"]))
+    labels = tuple(RowLabels(fuel, None, None, unit, "5m", "s", "f") for unit in ("100 %b/%%,", "MW"))
+    if draw(st.booleans()):
+        made = RowColumns(labels[:1], np.zeros(count, np.int32), first + np.arange(count) * 300, value)
+        return of_zones(query, made, None, ("s",))
     ts = np.sort(first + rng.integers(0, max(1, count // 3), count) * 300)
-    made = RowColumns(
-        labels, rng.integers(0, 2, count).astype(np.int32), ts[:: 1 if query.order == "asc" else -1], value
+    made = RowColumns(labels, rng.integers(0, 2, count).astype(np.int32), ts, value)
+    return of_zones(query, made, rng.integers(0, 4, count), ("s", "t"))
+
+
+def of_zones(query: SeriesRequest, made: RowColumns, place: Any, sources: tuple[str, ...]) -> Page:
+    """A page of one zone, or of those that `place` names row by row."""
+    if place is None:
+        return page_of(query, made, sources)
+    request = query._replace(zones=ZONES_OF_ALL, stored=query.stored * 4, several=True)
+    rows_in_order = made if query.order == "asc" else made.take(slice(None, None, -1))
+    return page_of(request, rows_in_order, sources, np.array(place, np.int64))
+
+
+@settings(deadline=None, max_examples=150)
+@example(
+    page_of(
+        asked(),
+        RowColumns(
+            (RowLabels(None, None, None, "100 %b/%%", "5m", "s", "f"),),
+            np.zeros(len(ODD), np.int32),
+            np.arange(len(ODD)) * 10**8,
+            np.array(ODD),
+        ),
+        ("s",),
     )
-    assert_rows_of_zones(query._replace(time=None), made, rng.integers(0, 4, count))
-
-
-def assert_rows_of_zones(query: SeriesRequest, made: RowColumns, place: Any) -> None:
-    zones = ("AU-NSW", "FR", "GB", "US-MISO")
-    request = query._replace(zones=zones, stored=query.stored * 4, several=True)
-    page = page_of(request, made, ("s", "t"), place)
-    assert rows.plain_columns(page)["zone"] == [zones[at] for at in place]
+)
+@given(pages() | long_pages())
+def test_rows_are_those_of_the_plain_way(page: Page) -> None:
+    named = rows.plain_columns(page)
+    if page.place is not None:
+        assert named["zone"] == [ZONES_OF_ALL[at] for at in page.place]
+    assert formats.encode("csv", page)[0] == csv_of(named)
     assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
-    assert formats.encode("csv", page)[0] == csv_of(rows.plain_columns(page))
 
 
 def by_instant(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -1,14 +1,14 @@
-"""Series over HTTP: windows, fuels, borders, markets, means, and what was known when."""
+"""Series over HTTP: windows, fuels, borders, markets, whose rows they are, what was known when, and kept answers."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
-from api.application import create_app
+from tests.api.conftest import Rig
 from warehouse.market.clock import HOUR, instant
+from warehouse.series.reader import Reader
 
 
 def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) -> None:
@@ -19,24 +19,10 @@ def test_the_default_window_is_the_24_hours_before_now(ask: Any, market: Any) ->
     assert body["truncated"] is False
 
 
-def test_the_envelope_has_the_specified_members(ask: Any) -> None:
+def test_a_row_says_its_unit_and_resolution_and_the_envelope_whose_it_is(ask: Any) -> None:
     body = ask("/v1/price/GB?limit=1")
-    assert list(body) == [
-        "zone",
-        "metric",
-        "start",
-        "end",
-        "count",
-        "truncated",
-        "attribution",
-        "license",
-        "sources",
-        "gaps",
-        "data",
-    ]
     assert body["data"] == [{"ts": body["start"] + 1200, "value": 56.125, "unit": "GBP/MWh", "resolution": "30m"}]
-    assert body["attribution"] == "© North Market Operator"
-    assert body["sources"] == ["north"]
+    assert (body["attribution"], body["sources"]) == ("© North Market Operator", ["north"])
 
 
 def test_the_end_is_exclusive(ask: Any, market: Any) -> None:
@@ -56,10 +42,6 @@ def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -
     )
     assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z")["count"] == 4
     assert ask("/v1/capacity/DE-LU?start=2023-06-01T00:00:00Z&end=2024-06-02T00:00:00Z")["count"] == 0
-
-
-def test_a_window_of_all_time_opens_no_file_that_is_not_there(ask: Any) -> None:
-    assert ask("/v1/price/GB?start=1970&end=253402300799&limit=5000")["count"] == 97
 
 
 def test_interchange_is_the_net_and_borders_only_on_demand(ask: Any) -> None:
@@ -83,16 +65,6 @@ def test_the_day_ahead_market_is_its_own_series_in_the_us_and_the_headline_in_eu
 def test_rows_ahead_of_now_come_only_when_asked_for(ask: Any, market: Any) -> None:
     assert ask("/v1/price/DE-LU")["data"][-1]["ts"] < market.now
     assert ask(f"/v1/price/DE-LU?end={market.now + 86400}")["data"][-1]["ts"] > market.now
-
-
-def test_a_mean_covers_its_whole_interval_also_past_the_window(ask: Any) -> None:
-    at = instant("2026-03-30T10:00:00Z")
-    body = ask(f"/v1/demand/GB?interval=1h&start={at}&end={at + 60}")
-    assert [(row["ts"], row["samples"]) for row in body["data"]] == [(at, 12)]
-
-
-def test_capacity_has_no_means(ask: Any) -> None:
-    assert ask("/v1/capacity/DE-LU?interval=1h", 400)["errors"][0]["parameter"] == "interval"
 
 
 def test_as_of_gives_the_rows_as_they_were_known(ask: Any, market: Any) -> None:
@@ -129,12 +101,6 @@ def test_the_last_ten_seconds_are_answered_as_of_ten_seconds_ago(ask: Any, marke
     assert (fault["parameter"], fault["code"]) == ("as_of", "out-of-range")
 
 
-def test_a_corrected_value_is_served_at_once(ask: Any, market: Any) -> None:
-    last = ask("/v1/price/GB")["data"][-1]
-    market.put("north.price", "GB", "price", [(last["ts"], 99.125)], "GBP/MWh", "30m", known_at=2)
-    assert ask("/v1/price/GB")["data"][-1]["value"] == 99.125
-
-
 @pytest.mark.parametrize("zone", ["FR", "AU-TAS"])
 def test_a_metric_that_a_zone_does_not_publish_is_404_with_the_zones_that_do(ask: Any, zone: str) -> None:
     problem = ask(f"/v1/generation/{zone}", 404)
@@ -169,28 +135,6 @@ def test_rows_of_another_mode_are_not_served(market: Any) -> None:
         assert answer.status_code == 503
 
 
-def test_a_question_asked_again_at_once_has_the_same_answer_and_a_corrected_one_soon(
-    market: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [time.monotonic()]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    client = create_app(market.settings(), ttl_s=0.1).test_client()
-    path = "/v1/price/GB?sample=true"
-    first, again = (client.get(path).get_json() for _ in range(2))
-    assert again == first
-    last = first["data"][-1]
-    market.put("north.price", "GB", "price", [(last["ts"], 1.25)], "GBP/MWh", "30m", known_at=3)
-    assert client.get(path).get_json() == first
-    now[0] += 0.15
-    assert client.get(path).get_json()["data"][-1]["value"] == 1.25
-    client.application.extensions["emds"].gate.close()
-
-
-def test_a_zone_without_the_metric_is_told_before_what_is_wrong_with_the_question(ask: Any) -> None:
-    for path in ("/v1/capacity/GB?limit=0", "/v1/generation/FR?bogus=1"):
-        assert ask(path, 404)["type"].endswith("/metric-not-available")
-
-
 def test_a_start_in_the_future_takes_the_day_after_it(ask: Any, market: Any) -> None:
     body = ask("/v1/price/DE-LU?start=2026-03-31")
     assert body["end"] - body["start"] == 24 * HOUR
@@ -211,3 +155,104 @@ def test_a_snapshot_is_narrowed_to_metrics_and_zones(everywhere: Any) -> None:
     assert (sample["sample"], list(sample["zones"]["GB"]["metrics"])) == (True, ["price"])
     assert client.get("/v1/map/snapshot?sample=true&metric=demand").status_code == 400
     assert client.get("/v1/map/snapshot?zones=XX").get_json()["errors"][0]["parameter"] == "zones"
+
+
+def test_rows_name_their_source_where_the_window_mixes_several(ask: Any, market: Any) -> None:
+    mixed = ask("/v1/demand/US-NYISO")
+    assert mixed["sources"] == ["north", "south"]
+    assert {(row["resolution"], row["source"]) for row in mixed["data"]} == {("1h", "south"), ("5m", "north")}
+    assert mixed["attribution"] == "© North Market Operator; © South Market Operator"
+    pure = ask(f"/v1/demand/US-NYISO?start={market.now - 3 * HOUR}")
+    assert pure["sources"] == ["north"]
+    assert "source" not in pure["data"][0]
+
+
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB&"])
+def test_means_name_every_source_of_the_rows_that_they_are_taken_of(rig: Any, path: str) -> None:
+    """Also of those behind the window's end, in the interval that begins before it."""
+    start = instant("2026-03-30T00:00:00Z")
+    rig.put("south.hourly", "GB", "demand", rig.every(start, HOUR, 5), "MW", "1h")
+    rig.put("north.grid", "GB", "demand", rig.every(start + 5 * HOUR + 1800, 300, 6), "MW", "5m")
+    rig.publish()
+    client = rig.client()
+    headers = rig.key(client)
+    for interval, end in (("1h", start + 5 * HOUR + 900), ("1d", start + 4 * HOUR)):
+        begin = start - HOUR if interval == "1d" else start + 4 * HOUR  # Europe/London is an hour ahead
+        answer = client.get(f"{path}interval={interval}&start={begin}&end={end}", headers=headers).get_json()
+        named = {word for row in answer["data"] for word in row.get("source", "").split(", ")}
+        assert answer["sources"] == ["north", "south"], interval
+        assert interval == "1d" or named == {"north", "south"}
+    before = client.get(f"{path}interval=1h&start={start}&end={start + 5 * HOUR}", headers=headers).get_json()
+    assert before["sources"] == ["south"]
+
+
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB,AU-NSW&"])
+def test_sources_are_those_of_the_rows_that_means_leave_out_too(ask: Any, path: str) -> None:
+    body = ask(f"{path}interval=1d&start=2026-03-30T00:00:00Z&end=2026-03-30T03:00:00Z")
+    assert body["data"] == []
+    assert body["sources"] == ask(f"{path}start=2026-03-30T00:00:00Z&end=2026-03-30T03:00:00Z")["sources"] != []
+
+
+def test_a_page_of_a_sample_names_the_sources_of_all_its_rows(market: Any) -> None:
+    client = market.client()
+    end = market.now - market.now % HOUR - 15 * HOUR
+    path = f"/v1/demand/US-NYISO?sample=true&start={market.now - 200 * HOUR}&end={end}"
+    whole, page = (client.get(f"{path}{more}").get_json() for more in ("", "&limit=7"))
+    assert whole["sources"] == page["sources"] == ["north", "south"]
+    assert page["attribution"] == whole["attribution"]
+    assert page["data"] == whole["data"][:7]
+    newest = client.get("/v1/demand/US-NYISO?stats=true&sample=true&start=2026-03-28").get_json()
+    assert (newest["sources"], newest["attribution"]) == (["north"], "© North Market Operator")
+
+
+def reads(*_: object) -> None:
+    """In the place of what reads rows."""
+    raise AssertionError("rows were read")
+
+
+@pytest.mark.parametrize("path", ["/v1/price/DE-LU?", "/v1/price?zones=GB,DE-LU&"])
+def test_what_has_not_changed_is_told_without_reading_a_row(
+    market: Rig, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = market.client()
+    key = market.key(client)
+    path += f"start={market.now - 6 * HOUR}&end={market.now}"
+    before, again = (client.get(path, headers=key) for _ in range(2))
+    assert again.data == before.data
+    known = {**key, "If-None-Match": before.headers["ETag"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(Reader, "rows", reads)
+        assert client.get(path, headers=key).data == before.data
+        unchanged = client.get(path, headers=known)
+        assert (unchanged.status_code, unchanged.data) == (304, b"")
+    at = market.now - market.now % HOUR - 2 * HOUR
+    market.put("north.price", "DE-LU", "price", [(at, 4321.0)], "EUR/MWh", "15m")
+    after = client.get(path, headers=known)
+    assert after.headers["ETag"] != before.headers["ETag"]
+    assert 4321.0 in {row["value"] for row in after.get_json()["data"]}
+
+
+@pytest.mark.parametrize("interval", ["1h", "1d"])
+@pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=AU-SA,GB&"])
+def test_a_hole_at_the_end_is_told_once_its_whole_interval_is_due(
+    rig: Rig, path: str, interval: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window ends amid an interval: the validator changes when the hole comes, behind the window's end."""
+    start = instant("2026-03-29T23:00:00Z") if interval == "1d" else instant("2026-03-30T09:00:00Z")
+    span = 24 * HOUR if interval == "1d" else HOUR
+    for zone in ("GB", "AU-SA"):
+        rig.put("north.grid", zone, "demand", rig.every(start, 300, span // 300))
+    rig.publish()
+    client = rig.client()
+    key = rig.key(client)
+    path += f"start={start}&end={start + span * 3 // 2}&interval={interval}"
+    seen = {}
+    for hours in (1.55, 2.6, 9.0):
+        at = start + int(hours * span)
+        monkeypatch.setenv("EMDS_NOW", str(at))
+        kept, fresh = client.get(path, headers=key), rig.client().get(path, headers=key)
+        assert kept.get_json()["gaps"] == fresh.get_json()["gaps"]
+        seen[hours] = kept
+    assert not [gap for gap in seen[1.55].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
+    assert [gap for gap in seen[9.0].get_json()["gaps"] if gap.get("zone", "GB") == "GB"]
+    assert seen[1.55].headers["ETag"] != seen[9.0].headers["ETag"]

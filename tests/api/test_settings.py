@@ -1,11 +1,11 @@
-"""What the environment sets, every fault of it told at once, and the addresses that it may hold."""
+"""What the environment sets, every fault of it told at once; a database's driver never tells the password."""
 
 from __future__ import annotations
 
 import pytest
-from eth_utils import keccak
 
-from api.ethereum_address import is_address, keccak256
+from api.access.database import AccountsUnavailable, driver_reason, open_engine
+from api.ethereum_address import is_address
 from api.settings import Facilitator, Settings, SettingsError
 
 
@@ -34,33 +34,20 @@ def test_settings_read_the_environment() -> None:
 
 
 def test_settings_name_every_fault_and_no_secret() -> None:
-    with pytest.raises(SettingsError) as fault:
-        Settings.from_environ(
-            {
-                "EMDS_HOME": "s3://bucket/emds",
-                "EMDS_BASE_URL": "emds.example",
-                "EMDS_PAY_TO": "0x0",
-                "EMDS_RPC_URL": "http://node/KEY1",
-                "EMDS_FACILITATOR_URLS": "http://far.example",
-                "EMDS_FACILITATOR_AUTH": "basic:KEY2,bearer:KEY3",
-                "EMDS_SIGNUPS_PER_HOUR": "-1",
-                "EMDS_TRUSTED_PROXIES": "proxy",
-                "EMDS_ALLOWED_ORIGINS": "example.org",
-            }
-        )
-    text = str(fault.value)
     wrong = {
-        "EMDS_DATABASE_URL",
-        "EMDS_BASE_URL",
-        "EMDS_PAY_TO",
-        "EMDS_RPC_URL",
-        "EMDS_FACILITATOR_URLS",
-        "EMDS_FACILITATOR_AUTH",
-        "EMDS_SIGNUPS_PER_HOUR",
-        "EMDS_TRUSTED_PROXIES",
-        "EMDS_ALLOWED_ORIGINS",
+        "EMDS_BASE_URL": "emds.example",
+        "EMDS_PAY_TO": "0x0",
+        "EMDS_RPC_URL": "http://node/KEY1",
+        "EMDS_FACILITATOR_URLS": "http://far.example",
+        "EMDS_FACILITATOR_AUTH": "basic:KEY2,bearer:KEY3",
+        "EMDS_SIGNUPS_PER_HOUR": "-1",
+        "EMDS_TRUSTED_PROXIES": "proxy",
+        "EMDS_ALLOWED_ORIGINS": "example.org",
     }
-    assert {name for name in wrong if name in text} == wrong
+    with pytest.raises(SettingsError) as fault:
+        Settings.from_environ({"EMDS_HOME": "s3://bucket/emds", **wrong})
+    text = str(fault.value)
+    assert not {name for name in (*wrong, "EMDS_DATABASE_URL") if name not in text}
     assert "KEY" not in text
     assert "\n" not in text
 
@@ -80,12 +67,6 @@ def test_a_receivers_address_is_checked(text: str, good: bool) -> None:
     assert is_address(text) is good
 
 
-@pytest.mark.parametrize("length", [0, 1, 40, 135, 136, 137, 400])
-def test_keccak_is_ethereums(length: int) -> None:
-    text = bytes(range(256)) * 2
-    assert keccak256(text[:length]) == keccak(text[:length])
-
-
 @pytest.mark.parametrize(
     ("address", "url"),
     [
@@ -96,3 +77,55 @@ def test_keccak_is_ethereums(length: int) -> None:
 )
 def test_database_addresses_as_owners_write_them(address: str, url: str) -> None:
     assert Settings.from_environ({"EMDS_DATABASE_URL": address}).database_url == url
+
+
+SECRET = "s3cr t%"
+ADDRESS = "postgresql+psycopg://emds:s3cr%20t%25@127.0.0.1:1/accounts"
+
+
+def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() -> None:
+    engine = open_engine(ADDRESS)
+    with pytest.raises(AccountsUnavailable) as caught, engine.connect():
+        pass
+    assert str(caught.value).startswith(
+        "the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: "
+    )
+    assert "Connection refused" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "s3cr" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"cannot connect by {ADDRESS}",
+        f"no connection: host=127.0.0.1 password={SECRET}",
+        "no connection: password=s3cr+t%25 as a form has it",
+        f"password {SECRET!r} is refused\nfor user emds",
+        f"{'no connection '.ljust(298, '.')}{SECRET}",
+        "password s3cr\n t% is refused",
+    ],
+)
+def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
+    assert driver_reason(RuntimeError(words), ADDRESS) == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        *((f"emds:{cut}@127.0.0.1/x", "failed to resolve host 'cret@127.0.0.1'") for cut in ("s3@cret", "s3:cret")),
+        *((f"emds:{cut}@127.0.0.1/x", "failed to resolve host 'cret@127.0.0.1'") for cut in ("s3/cret", "s3?cret")),
+        ("emds:s3cr%20%20t@127.0.0.1/x", "password s3cr  t is refused"),
+        ("emds@127.0.0.1/x?connect_timeout=3&password=s3cret", "by emds@127.0.0.1/x?password=s3cret: away"),
+    ],
+)
+def test_a_password_that_a_parser_may_have_cut_or_that_stands_elsewhere_silences_the_driver(
+    place: str, words: str
+) -> None:
+    assert driver_reason(RuntimeError(words), f"postgresql+psycopg://{place}") == "RuntimeError"
+
+
+def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
+    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as caught:
+        Settings.from_environ({"EMDS_DATABASE_URL": "postgresql://emds:s3cret@127.0.0.1:port/x"})
+    assert "s3cret" not in str(caught.value)

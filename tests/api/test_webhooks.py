@@ -61,12 +61,9 @@ def test_anothers_webhooks_are_unknown(rig: Rig, client: FlaskClient) -> None:
         assert answer.status_code == 404
         assert answer.get_json()["type"].endswith("/problems/unknown-webhook")
     assert client.get("/v1/webhooks", headers=other).get_json()["count"] == 0
-
-
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer emds_nonsense"}])
-def test_without_a_key_it_is_refused(client: FlaskClient, headers: dict[str, str]) -> None:
-    assert client.post("/v1/webhooks", json=GOOD, headers=headers).status_code == 401
-    assert client.get("/v1/webhooks", headers=headers).status_code == 401
+    for headers in ({}, {"Authorization": "Bearer emds_nonsense"}):
+        assert client.post("/v1/webhooks", json=GOOD, headers=headers).status_code == 401
+        assert client.get("/v1/webhooks", headers=headers).status_code == 401
 
 
 def test_a_key_has_at_most_ten(rig: Rig, client: FlaskClient) -> None:
@@ -74,43 +71,29 @@ def test_a_key_has_at_most_ten(rig: Rig, client: FlaskClient) -> None:
     assert [subscribe(client, key).status_code for _ in range(11)] == [201] * 10 + [409]
 
 
-@pytest.mark.parametrize(
-    ("wish", "wrong"),
-    [
-        ({"url": "http://hook.example/"}, "url"),
-        ({"url": "https://127.0.0.1/"}, "url"),
-        ({"url": "https://[::ffff:10.0.0.1]/"}, "url"),
-        ({"url": "https://169.254.169.254/latest/meta-data"}, "url"),
-        ({"url": "https://user:secret@hook.example/"}, "url"),
-        ({"url": "https://hook.example/\r\nX: y"}, "url"),
-        ({"url": None}, "url"),
-        ({"events": []}, "events"),
-        ({"events": ["everything"]}, "events"),
-        ({"zones": ["XX"]}, "zones"),
-        ({"events": ["price.above"]}, "threshold"),
-        ({"events": ["price.above"], "threshold": True}, "threshold"),
-        ({"secret": "mine"}, "secret"),
-    ],
-)
-def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient, wish: dict[str, Any], wrong: str) -> None:
-    answer = subscribe(client, rig.key(client), **wish)
-    assert answer.status_code == 400
-    assert [fault["parameter"] for fault in answer.get_json()["errors"]] == [wrong]
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"url": "http://hook.example/"}, "url"),
+    ({"url": "https://127.0.0.1/"}, "url"),
+    ({"url": "https://[::ffff:10.0.0.1]/"}, "url"),
+    ({"url": "https://169.254.169.254/latest/meta-data"}, "url"),
+    ({"url": "https://user:secret@hook.example/"}, "url"),
+    ({"url": "https://hook.example/\r\nX: y"}, "url"),
+    ({"url": None}, "url"),
+    ({"events": []}, "events"),
+    ({"events": ["everything"]}, "events"),
+    ({"zones": ["XX"]}, "zones"),
+    ({"events": ["price.above"]}, "threshold"),
+    ({"events": ["price.above"], "threshold": True}, "threshold"),
+    ({"secret": "mine"}, "secret"),
+]
 
 
-@pytest.mark.parametrize(
-    ("body", "media", "status"),
-    [
-        (b"{", "application/json", 400),
-        (b"[]", "application/json", 400),
-        (b"{}", "text/plain", 415),
-        (b" " * 9000, "application/json", 413),
-    ],
-)
-def test_a_wrong_body_is_refused(rig: Rig, client: FlaskClient, body: bytes, media: str, status: int) -> None:
-    answer = client.post("/v1/webhooks", data=body, content_type=media, headers=rig.key(client))
-    assert answer.status_code == status
-    assert answer.content_type == "application/problem+json"
+def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient) -> None:
+    key = rig.key(client)
+    for wish, wrong in WRONG:
+        answer = subscribe(client, key, **wish)
+        assert answer.status_code == 400, wish
+        assert [fault["parameter"] for fault in answer.get_json()["errors"]] == [wrong], wish
 
 
 def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
@@ -119,9 +102,3 @@ def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) ->
     found = webhooks.get(client.application.extensions["emds"].gate.database, created["id"])
     assert found is not None
     assert found.cursor == client.get("/v1/changes").get_json()["next"]
-
-
-def test_only_a_test_setting_allows_private_addresses(rig: Rig) -> None:
-    rig.publish()
-    client = rig.client(webhook_private=True)
-    assert subscribe(client, rig.key(client), url="http://127.0.0.1:9/").status_code == 201

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -40,39 +39,6 @@ def ask(ahead: Any) -> Any:
     return get
 
 
-def test_the_best_hours_of_the_known_horizon(ask: Any) -> None:
-    status, body = ask("DE-LU", hours=1)
-    assert status == 200
-    assert body["available"] is True
-    # Row i costs 60 - i % 7: rows 5 and 6 of each seven are the cheapest pair, and row 24 is running.
-    assert (body["start"] - RUNNING, body["end"] - body["start"], body["mean"]) == (2 * HALF, HOUR, 54.5)
-    assert (body["min"], body["max"], body["rank"], body["unit"]) == (54, 55, 1, "EUR/MWh")
-    assert body["horizon"]["from"] == RUNNING
-    assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
-    assert body["horizon"]["complete"] is True
-    assert body["valid_until"] == RUNNING + HALF
-    assert body["license"]
-
-
-def test_the_next_best_lie_apart(ask: Any) -> None:
-    _, body = ask("DE-LU", hours=2)
-    spans = sorted((b["start"], b["end"]) for b in (body, *body["alternatives"]))
-    assert len(spans) == 4
-    assert all(a[1] <= b[0] for a, b in pairwise(spans))
-
-
-def test_the_dearest_hours(ask: Any) -> None:
-    assert ask("DE-LU", hours="0.5h", kind="highest")[1]["mean"] == 60
-
-
-def test_within_ends_the_horizon(ask: Any) -> None:
-    _, body = ask("DE-LU", hours=1, within="2h")
-    assert body["horizon"]["until"] == RUNNING + 2 * HOUR
-    assert body["horizon"]["complete"] is True
-    _, body = ask("DE-LU", hours=1, within="96h")
-    assert body["horizon"]["complete"] is False
-
-
 def test_from_to_and_between_bound_the_search(ask: Any) -> None:
     """16:00 in Berlin is 14:00Z; the clock there is two hours ahead of UTC."""
     _, body = ask("DE-LU", hours=1, **{"from": RUNNING + HOUR, "to": "2026-03-30T16:00:00Z"})
@@ -87,16 +53,6 @@ def test_from_to_and_between_bound_the_search(ask: Any) -> None:
     assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
 
 
-def test_slots_are_the_cheapest_intervals_wherever_they_lie(ask: Any) -> None:
-    """Row i costs 60 - i % 7, and row 24 is running: rows 27, 34 and 41 cost 54."""
-    _, body = ask("DE-LU", slots=3)
-    assert [(slot["start"] - RUNNING) // HALF for slot in body["slots"]] == [3, 10, 17]
-    assert {slot["value"] for slot in body["slots"]} == {54}
-    assert (body["mean"], body["hours"], body["now"]) == (54, 1.5, {"in_best": False, "rank": 31})
-    assert not {"start", "end", "rank", "blocks", "alternatives"} & body.keys()
-    assert ask("DE-LU", slots=96)[1]["reason"] == "horizon_too_short"
-
-
 def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) -> None:
     _, body = ask("DE-LU", kwh="22", kw="7.4")
     assert body["end"] - body["start"] == -(-22 * 36000 // 74)
@@ -104,12 +60,6 @@ def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) ->
     assert (cost["unit"], cost["kwh"], cost["kw"]) == ("EUR", 22, 7.4)
     assert cost["value"] == pytest.approx(0.022 * body["mean"], abs=1e-4)
     assert "tax are not known" in cost["note"]
-
-
-def test_american_zones_answer_from_the_day_ahead_auction(ask: Any) -> None:
-    _, body = ask("US-NYISO", hours=2)
-    assert (body["market"], body["unit"]) == ("day_ahead", "USD/MWh")
-    assert (body["start"], body["now"]) == (RUNNING, {"in_best": True, "rank": 1})
 
 
 def vintage(rig: Any, published: int, values: list[float], zone: str = "AU-NSW") -> None:
@@ -199,6 +149,21 @@ def test_what_cannot_be_is_refused(ask: Any) -> None:
     assert ask("XX")[0] == 404
     assert ask("FR", metric="carbon_intensity")[0] == 404
     assert ask("US-PJM")[0] == 404
+
+
+def test_statistics_take_no_parameters_of_rows(ahead: Any) -> None:
+    """What they say is computed a second time by `tests.independent`."""
+    client = ahead.client()
+    key = ahead.key(client)
+    for path, status in (
+        *((f"/v1/price/GB?stats=true&{wrong}", 400) for wrong in ("limit=5", "order=desc", "format=csv", "above=nan")),
+        *((f"/v1/price/GB?stats=true&{wrong}", 400) for wrong in ("interval=1h", "above=much", "below=1e9")),
+        ("/v1/price/GB?above=5", 400),
+        (f"/v1/price/GB?stats=true&start=1970&end={NOW}", 400),
+        ("/v1/capacity/FR?stats=true", 400),
+        ("/v1/price/US-PJM?stats=true", 404),
+    ):
+        assert client.get(path, headers=key).status_code == status, path
 
 
 def test_a_sample_keeps_the_best_block_alone(ahead: Any) -> None:

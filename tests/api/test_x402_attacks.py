@@ -1,4 +1,4 @@
-"""Attacks on payments: transfers and nonces used twice, facilitators that lie, floods of garbage."""
+"""Attacks on payments: transfers and nonces used twice, facilitators that lie, floods, workers that die."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account
+from werkzeug.test import TestResponse
 
+from api.access.gate import Gate, call_of
+from api.access.values import Answer, Grant
 from api.access.x402.chain import Chain, Refused, Settled, Undecided
 from api.access.x402.ledger import OWED_S
 from api.access.x402.payment import decode, digest, domain_separator, is_signed_by_payer
+from api.http.messages import Request
+from api.http.problems import Problem
+from api.settings import Facilitator as Listed
+from api.settings import Settings
 from tests.stand_ins import buyer
-from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER, KEYS
+from tests.stand_ins.chain import BASE_DOMAIN_SEPARATOR, BUYER
 from tests.stand_ins.facilitator import Facilitator, Fault
+from tests.stand_ins.shop import shop
 from tests.stand_ins.trade import LIMITS, NONCE_USED, PATH, PAY_TO, PRICE, Trade, at_once, reason, receipt
 
 BATCH = "0x" + "ba" * 32
@@ -196,20 +205,6 @@ def test_a_released_payment_that_was_settled_meanwhile_is_answered_for_a_day(tra
     assert trade.get(payment, PATH + "?rows=0").status_code == 402
 
 
-def test_an_owed_answer_is_made_once_and_then_repeated(trade: Trade) -> None:
-    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
-    payment = trade.payment()
-    assert trade.get(payment).status_code == 503
-    trade.settle_outside(payment)
-    assert trade.reconcile().owed == 1
-    first = trade.get(payment)
-    again = trade.get(payment)
-    assert (first.status_code, again.status_code) == (200, 200)
-    assert (first.data == again.data, again.headers["X-Idempotent-Replay"]) == (True, "true")
-    assert receipt(first)["transaction"] == "0x" + "ee" * 32
-    assert trade.reconcile().unproven == 0
-
-
 def test_money_sent_without_a_call_is_a_credit_until_it_pays(trade: Trade) -> None:
     assert trade.get(trade.payment()).status_code == 200
     payment = trade.payment()
@@ -316,10 +311,54 @@ def test_unpaid_calls_and_payments_are_limited_by_client_and_taken_ones_are_not(
     assert trade.paid == 5 * PRICE
 
 
-def test_a_date_beyond_the_ledgers_is_402(trade: Trade) -> None:
-    offer = trade.offer()
-    for valid_before in (1 << 63, (1 << 256) - 1, 10**77):
-        authorization = buyer.authorization(offer, validBefore=str(valid_before))
-        signature = buyer.sign(buyer.authorization(offer), KEYS[2])
-        answer = trade.get(buyer.header(buyer.pay_v2(offer, authorization, signature)))
-        assert (answer.status_code, reason(answer)) == (402, "invalid_exact_evm_payload_authorization_valid_before")
+def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
+    payment = trade.payment(validBefore=str(int(time.time()) + 4000))
+    decoded = decode(payment)
+    with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
+        entry = trade.gate.admit(
+            call_of(Request(context.request.environ), "latest", ())
+        )  # the worker dies here: no settle, no release
+    assert trade.row(payment).state == "claimed"
+    assert trade.get(payment).status_code == 409
+    trade.shift[0] = LIMITS.lease + 1
+    assert trade.get(payment).status_code == 200
+    assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
+    assert isinstance(entry, Grant)
+    late = entry.settle(Answer(200, 1, b"late"))
+    assert isinstance(late, Problem)  # the slow worker's answer must not go out a second time
+    assert (late.kind.status, trade.paid) == (409, PRICE)
+
+
+# Where payments are off
+
+
+def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestResponse]:
+    settings = Settings(
+        database_url=f"sqlite:///{tmp_path / 'accounts.sqlite'}",
+        pay_to=PAY_TO,
+        facilitators=(Listed("https://far.example"),),
+    )
+    gate = Gate.open(replace(settings, **changes), mode)
+    return gate, shop(gate).test_client().get(PATH, headers={"X-PAYMENT": "junk"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes", "sells"),
+    [
+        ("live", {"rpc_url": "https://node.example"}, True),
+        ("live", {}, False),  # real money, and no node to ask about it
+        ("live", {"facilitators": (Listed("http://127.0.0.1:9"),)}, True),
+        ("live", {"pay_to": ""}, False),
+        ("live", {"facilitators": ()}, False),
+        ("simulated", {}, False),
+        ("simulated", {"facilitators": (Listed("http://127.0.0.1:9"),)}, True),
+        ("simulated", {"facilitators": (Listed("https://127.0.0.1.far.example"),)}, False),
+    ],
+)
+def test_who_sells(tmp_path: Path, mode: str, changes: dict[str, Any], sells: bool) -> None:
+    gate, answer = _closed(tmp_path, mode, **changes)
+    assert gate.x402.open is sells
+    assert answer.status_code == (400 if sells else 402)
+    if not sells:
+        assert (answer.json["accepts"], "signup" in answer.json["error"]) == ([], True)
+    gate.close()

@@ -1,29 +1,38 @@
-"""Offers that a machine can follow: every one passes the official validators, and its own example works when called."""
+"""Payments at the service itself: offers that a machine can follow, answers by format, overdue figures."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jsonschema
 import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 from x402.extensions.bazaar import facilitator as official
 
-from api.access.prices import PRICES
+from api.access.prices import PRICES, units_of
 from api.endpoints.table import ENDPOINTS
 from api.settings import Facilitator as Listed
+from tests.stand_ins import buyer
+from tests.stand_ins.book import Book
+from tests.stand_ins.chain import BUYER
+from tests.stand_ins.facilitator import Facilitator
+from tests.stand_ins.trade import PAY_TO
+from warehouse.store import artefact
 
-PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 AHEAD = "DE-LU"
 """A zone whose prices are known ahead."""
 
 
-@pytest.fixture
-def shop(everywhere: Any) -> Any:
+@pytest.fixture(scope="module")
+def shop(shared_everywhere: Any) -> Any:
     """A client of the service itself, where payments are taken."""
-    return everywhere.client(pay_to=PAY_TO, facilitators=(Listed("http://127.0.0.1:9"),))
+    return shared_everywhere.client(pay_to=PAY_TO, facilitators=(Listed("http://127.0.0.1:9"),))
 
 
 def offers(shop: Any) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -62,8 +71,8 @@ def test_every_offer_passes_the_official_validators(shop: Any) -> None:
         assert offer["resource"]["url"].endswith(path)
 
 
-def test_what_each_offer_shows_can_be_called(shop: Any, everywhere: Any) -> None:
-    key = everywhere.key(shop)
+def test_what_each_offer_shows_can_be_called(shop: Any, shared_everywhere: Any) -> None:
+    key = shared_everywhere.key(shop)
     for name, (path, offer, first) in offers(shop).items():
         declared = offer["extensions"]["bazaar"]
         request = declared["info"]["input"]
@@ -86,17 +95,6 @@ def test_what_each_offer_shows_can_be_called(shop: Any, everywhere: Any) -> None
         _same_shape(declared["info"]["output"]["example"], answer.json, name)
 
 
-def test_an_empty_parameter_of_a_sample_is_a_mistake(shop: Any) -> None:
-    """A sample is an answer, not an offer: nothing is asked for that a catalogue's probe could not name."""
-    for path in (
-        "/v1/price/GB?sample=true&market=",
-        "/v1/price/GB?market=&sample=true",
-        "/v1/map/snapshot?sample=true&metric=",
-    ):
-        answer = shop.get(path)
-        assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (400, "invalid-parameters"), path
-
-
 def _same_shape(example: Any, answer: Any, where: str) -> None:
     """Whether every member of the example stands in the answer with the same JSON type."""
     numbers = (int, float)
@@ -109,3 +107,78 @@ def _same_shape(example: Any, answer: Any, where: str) -> None:
             _same_shape(member, answer[name], f"{where}.{name}")
     elif isinstance(example, list) and example and answer:
         _same_shape(example[0], answer[0], f"{where}[0]")
+
+
+@dataclass
+class Sale:
+    """The service over a full warehouse, one facilitator, and a buyer."""
+
+    http: FlaskClient
+    facilitator: Facilitator
+    book: Book
+
+    def payment(self, path: str) -> dict[str, str]:
+        """The header that pays for a path."""
+        offer = json.loads(base64.b64decode(self.http.get(path).headers["PAYMENT-REQUIRED"]))["accepts"][0]
+        return {"PAYMENT-SIGNATURE": buyer.header(buyer.pay_v2(offer))}
+
+    def get(self, path: str, payment: dict[str, str], **headers: str) -> TestResponse:
+        return self.http.get(path, headers=payment | headers)
+
+    @property
+    def paid(self) -> int:
+        return self.book.balances.get(PAY_TO.lower(), 0)
+
+
+@pytest.fixture
+def sale(everywhere: Any) -> Iterator[Sale]:
+    book = Book({BUYER.lower(): 1_000_000})
+    facilitator = Facilitator(book)
+    http = everywhere.client(pay_to=PAY_TO, facilitators=(Listed(facilitator.url),))
+    yield Sale(http, facilitator, book)
+    facilitator.close()
+
+
+def test_a_paid_answer_is_found_again_by_its_effective_format(sale: Sale) -> None:
+    path = "/v1/price/GB"
+    for headers, again, other in (
+        ({"Accept": "text/csv"}, path + "?format=csv", path),
+        ({"Accept": "text/csv;q=0.9, image/png"}, path + "?format=csv", path + "?format=parquet"),
+        ({}, path + "?format=json", path + "?format=csv"),
+        ({"Accept": "*/*"}, path, path + "?format=arrow"),
+    ):
+        payment = sale.payment(path)
+        first = sale.get(path, payment, **headers)
+        assert first.status_code == 200
+        repeated = sale.get(again, payment)
+        assert (repeated.status_code, repeated.headers["X-Idempotent-Replay"]) == (200, "true"), headers
+        assert repeated.headers["Content-Type"] == first.headers["Content-Type"]
+        assert sale.get(other, payment).status_code == 402
+    assert sale.paid == 4 * 10_000
+
+
+def test_overdue_figures_are_given_free_and_marked(sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later nothing newer came
+    for path in ("/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"):
+        payment = sale.payment(path)
+        answer = sale.get(path, payment)
+        assert (answer.status_code, answer.headers["X-EMDS-Stale"]) == (200, "true"), path
+        assert "PAYMENT-RESPONSE" not in answer.headers
+        assert answer.headers.getlist("Cache-Control") == ["private, no-store"]
+    assert (sale.paid, sale.facilitator.calls) == (0, {"verify": 0, "settle": 0})
+
+
+def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(sale: Sale, everywhere: Any) -> None:
+    whole = artefact.load(everywhere.storage, "snapshot.json")
+    late = whole["zones"]["FR"]
+    for figure in (*late["metrics"].values(), late.get("generation_mix", {})):
+        figure["expected_by"] = everywhere.now - 60
+    late["valid_until"] = whole["valid_until"] = everywhere.now - 60
+    everywhere.put_document("snapshot.json", whole)
+    for query, paid in (("", False), ("?zones=FR,GB", False), ("?zones=GB", True), ("?zones=GB&metric=price", True)):
+        path = "/v1/map/snapshot" + query
+        answer = sale.get(path, sale.payment(path))
+        assert answer.status_code == 200, path
+        assert ("PAYMENT-RESPONSE" in answer.headers, "X-EMDS-Stale" in answer.headers) == (paid, not paid), path
+        assert (answer.json["valid_until"] >= everywhere.now) is paid
+    assert sale.paid == 2 * units_of("snapshot")

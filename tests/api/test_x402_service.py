@@ -6,7 +6,9 @@ import asyncio
 import base64
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +24,7 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 from api.access.prices import PRICES, units_of
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import Served, serving
-from tests.stand_ins.chain import BUYER, KEYS, Chain, anvil
+from tests.stand_ins.chain import KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
 from tests.stand_ins.paying_clients import CLIENTS, Client
@@ -69,81 +71,66 @@ COSTS_NOTHING = {
 
 
 @pytest.fixture(scope="module")
-def chain() -> Iterator[Chain]:
-    """One a file, where the buyer has ten dollars."""
-    running = Chain()
-    running.mint(BUYER, 10_000_000)
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
 def facilitator(chain: Chain) -> Iterator[Facilitator]:
     running = Facilitator(Official(chain.url, KEYS[0]))
     yield running
     running.close()
 
 
-@pytest.fixture
-def session() -> Iterator[requests.Session]:
-    """The official client, which pays every 402."""
-    client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
-    with x402_requests(client) as paying:
-        yield paying
+@dataclass(frozen=True)
+class Sold:
+    """A service that sells to every client, its payee and its accounts."""
 
-
-def test_every_paid_path_costs_its_price_and_nothing_else_does(
-    everywhere: Any, serve: Callable[..., Any], chain: Chain, facilitator: Facilitator, session: requests.Session
-) -> None:
-    payee = str(Account.create().address)
-    snapshot = artefact.load(everywhere.storage, "snapshot.json")
-    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
-    payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
-    served = serve(everywhere, **payments, **fresh)
-    assert set(PAID) == set(PRICES)
-    for name, path in PAID.items():
-        before = chain.balance(payee)
-        answer = session.get(served.url + path, timeout=30)
-        assert answer.status_code == 200, (path, answer.text)
-        assert answer.headers["Cache-Control"] == "private, no-store"
-        assert "PAYMENT-RESPONSE" in answer.headers, (path, dict(answer.headers), answer.text[:300])
-        receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
-        assert receipt["transaction"] == chain.transfers(payee)[-1]
-        assert chain.balance(payee) - before == units_of(name)
-    assert session.get(f"{served.url}/v1/price/GB?stats=true", timeout=30).status_code == 200
-    total = sum(map(units_of, PRICES)) + units_of("price")
-    for path, status in COSTS_NOTHING.items():
-        assert session.get(served.url + path, timeout=30).status_code == status, path
-    assert chain.balance(payee) == total
-    assert len(chain.transfers(payee)) == len(PRICES) + 1
-    with sqlite3.connect(everywhere.home / "accounts.sqlite") as ledger:
-        rows = ledger.execute(
-            "SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state"
-        ).fetchall()
-    ledger.close()
-    assert rows == [("released", 25_000, 3), ("settled", total, len(PRICES) + 1)]
-    entries = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
-    assert [each["tx"] for each in entries if each["payment"] == "settled"] == chain.transfers(payee)
+    served: Served
+    payee: str
+    home: Path
 
 
 @pytest.fixture(scope="module")
-def sold(
-    tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Facilitator
-) -> Iterator[tuple[Served, str]]:
-    """A service that sells to every client, and its payee."""
+def sold(tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Facilitator) -> Iterator[Sold]:
     payee, folder = str(Account.create().address), tmp_path_factory.mktemp("sold")
     copy_everywhere(tmp_path_factory, folder / "home")
     rig = Rig(folder / "home")
     snapshot = artefact.load(rig.storage, "snapshot.json")
-    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}
+    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
     payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
     with serving(folder) as start:
-        yield start(rig, **payments, **fresh), payee
+        yield Sold(start(rig, **payments, **fresh), payee, rig.home)
+
+
+def test_every_paid_path_costs_its_price_and_nothing_else_does(sold: Sold, chain: Chain) -> None:
+    """The official client pays every 402."""
+    served, payee = sold.served, sold.payee
+    client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
+    assert set(PAID) == set(PRICES)
+    with x402_requests(client) as session:
+        for name, path in PAID.items():
+            before = chain.balance(payee)
+            answer = session.get(served.url + path, timeout=30)
+            assert answer.status_code == 200, (path, answer.text)
+            assert answer.headers["Cache-Control"] == "private, no-store"
+            assert "PAYMENT-RESPONSE" in answer.headers, (path, dict(answer.headers), answer.text[:300])
+            receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
+            assert receipt["transaction"] == chain.transfers(payee)[-1]
+            assert chain.balance(payee) - before == units_of(name)
+        assert session.get(f"{served.url}/v1/price/GB?stats=true", timeout=30).status_code == 200
+        paid, total = chain.transfers(payee), chain.balance(payee)
+        for path, status in COSTS_NOTHING.items():
+            assert session.get(served.url + path, timeout=30).status_code == status, path
+    assert (chain.transfers(payee), chain.balance(payee)) == (paid, total)
+    with sqlite3.connect(sold.home / "accounts.sqlite") as ledger:
+        rows = ledger.execute(
+            "SELECT state, sum(amount), count(*) FROM payments GROUP BY state ORDER BY state"
+        ).fetchall()
+    ledger.close()
+    assert rows == [("released", 25_000, 3), ("settled", total, len(paid))]
+    entries = [json.loads(line) for line in served.log.read_text().splitlines() if line.startswith('{"payment"')]
+    assert [each["tx"] for each in entries if each["payment"] == "settled"] == paid
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_official_client_buys_every_path(sold: tuple[Served, str], chain: Chain, client: Client) -> None:
-    served, payee = sold
+def test_every_official_client_buys_every_path(sold: Sold, chain: Chain, client: Client) -> None:
+    served, payee = sold.served, sold.payee
     units, transfers = chain.balance(payee), chain.transfers(payee)
     reports = client([served.url + path for path in PAID.values()])
     assert [report["status"] for report in reports] == [200] * len(PAID)
@@ -169,8 +156,8 @@ class OverHttp:
         )
 
 
-def test_the_official_mcp_client_buys_a_tools_answer_on_the_chain(sold: tuple[Served, str], chain: Chain) -> None:
-    served, payee = sold
+def test_the_official_mcp_client_buys_a_tools_answer_on_the_chain(sold: Sold, chain: Chain) -> None:
+    served, payee = sold.served, sold.payee
     units = chain.balance(payee)
     wallet = register_exact_evm_client(x402Client(), EthAccountSigner(Account.from_key(KEYS[2])))
     client = x402MCPClient(OverHttp(served.url), wallet)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -103,9 +102,3 @@ def test_https_is_spoken_and_redirects_are_not_followed(secure: str) -> None:
 def test_a_certificate_that_nobody_vouches_for_is_not_asked(secure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     assert post(secure + "/verify", {}, {}, 1, 1) is None
-
-
-def test_nobody_at_the_address_is_not_reached() -> None:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        assert post(f"http://127.0.0.1:{bound.getsockname()[1]}/settle", {}, {}, 1, 1) is None
