@@ -163,14 +163,3 @@ def test_the_inspector_finds_nothing_wrong_with_the_list(programs: Any, served: 
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     assert [tool["name"] for tool in json.loads(ended.stdout)["result"]["tools"]] == TOOLS
-
-
-def test_the_inspector_calls_a_tool_and_tells_its_error(programs: Any, served: Any) -> None:
-    tool = ("--format", "json", "--tool-name", "get_history", "--tool-arg")
-    more = ("metric=generation", "limit=9", "order=desc")
-    ended = inspected(programs, served, "tools/call", "--protocol-era", "modern", *tool, "zone=GB", *more)
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["result"]["structuredContent"]["count"] == 9
-    ended = inspected(programs, served, "tools/call", *tool, "zone=XX", *more)
-    assert ended.returncode == 5
-    assert "There is no zone 'XX'." in ended.stdout

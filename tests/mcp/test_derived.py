@@ -1,12 +1,17 @@
-"""`find_window` and `get_statistics`: what they say in text and structure, what they take, what they cost."""
+"""`find_window`, `get_statistics` and `get_changes`: what they say in text and structure."""
 
 from __future__ import annotations
 
+import shutil
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.mcp.conftest import NOW, Make, _put
 from warehouse.market.clock import HOUR, iso
+from warehouse.store.storage import Folder
 
 
 @pytest.fixture
@@ -31,35 +36,6 @@ def test_a_window_is_spelled_in_utc_and_civil_time(keyed: Any) -> None:
     assert f"Prices are known from {iso(found['horizon']['from'])} to {iso(found['horizon']['until'])}" in text
 
 
-@pytest.mark.parametrize("hours", [1.5, "1.5", "1.5h", " 1.5 "])
-def test_hours_are_taken_as_numbers_and_as_text(keyed: Any, hours: Any) -> None:
-    assert keyed.call("find_window", zone="FR", hours=hours)["structuredContent"]["hours"] == 1.5
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "text"),
-    [
-        ("find_window", {"zone": "FR", "hours": 0.3}, "steps of a quarter"),
-        ("find_window", {"zone": "FR", "within": "97h"}, "up to 96"),
-        ("find_window", {"zone": "FR", "metric": "demand"}, "takes price, carbon_intensity"),
-        ("get_statistics", {"zone": "FR", "metric": "capacity"}, "not capacity"),
-        ("get_statistics", {"zone": "FR", "metric": "demand", "market": "day_ahead"}, "market: not for demand"),
-        ("get_statistics", {"zone": "FR", "metric": "price", "above": "high"}, "above: takes a number"),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit_is_named(keyed: Any, tool: str, arguments: dict[str, Any], text: str) -> None:
-    result = keyed.call(tool, **arguments)
-    assert result["isError"] is True
-    assert text in result["content"][0]["text"]
-
-
-def test_where_nothing_is_known_ahead_the_text_says_why(keyed: Any) -> None:
-    result = keyed.call("find_window", zone="GB")
-    assert result["structuredContent"]["reason"] == "nothing_ahead"
-    assert "no operator publishes a forecast" in result["content"][0]["text"]
-
-
 def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     window = {"start": "2026-03-28", "end": "2026-03-30"}
     result = keyed.call("get_statistics", zone="AU-NSW", metric="price", below="0", **window)
@@ -71,3 +47,39 @@ def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     none = keyed.call("get_statistics", zone="AU-NSW", metric="price", start="1970", end="1971")
     assert none["structuredContent"]["statistics"] is None
     assert "no rows in [1970-01-01T00:00:00Z" in none["content"][0]["text"]
+
+
+YESTERDAY = NOW - NOW % HOUR - 24 * HOUR
+
+
+@pytest.fixture
+def corrected(make: Make, warehouse: Path, tmp_path: Path) -> Any:
+    """A caller of a warehouse in which two prices of yesterday were corrected, and Germany's demand only grew."""
+    home = tmp_path / "corrected"
+    shutil.copytree(warehouse, home)
+    shutil.rmtree(home / "changes")
+    _put(Folder(home), "north.price", "GB", "price", YESTERDAY, 2, lambda i: 900 + i, "GBP/MWh")
+    _put(Folder(home), "north.grid", "DE-LU", "demand", NOW - NOW % HOUR + HOUR, 3, lambda i: 30000, "MW")
+    return make(home)
+
+
+def test_a_correction_is_told_by_series_and_span(corrected: Any) -> None:
+    result = corrected.call("get_changes", since=int(time.time()) - HOUR)
+    structured, text = result["structuredContent"], result["content"][0]["text"]
+    (price,) = structured["corrected"]
+    assert (price["zone"], price["metric"], price["changed"], price["withdrawn"]) == ("GB", "price", 2, 0)
+    assert (price["first_time"], price["last_time"]) == (iso(YESTERDAY), iso(YESTERDAY + 1800))
+    assert structured["only_new"] == {"DE-LU": ["demand"]}
+    assert "GB price: 2 rows changed, 0 withdrawn, 0 added; corrected within " + iso(YESTERDAY) in text
+    assert "New rows alone: DE-LU demand." in text
+    rest = corrected.app.test_client().get("/v1/changes").json
+    assert (structured["entries"], structured["next"]) == (rest["count"], rest["next"])
+
+
+def test_it_goes_on_from_next_and_refuses_what_is_no_time(corrected: Any) -> None:
+    following = corrected.call("get_changes")["structuredContent"]["next"]
+    assert corrected.call("get_changes", since=following)["structuredContent"]["entries"] == 0
+    gone = corrected.call("get_changes", since="00000000-3")
+    assert gone["isError"] is True
+    assert "kept for 30 days" in gone["content"][0]["text"]
+    assert "since: " in corrected.call("get_changes", since="lately")["content"][0]["text"]

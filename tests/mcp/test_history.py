@@ -1,4 +1,4 @@
-"""Columns and tables of a history: every row stands there once, at its time, whatever is missing."""
+"""Columns and tables of a history, of one zone and of several: every row stands there once, at its time."""
 
 from __future__ import annotations
 
@@ -7,60 +7,14 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from api.mcp import history
-from warehouse.market.clock import RESOLUTIONS, instant, iso
-
-GRIDS = {"5m": 3600, "15m": 3600, "30m": 3600, "1h": 21_600}
-FIGURES = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9999, 9999).map(float)
-
-
-@st.composite
-def rows(draw: Any) -> tuple[str, list[int], list[float]]:
-    """Rows on their grid in any order, with holes of any length."""
-    resolution = draw(st.sampled_from(sorted(GRIDS)))
-    step = RESOLUTIONS[resolution]
-    places = draw(st.lists(st.integers(0, 90) | st.integers(0, 10**6), min_size=1, max_size=60, unique=True))
-    first = draw(st.integers(10**6, 2 * 10**6)) * step
-    values = draw(st.lists(FIGURES, min_size=len(places), max_size=len(places)))
-    return resolution, [first + place * step for place in places], values
-
-
-@given(rows())
-def test_each_row_stands_under_its_time_and_holes_are_missing(given_rows: tuple[str, list[int], list[float]]) -> None:
-    resolution, ts, values = given_rows
-    spans = history._spans(ts, values, {"resolution": resolution})
-    assert spans is not None
-    found: dict[int, float] = {}
-    for time, inside in spans.items():
-        begin = instant(time.replace("Z", ":00Z"))
-        assert begin // GRIDS[resolution] == (begin + (len(inside) - 1) * RESOLUTIONS[resolution]) // GRIDS[resolution]
-        found |= {begin + place * RESOLUTIONS[resolution]: value for place, value in enumerate(inside)}
-    assert list(found) == sorted(found)
-    assert {at: value for at, value in found.items() if value is not None} == dict(zip(ts, values, strict=True))
-    assert (min(found), max(found)) == (min(ts), max(ts))
-    assert orjson.loads(orjson.dumps(spans)) == spans
-    assert all(any(value is not None for value in inside) for inside in spans.values())
-
-
-@pytest.mark.parametrize(
-    ("ts", "resolution"), [([300, 601], "5m"), ([300, 300], "5m"), ([86_400], "1d"), ([0, 1_800, 1_800], "30m")]
-)
-def test_rows_off_their_grid_long_or_at_one_instant_have_no_spans(ts: list[int], resolution: str) -> None:
-    assert history._spans(ts, [1.0] * len(ts), {"resolution": resolution}) is None
+from tests.mcp.reading import at
 
 
 def test_a_whole_figure_has_no_point_unless_it_is_no_integer_of_json() -> None:
     columns, _ = history.columns({"ts": [0, 300, 600, 900], "value": [50.0, -0.5, 1e300, 2.0**53]})
     assert orjson.dumps(columns["value"]) == b"[50,-0.5,1e+300,9007199254740992.0]"
-
-
-@given(st.integers(-62_135_596_800, 253_402_300_799))
-def test_a_stamp_leaves_out_no_seconds_that_matter(ts: int) -> None:
-    [text] = history._stamps([ts])
-    assert text == (f"{iso(ts)[:16]}Z" if ts % 60 == 0 else iso(ts))
 
 
 def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: Any) -> None:
@@ -120,3 +74,47 @@ def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     assert reason in result["content"][0]["text"]
     past = keyed.call("get_history", zone="GB", metric="price", start="2020-01-01", end="2020-01-02")
     assert past["structuredContent"]["reason"].startswith("Held are intervals from")
+
+
+WINDOW = {"start": "2026-03-30T06:00:00Z", "end": "2026-03-30T09:00:00Z"}
+Row = tuple[int, str, float]
+
+
+@pytest.fixture(scope="module")
+def agent(agents: Any) -> Any:
+    return agents.with_key()
+
+
+def from_structure(answer: dict[str, Any]) -> list[Row]:
+    columns = dict(answer["columns"])
+    instants = [at(stamp) for stamp in columns.pop("time")]
+    return sorted(
+        (ts, zone, value)
+        for zone, values in columns.items()
+        for ts, value in zip(instants, values, strict=True)
+        if value is not None
+    )
+
+
+def from_text(text: str) -> list[Row]:
+    head, *lines = [line for line in text.splitlines() if line.startswith("time ") or re.match(r"2026-\S+Z ", line)]
+    zones = head.split(" ")[1:]
+    rows = [(at(stamp), zip(zones, cells, strict=True)) for stamp, *cells in (line.split(" ") for line in lines)]
+    return sorted((ts, zone, float(cell)) for ts, cells in rows for zone, cell in cells if cell != "-")
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_column_a_zone_holds_the_rows_of_rest(agent: Any, order: str) -> None:
+    arguments = {"zones": ["fr", "GB", "CH"], "metric": "demand", "order": order, **WINDOW}
+    result = agent.call("get_history", **arguments)
+    query = {"zones": "FR,GB,CH", **WINDOW}
+    rest = agent.app.test_client().get("/v1/demand", query_string=query, headers=agent.headers).json
+    rows = sorted((row["ts"], row["zone"], row["value"]) for row in rest["data"])
+    assert len(rows) == 12 + 3 + 3
+    assert from_structure(result["structuredContent"]) == rows
+    assert from_text(result["content"][0]["text"]) == rows
+    assert set(result["structuredContent"]["attribution"]) == {"FR", "GB", "CH"}
+    answer = agent.call("get_history", zones=["GB", "FR"], metric="price", **WINDOW)["structuredContent"]
+    assert answer["units"] == {"GB": "GBP/MWh", "FR": "EUR/MWh"}
+    assert "CH (MW, 1h)" in result["content"][0]["text"]
+    assert "ENTSO-E" in result["content"][0]["text"]

@@ -58,12 +58,6 @@ def trade(make: Any) -> Iterator[Trade]:
     facilitator.close()
 
 
-def test_a_sample_carries_the_offer_for_the_whole(trade: Trade) -> None:
-    for tool, price in PRICES.items():
-        offer = trade.offer(tool)
-        assert (offer["amount"], offer["payTo"], offer["network"]) == (str(price), PAY_TO, "eip155:8453")
-
-
 def test_several_zones_cost_a_call_each(trade: Trade) -> None:
     arguments = {"metric": "price", "start": "2026-03-30T10:00:00Z"}
     assert trade.offer("get_history", zone="GB", **arguments)["amount"] == "10000"
@@ -74,40 +68,26 @@ def test_several_zones_cost_a_call_each(trade: Trade) -> None:
     assert trade.paid == 20000
 
 
-def test_free_tools_and_keyed_answers_carry_none(trade: Trade) -> None:
-    key = trade.mcp.app.test_client().post("/v1/keys/signup", json={"email": "a@example.org"}).json["api_key"]
-    for result in (trade.mcp.call("list_zones"), trade.mcp.call("get_latest", zone="GB", api_key=key)):
-        assert "x402/payment-required" not in result["_meta"]
-
-
-def test_a_payment_buys_the_whole_answer_and_a_receipt(trade: Trade) -> None:
+def test_a_payment_of_each_kind_buys_the_whole_answer_and_a_receipt_once(trade: Trade) -> None:
     for (tool, price), version in zip(PRICES.items(), VERSIONS, strict=True):
-        before = trade.paid
-        result = trade.pay(tool, buyer.pay_v2(trade.offer(tool)), version)
+        before, offer = trade.paid, trade.offer(tool)
+        assert (offer["amount"], offer["payTo"], offer["network"]) == (str(price), PAY_TO, "eip155:8453")
+        payment: Any = buyer.pay_v2(offer)
+        payment = json.dumps(payment) if version == MODERN else payment
+        result = trade.pay(tool, payment, version)
         receipt = result["_meta"]["x402/payment-response"]
         assert (receipt["success"], receipt["payer"], receipt["network"]) == (True, BUYER.lower(), "eip155:8453")
         assert receipt["transaction"].startswith("0x")
         assert trade.paid - before == price
         assert "SAMPLE" not in result["content"][0]["text"]
         assert version == "2025-03-26" or "sample" not in result["structuredContent"]
-
-
-def test_a_payment_of_version_1_and_one_as_text_are_taken(trade: Trade) -> None:
+        again = trade.pay(tool, payment, version)
+        assert (again["content"], again["_meta"]["x402/payment-response"]) == (result["content"], receipt)
+        assert trade.paid - before == price, "the same payment is charged once"
+    assert "x402/payment-required" not in trade.mcp.call("list_zones")["_meta"]
     path = trade.mcp.app.test_client().get("/v1/latest/GB").json["accepts"][0]
     first = trade.pay("get_latest", buyer.pay_v1(path))
     assert first["_meta"]["x402/payment-response"]["network"] == "base"
-    second = trade.pay("get_latest", json.dumps(buyer.pay_v2(trade.offer())))
-    assert second["_meta"]["x402/payment-response"]["success"] is True
-    assert trade.paid == 2000
-
-
-def test_the_same_payment_gives_the_same_answer_again_and_is_charged_once(trade: Trade) -> None:
-    payment = buyer.pay_v2(trade.offer())
-    first, again = trade.pay("get_latest", payment), trade.pay("get_latest", payment, "2025-06-18")
-    assert again["structuredContent"] == first["structuredContent"]
-    assert again["content"] == first["content"]
-    assert again["_meta"]["x402/payment-response"] == first["_meta"]["x402/payment-response"]
-    assert trade.paid == 1000
 
 
 def test_a_payment_buys_the_answer_it_was_sent_for_and_no_other(trade: Trade) -> None:
@@ -132,16 +112,10 @@ def test_a_wrong_payment_gets_the_offer_as_text(trade: Trade) -> None:
         body = json.loads(result["content"][0]["text"])
         assert (result["isError"], "structuredContent" in result) == (True, False)
         assert (body["x402Version"], body["accepts"]) == (2, [offer])
-        assert body["error"] in result["content"][1]["text"]
-    assert trade.paid == 0
-
-
-def test_what_is_no_payment_is_refused_and_costs_nothing(trade: Trade) -> None:
     for payment in ("nonsense", 5, [], {}, {"x402Version": 9}, {"a": [[[1]]]}):
-        result = trade.pay("get_latest", payment)
-        assert result["isError"] is True, payment
-        assert "Invalid payment" in result["content"][0]["text"], payment
+        assert trade.pay("get_latest", payment)["isError"] is True, payment
     assert trade.pay("get_latest", "")["structuredContent"]["sample"] is True
+    assert trade.paid == 0
 
 
 def test_an_answer_without_rows_and_an_error_cost_nothing(trade: Trade) -> None:
@@ -163,12 +137,3 @@ def test_a_settlement_that_fails_withholds_the_answer(trade: Trade) -> None:
     assert json.loads(result["content"][0]["text"])["error"] == "kyt_risk_detected"
     assert result["_meta"]["x402/payment-response"]["success"] is False
     assert "50.0" not in json.dumps(result)
-
-
-def test_where_nothing_is_sold_a_payment_is_told_the_other_ways(mcp: Any) -> None:
-    result = mcp.call("get_latest", meta={"x402/payment": {"x402Version": 2}}, zone="GB")
-    body = json.loads(result["content"][0]["text"])
-    assert result["isError"] is True
-    assert body["accepts"] == []
-    assert "/v1/keys/signup" in body["error"]
-    assert "x402/payment-required" not in mcp.call("get_latest", zone="GB")["_meta"]

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from api.endpoints.guides import DOC_PAGES
+from tests.mcp.conftest import MODERN, VERSIONS
 
-MODERN = "2026-07-28"
-VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
 PROMPTS = {
     "market_briefing": {"zone": "gb"},
     "plan_flexible_load": {"zone": "FR", "hours": "1.50h"},

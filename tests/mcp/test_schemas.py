@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from tests.mcp.conftest import MODERN, VERSIONS
+
 pytestmark = pytest.mark.slow
 NODE = Path(__file__).parents[1] / "node"
-MODERN = "2026-07-28"
-VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", MODERN)
 RESULTS = {
     "initialize": "InitializeResult",
     "ping": "EmptyResult",
@@ -137,29 +136,3 @@ def test_an_answer_to_a_batch_validates(mcp: Any, official: dict[str, Official])
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "get_latest", "arguments": {"zone": "GB"}}}
     answer = mcp.send([{**call, "id": 1}, {"jsonrpc": "2.0", "id": 2, "method": "nonsense"}])
     official["2025-03-26"].check("JSONRPCBatchResponse", answer.json)
-
-
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [("{", {}), ("[]", {}), ("{}", {"Origin": "http://evil.example.com"}), ("{}", {"Accept": "text/html"})],
-)
-def test_an_error_without_id_validates_where_the_schema_knows_such(
-    mcp: Any, official: dict[str, Official], body: str, headers: dict[str, str]
-) -> None:
-    """The two older schemas require an id; null is valid in none."""
-    answer = mcp.raw(body, **headers).json
-    for version, schema in official.items():
-        if version in ("2025-11-25", MODERN):
-            schema.check(schema.error, answer)
-        else:
-            schema.check(schema.error, {**answer, "id": 1})
-        with pytest.raises(jsonschema.ValidationError):
-            schema.check(schema.error, {**answer, "id": None})
-
-
-def test_the_schemas_can_refuse(mcp: Any, official: dict[str, Official]) -> None:
-    """A message that is valid in one version fails the schema of another."""
-    listed = json.loads(mcp.ask("2025-11-25", "tools/list").data)["result"]
-    official["2025-11-25"].check("ListToolsResult", listed)
-    with pytest.raises(jsonschema.ValidationError):
-        official[MODERN].check("ListToolsResult", listed)

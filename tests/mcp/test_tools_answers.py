@@ -1,15 +1,17 @@
-"""The tools' answers: equal to REST, as columns where they are long, and to be gone on with without a gap."""
+"""The tools' arguments and answers: equal to REST, gone on with without a gap; marked as sample, stale, simulated."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.mcp.reading import rows_of
-from tests.mcp.tool_calls import FREE, SERIES, WithHeaders, as_rest
+from tests.mcp.reading import read_table, rows_of
+from tests.mcp.tool_calls import DATA, FREE, SERIES, WithHeaders, as_rest
 from warehouse.market import clock
+from warehouse.market.clock import DAY
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,18 @@ def test_long_answers_hold_the_same_rows_as_columns(keyed: Any, metric: str) -> 
     assert as_rest(long) == rest
 
 
+@pytest.mark.parametrize(
+    ("metric", "step", "more"), [("price", 1800, {}), ("demand", 300, {}), ("demand", DAY, {"interval": "1d"})]
+)
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_the_text_alone_holds_every_row(keyed: Any, metric: str, step: int, more: dict[str, str], order: str) -> None:
+    window = {"start": clock.now() - 3 * DAY, "end": clock.now(), "limit": 1000, "order": order, **more}
+    text = keyed.call("get_history", zone="GB", metric=metric, **window)["content"][0]["text"]
+    rest = keyed.app.test_client().get(f"/v1/{metric}/GB", query_string=window, headers=keyed.headers).json
+    given = {ts: value for ts, value in read_table(text, step, "GB").items() if value is not None}
+    assert given == {row["ts"]: pytest.approx(row["value"], rel=1e-8) for row in rest["data"]} != {}
+
+
 def test_a_thousand_rows_fit_what_hosts_take(keyed: Any) -> None:
     result = keyed.call("get_history", zone="GB", metric="demand", start="2026-03-20T00:00:00Z", limit=1000)
     assert result["structuredContent"]["count"] == 1000
@@ -110,3 +124,94 @@ def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
     assert result["structuredContent"]["gaps"] == []
     assert "no rows in" in text
     assert "to 2026-03-30T12:00:00Z: widen the window." in text
+
+
+@pytest.mark.parametrize("tool", DATA)
+def test_a_sample_says_that_it_is_one_and_how_to_get_more(mcp: Any, keyed: Any, tool: str) -> None:
+    sampled, whole = WithHeaders(mcp, {}).call(tool, **DATA[tool]), keyed.call(tool, **DATA[tool])
+    first = sampled["content"][0]["text"].splitlines()[0]
+    assert first.startswith("SAMPLE: no API key was sent")
+    assert "http://emds.example/v1/keys/signup" in first
+    assert "Authorization: Bearer" in first
+    assert sampled["structuredContent"]["sample"] is True
+    assert "SAMPLE" not in whole["content"][0]["text"]
+    assert "sample" not in whole["structuredContent"]
+
+
+@pytest.mark.parametrize("tool", DATA)
+def test_licence_and_attribution_stand_in_both(keyed: Any, tool: str) -> None:
+    result = keyed.call(tool, **DATA[tool])
+    assert "Source: © North Grid. Licence: North Grid: CC BY 4.0." in result["content"][0]["text"]
+    assert "© North Grid" in json.dumps(result["structuredContent"], ensure_ascii=False)
+
+
+def test_stale_figures_are_said_to_be_stale(keyed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
+        assert "STALE" not in keyed.call(tool, **DATA[tool])["content"][0]["text"]
+    monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
+    for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
+        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith(
+            "STALE: newer figures were due at 2026-03-"
+        )
+
+
+def test_simulated_figures_are_said_to_be_simulated(make: Any, simulated: Path) -> None:
+    mcp = make(simulated)
+    for tool, arguments in DATA.items():
+        result = mcp.call(tool, **arguments)
+        assert "SIMULATED figures, not market data." in result["content"][0]["text"]
+        assert "SIMULATED, not market data" in json.dumps(result["structuredContent"])
+
+
+@pytest.mark.parametrize("zone", ["gb", " GB ", "Gb"])
+def test_zones_are_taken_as_people_write_them(mcp: Any, zone: str) -> None:
+    assert mcp.call("get_latest", zone=zone)["structuredContent"]["zone"] == "GB"
+    assert mcp.call("get_latest", zone="de_lu")["structuredContent"]["zone"] == "DE-LU"
+
+
+@pytest.mark.parametrize("start", ["2026-03-30T02:00:00+02:00", 1774828800, " 1774828800 ", 1774828800.0])
+def test_instants_are_taken_as_seconds_and_as_text(keyed: Any, start: Any) -> None:
+    assert keyed.call("get_history", zone="GB", metric="price", start=start)["structuredContent"]["start"] == 1774828800
+
+
+GB_PRICE = {"zone": "GB", "metric": "price"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"zone": "GB"}, "metric: required"),
+        ({"zone": 5, "metric": "price"}, "Zones are US-CAISO"),
+        ({"zone": "GB", "metric": "frequency"}, "does not know 'frequency'"),
+        ({**GB_PRICE, "limit": True}, "from 1 to 1000"),
+        ({**GB_PRICE, "by": "border"}, "by: not for price"),
+        ({"zone": "GB", "metric": "demand", "market": "day_ahead"}, "market: not for demand"),
+        ({**GB_PRICE, "sample": "maybe"}, "true or false"),
+        ({**GB_PRICE, "start": []}, "is no time"),
+        ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
+        ({**GB_PRICE, "api_key": {}}, "api_key"),
+        ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments: dict[str, Any], text: str) -> None:
+    result = mcp.call("get_history", **arguments)
+    assert result["isError"] is True
+    assert result["content"][0]["text"].startswith("Invalid arguments: ")
+    assert text in result["content"][0]["text"]
+    assert "structuredContent" not in result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"zone": "FR", "metric": "generation"}, "Zones that publish it: US-CAISO, GB"),
+        ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that publish it: GB"),
+        ({"zone": "US-PJM", "metric": "price"}, "shut, whose terms do not allow passing it on"),
+    ],
+    ids=str,
+)
+def test_what_a_zone_does_not_have_is_an_error_of_the_tool(mcp: Any, arguments: dict[str, Any], text: str) -> None:
+    result = mcp.call("get_history", **arguments)
+    assert result["isError"] is True
+    assert text in result["content"][0]["text"]

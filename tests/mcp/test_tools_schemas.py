@@ -1,18 +1,19 @@
-"""The tools' schemas: such as hosts and directories take, and true to every answer."""
+"""The tools' schemas: such as hosts take, true to every answer; what documents and the registry say of them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pytest
 
 from tests.mcp.conftest import MODERN
 from tests.mcp.reading import tokens
 from tests.mcp.tool_calls import DATA, FREE, SERIES
+from warehouse.version import __version__
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -69,6 +70,29 @@ def test_the_list_is_small_enough_to_stand_in_every_prompt(mcp: Any) -> None:
     assert sum(tokens(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)) for tool in tools) <= 4500
 
 
+HISTORIES: list[dict[str, Any]] = [
+    {"limit": 101},
+    {"order": "desc"},
+    {"interval": "1h"},
+    {"start": "1970", "end": "1971"},
+    {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
+]
+
+
+def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:
+    """Whole and as a sample."""
+    calls: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items()]
+    calls += [("get_history", {"zone": "GB", "metric": metric, **more}) for metric in SERIES[:5] for more in HISTORIES]
+    calls += [("get_history", {"zone": "DE-LU", "metric": "capacity"})]
+    checks = {name: jsonschema.Draft202012Validator(tool["outputSchema"]) for name, tool in tools.items()}
+    for headers in ({}, dict(keyed.headers)):
+        keyed.headers = headers
+        for name, arguments in calls:
+            result = keyed.call(name, **arguments)
+            assert "isError" not in result
+            checks[name].validate(result["structuredContent"])
+
+
 def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, Any]) -> None:
     """Each word of an enum is taken by some call; `sample: false` without a key is the offer to pay."""
     for name, tool in tools.items():
@@ -90,28 +114,38 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                 assert "isError" not in result, (name, argument, word, result["content"])
 
 
-@pytest.mark.parametrize("metric", SERIES[:5])
-def test_history_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any], metric: str) -> None:
-    holder = dict(keyed.headers)
-    for arguments in (
-        {"limit": 101},
-        {"order": "desc"},
-        {"interval": "1h"},
-        {"start": "1970", "end": "1971"},
-        {"interval": "1d", "start": "2026-03-01T00:00:00Z"},
-    ):
-        for headers in ({}, holder):
-            keyed.headers = headers
-            result = keyed.call("get_history", zone="GB", metric=metric, **arguments)
-            jsonschema.validate(result["structuredContent"], tools["get_history"]["outputSchema"])
+ROOT = Path(__file__).parents[2]
+ENTRY = json.loads((ROOT / "server.json").read_text())
 
 
-def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:
-    yearly = {"zone": "DE-LU", "metric": "capacity"}
-    calls: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items(), ("get_history", yearly)]
-    for headers in ({}, dict(keyed.headers)):
-        keyed.headers = headers
-        for name, arguments in calls:
-            result = keyed.call(name, **arguments)
-            assert "isError" not in result
-            jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
+def test_the_entry_says_what_the_server_says(mcp: Any) -> None:
+    server = mcp.ask("2026-07-28", "server/discover").json["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]
+    assert (ENTRY["title"], ENTRY["version"]) == (server["title"], server["version"])
+    assert server["version"] == __version__
+
+
+def test_the_documentation_names_every_tool_and_argument(mcp: Any) -> None:
+    text = (ROOT / "docs" / "mcp.md").read_text()
+    for tool in mcp.ask("2026-07-28", "tools/list").json["result"]["tools"]:
+        assert f"`{tool['name']}`" in text
+        for argument in tool["inputSchema"]["properties"]:
+            assert re.search(f"`{argument}[?`]", text), argument
+
+
+def test_llms_txt_names_every_tool_with_its_arguments(mcp: Any) -> None:
+    text = mcp.app.test_client().get("/llms.txt").text
+    for tool in mcp.ask("2026-07-28", "tools/list").json["result"]["tools"]:
+        line = next(line for line in text.splitlines() if line.startswith(f"- `{tool['name']}`("))
+        assert tool["description"].partition(". ")[0] in line
+        for argument in tool["inputSchema"]["properties"]:
+            required = argument in tool["inputSchema"].get("required", [])
+            assert re.search(rf"\b{argument}{'' if required else '[?]'}[,)]", line), argument
+
+
+def test_the_documentation_names_every_resource_and_prompt(mcp: Any) -> None:
+    text = (ROOT / "docs" / "mcp.md").read_text()
+    for prompt in mcp.ask("2026-07-28", "prompts/list").json["result"]["prompts"]:
+        assert f"`{prompt['name']}`" in text
+    for resource in mcp.ask("2026-07-28", "resources/list").json["result"]["resources"]:
+        page = resource["uri"].removeprefix("emds://docs/")
+        assert f"`{resource['uri']}`" in text or (ROOT / "docs" / f"{page}.md").exists()

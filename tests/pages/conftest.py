@@ -41,33 +41,7 @@ __all__ = ["browser", "visit"]
 NOW = "2026-11-20T14:10:00Z"
 TOMORROW_ENDS = instant("2026-11-21T23:00:00Z")
 """In Central European time."""
-SIZES_MW = {
-    "US-CAISO": 26000,
-    "US-ERCOT": 52000,
-    "US-PJM": 91000,
-    "US-MISO": 75000,
-    "US-NYISO": 17500,
-    "US-ISONE": 13200,
-    "US-SPP": 31000,
-    "GB": 32000,
-    "AU-NSW": 8200,
-    "AU-QLD": 6900,
-    "AU-VIC": 5600,
-    "AU-SA": 1500,
-    "AU-TAS": 1150,
-    "DE-LU": 58000,
-    "FR": 56000,
-    "ES": 28000,
-    "IT-NO": 18500,
-    "NL": 13500,
-    "BE": 9800,
-    "PL": 20500,
-    "SE-3": 10400,
-    "NO-2": 4300,
-    "DK-1": 2700,
-    "AT": 7400,
-    "CH": 7600,
-}
+SIZES_MW = {zone: 1500 + 3600 * place for place, zone in enumerate(ZONES)}
 AUCTION = ("ES", "FR")
 """Their prices are known until the end of tomorrow."""
 EXPECTED = ("ES", "GB")

@@ -100,25 +100,6 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     assert page.url.endswith("span=30d")
 
 
-def test_a_chart_can_be_taken_along_as_csv_and_png(visit: Callable[..., Any], address: str) -> None:
-    page = visit("/#metric=price&zone=FR&span=24h")
-    page.wait_for_selector("#chart-actions button")
-    with page.expect_download() as download:
-        page.click("#chart-actions >> text=CSV")
-    assert download.value.suggested_filename == "emds-price-FR-24h.csv"
-    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
-    known = api(address, "/v1/geo/live/FR")["metrics"]["price"]["hours"]
-    expected = {known["start"] + i * HOUR: value for i, value in enumerate(known["values"])}
-    assert len(rows) == 21, "24 hours, of which nobody measured three"
-    assert all(expected[int(row["ts"])] == int(row["value"]) for row in rows)
-    assert (rows[0]["unit"], rows[0]["rounded"], rows[0]["attribution"]) == ("EUR/MWh", "true", rows[-1]["attribution"])
-    with page.expect_download() as download:
-        page.click("#chart-actions >> text=PNG")
-    picture = download.value.path().read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert int.from_bytes(picture[16:20]) == 1200
-
-
 def test_each_line_of_a_file_has_its_own_terms(visit: Callable[..., Any]) -> None:
     def terms(route: Any) -> None:
         route.fulfill(json=route.fetch().json() | {"attribution": "Data: Réseau.", "license": "Réseau-2.0"})
@@ -168,20 +149,6 @@ def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., A
     assert "Figures here are rounded" in page.inner_text("#exact")
 
 
-def test_a_legend_says_the_newest_value_until_a_pointer_asks_for_another(
-    visit: Callable[..., Any], address: str
-) -> None:
-    page = visit("/#metric=price&zone=GB&span=24h")
-    newest = f"{figure(address, 'GB', 'price')} GBP/MWh"
-    shown = "#chart .u-legend .u-series:nth-child(2) .u-value"
-    page.wait_for_selector(f"{shown} >> text={newest}")
-    box = page.locator("#chart .u-over").bounding_box()
-    page.mouse.move(box["x"] + 5, box["y"] + 20)
-    page.wait_for_function(f"!document.querySelector('{shown}').textContent.includes('{newest}')")
-    page.mouse.move(0, 0)
-    page.wait_for_selector(f"{shown} >> text={newest}")
-
-
 def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any]) -> None:
     """Three hours of the auction are cheap; without prices ahead an address that asks for them shows a week."""
     first, auction = instant(NOW) - instant(NOW) % HOUR, [60] * 5 + [20, 10, 30] + [60] * 22
@@ -210,33 +177,6 @@ def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "7 d"
     assert page.locator("#chart .chart").count() == 1
     assert "No prices ahead are known" in page.inner_text("#window")
-
-
-def test_flows_move_under_a_pointer_alone(visit: Callable[..., Any]) -> None:
-    """A page that stands open all day draws nothing while nobody looks at it closely."""
-    moving = "getComputedStyle(document.querySelector('path.flow.moving')).animationName"
-    page = visit(flows=True, reduced_motion="no-preference")
-    assert page.evaluate(moving) == "none"
-    page.hover("#europe", position={"x": 20, "y": 300})
-    assert page.evaluate(moving) == "run"
-    still = visit(flows=True)
-    still.hover("#europe", position={"x": 20, "y": 300})
-    assert still.evaluate(moving) == "none", "a reader who asks for less motion"
-
-
-def test_the_link_that_skips_the_map_keeps_the_view(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=demand&colours=value")
-    page.focus(".skip")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/#metric=demand&colours=value")
-    assert page.evaluate("document.activeElement.id") == "zones"
-
-
-def test_a_metric_that_is_not_published_says_so(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=carbon_intensity&zone=ES")
-    page.wait_for_selector('#panel[aria-busy="false"]')
-    assert "Carbon intensity is not published here." in page.inner_text("#panel")
-    assert page.locator("#chart .chart").count() == 0
 
 
 def test_lines_plants_and_the_state_of_sources_are_shown(visit: Callable[..., Any], address: str) -> None:
@@ -279,6 +219,9 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     page.fill("#email", "no address")
     page.click("#sign-up-form [type=submit]")
     assert page.inner_text("#sign-up-error") == "That is not an e-mail address."
+    page.click("#sign-up-form [data-close]")
+    page.click("#get-key")
+    assert page.inner_text("#sign-up-error") == "", "opened again it complains of nothing"
     page.fill("#email", "reader@example.org")
     page.click("#sign-up-form [type=submit]")
     page.wait_for_selector("#sign-up-done:not([hidden])")
@@ -314,25 +257,6 @@ def test_a_key_is_copied_without_https_too(visit: Callable[..., Any], allowed: b
     assert page.locator("#sign-up textarea").count() == 0
 
 
-def test_a_dialog_says_why_it_refuses_and_complains_of_nothing_when_opened_again(visit: Callable[..., Any]) -> None:
-    page = visit()
-    page.click("#get-key")
-    page.fill("#own-key", "no key")
-    page.press("#own-key", "Enter")
-    page.fill("#email", "no address")
-    page.click("#sign-up-form [type=submit]")
-    assert page.inner_text("#own-key-error") == "A key begins with emds_."
-    page.click("#sign-up-form [data-close]")
-    page.click("#get-key")
-    assert page.inner_text("#own-key-error") == page.inner_text("#sign-up-error") == ""
-    assert page.get_attribute("#email", "aria-invalid") is None
-    page.fill("#email", "reader@example")  # which the service refuses
-    page.click("#sign-up-form [type=submit]")
-    page.wait_for_selector("#email[aria-invalid=true]")
-    assert len(page.inner_text("#sign-up-error")) > 10
-    visit.faults.clear()  # the browser itself logs a 400
-
-
 def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=price&zone=GB")
     page.wait_for_selector('#panel[aria-busy="false"]')
@@ -350,17 +274,3 @@ def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], ad
     page.click("text=Forget my key")
     page.wait_for_selector("text=Figures here are rounded")
     assert page.evaluate("localStorage.getItem('emds-key')") is None
-
-
-def test_colours_of_the_page_are_remembered(visit: Callable[..., Any]) -> None:
-    page = visit(color_scheme="light")
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(ground)
-    page.click("#theme")
-    page.click("#theme")
-    assert page.inner_text("#theme-name") == "dark"
-    dark = page.evaluate(ground)
-    assert dark != light
-    page.reload()
-    page.wait_for_selector("body[data-ready=true]")
-    assert page.evaluate(ground) == dark

@@ -1,7 +1,4 @@
-"""Clients of the geo layers, each against each layer: GDAL over /vsicurl/, geopandas, DuckDB, polars.
-
-Programs that are not installed are skipped; what each reads is compared with the tables themselves.
-"""
+"""Clients of the geo layers, each against each layer: GDAL, DuckDB, polars, flatgeobuf.js, a validator of RFC 7946."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ import geopandas
 import pytest
 
 from geo_data import records
+from tests.pages.apart import Apart
 
 pytestmark = pytest.mark.slow
 NODE = Path(__file__).resolve().parents[1] / "node"
@@ -41,13 +39,6 @@ def vsicurl(address: str, layer: str, format_: str) -> list[str]:
     return [line.strip('"') for line in output.splitlines()[1:]]
 
 
-def with_geopandas(address: str, layer: str, format_: str) -> list[str]:
-    content = io.BytesIO(body(address, layer, format_))
-    frame = geopandas.read_parquet(content) if format_ == "parquet" else geopandas.read_file(content)
-    assert frame.crs.to_epsg() == 4326
-    return list(frame["id"])
-
-
 def with_duckdb(address: str, layer: str, format_: str, tmp_path: Path) -> list[str]:
     path = tmp_path / f"{layer}.{format_}"
     path.write_bytes(body(address, layer, format_))
@@ -65,7 +56,6 @@ def with_polars(address: str, layer: str, format_: str) -> list[str]:
 
 CLIENTS: dict[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
     "gdal": (vsicurl, ("geojson", "fgb", "csv")),
-    "geopandas": (with_geopandas, ("geojson", "fgb", "parquet")),
     "duckdb": (with_duckdb, ("csv", "parquet")),
     "polars": (with_polars, ("csv", "parquet")),
 }
@@ -81,13 +71,6 @@ def test_a_client_reads_every_feature(address: str, tmp_path: Path, client: str,
         ids = read(address, layer, format_, **more)
         # The index of FlatGeobuf orders features along a curve.
         assert sorted(ids) == sorted(named) if format_ == "fgb" else ids == named
-
-
-def test_geopandas_reads_a_box_of_a_geoparquet_file_by_its_covering_column(address: str) -> None:
-    content = io.BytesIO(body(address, "plants", "parquet"))
-    frame = geopandas.read_parquet(content, bbox=(-11, 35, 25, 62))
-    expected = [p.id for p in records.plants() if -11 <= p.lon <= 25 and 35 <= p.lat <= 62]
-    assert list(frame["id"]) == expected
 
 
 @pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
@@ -128,3 +111,61 @@ def test_flatgeobuf_js_streams_every_feature(address: str) -> None:
     command = ["node", "flatgeobuf.mjs", f"{address}/v1/geo/plants.fgb"]
     output = subprocess.run(command, capture_output=True, text=True, cwd=NODE, timeout=60, check=True).stdout
     assert sorted(output.splitlines()) == sorted(IDS["plants"])
+
+
+gdal = pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="gdal-bin is not installed")
+validator = pytest.mark.skipif(
+    not (NODE / "node_modules" / "@placemarkio").is_dir(), reason="npm install in tests/node was not run"
+)
+
+QUERIES = [
+    "zones?bbox=-11,35,25,62",
+    "interconnectors.geojson?zone=GB,FR",
+    "plants.geojson?zone=US-PJM&fuel=nuclear,coal&min_mw=1000",
+]
+
+
+@pytest.fixture(scope="module")
+def address(apart: Apart) -> str:
+    """Where the service is, in a process of its own."""
+    return apart.address
+
+
+def frame_of(address: str, query: str) -> geopandas.GeoDataFrame:
+    """The layer as geopandas reads it from the same address."""
+    return geopandas.read_file(f"{address}/v1/geo/{query}")
+
+
+@gdal
+def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Path) -> None:
+    for layer, count in (
+        ("zones", 25),
+        ("interconnectors", len(frame_of(address, "interconnectors"))),
+        ("plants", len(frame_of(address, "plants"))),
+    ):
+        target = tmp_path / f"{layer}.gpkg"
+        subprocess.run(
+            ["ogr2ogr", "-f", "GPKG", str(target), f"{address}/v1/geo/{layer}.geojson"], check=True, capture_output=True
+        )
+        kept = geopandas.read_file(target)
+        assert len(kept) == count
+        assert not [name for name in kept.columns if "{" in str(kept[name].iloc[0])], "no property became a JSON string"
+
+
+@gdal
+def test_gdal_reads_a_layer_of_the_service_in_few_calls_if_told_so(apart: Apart) -> None:
+    """By itself GDAL 3.6 asks for ten features at a time, 140 calls for all plants: more than a minute allows."""
+    command = ["ogrinfo", "-q", "-oo", "PAGE_SIZE=1000", f"OAPIF:{apart.address}/v1/geo", "plants"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.count("OGRFeature(plants)") == len(frame_of(apart.address, "plants"))
+    assert len([1 for target, _ in apart.calls("/v1/geo/collections/plants/items") if "limit=1000" in target]) <= 3
+
+
+@validator
+def test_a_validator_finds_nothing_wrong_but_an_open_ring(address: str) -> None:
+    def faults(body: bytes) -> int:
+        return subprocess.run(["node", "geojson.mjs"], input=body, capture_output=True, cwd=NODE, timeout=60).returncode
+
+    for query in ("zones.geojson?detail=high", "plants", *QUERIES):
+        assert faults(urlopen(f"{address}/v1/geo/{query}").read()) == 0, query
+    assert faults(b'{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}') == 1

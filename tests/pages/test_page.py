@@ -51,16 +51,6 @@ def test_every_file_that_the_page_names_is_there_and_kept_for_good(client: Flask
         assert "immutable" in answer.headers["Cache-Control"]
 
 
-def test_every_module_is_preloaded(client: FlaskClient) -> None:
-    """Without it the browser finds a module only after it has read its importer. What few visitors need comes later."""
-    named = {Path(address).name for address in links(client.get("/").text)}
-    assert {path.name for path in FILES if path.suffix == ".js"} - named == {
-        "uPlot.iife.min.js",
-        "download.js",
-        "use.js",
-    }
-
-
 def test_browsers_find_an_icon_where_they_look_by_themselves(client: FlaskClient) -> None:
     icon = client.get("/favicon.ico", follow_redirects=True)
     assert (icon.status_code, icon.content_type) == (200, "image/svg+xml")
@@ -73,17 +63,6 @@ def test_an_older_address_still_leads_to_a_file_that_nobody_keeps(client: FlaskC
     assert (missing.status_code, missing.content_type) == (404, "application/problem+json")
     assert client.get("/map/000000000000/../../../settings.py").status_code == 404
     assert client.get("/map/000000000000/index.html").status_code == 404
-
-
-@pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
-def test_files_travel_compressed_and_are_not_sent_twice(client: FlaskClient, coding: str) -> None:
-    [style] = [address for address in links(client.get("/").text) if address.endswith("page.css")]
-    for address in ("/", f"/{style}"):
-        first = client.get(address, headers={"Accept-Encoding": coding})
-        assert first.headers["Content-Encoding"] == coding
-        assert first.headers["Vary"] == "Accept-Encoding"
-        again = client.get(address, headers={"Accept-Encoding": coding, "If-None-Match": first.headers["ETag"]})
-        assert (again.status_code, again.data) == (304, b"")
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)

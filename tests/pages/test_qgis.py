@@ -1,11 +1,10 @@
 """QGIS itself as a client: every layer by URL, over /vsicurl/ and as OGC API Features, beside what geopandas reads.
 
-It runs once, in the system's Python, and tells of all layers; one of them is drawn.
+It runs once, in the system's Python, and tells of all layers.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import subprocess
@@ -90,7 +89,7 @@ def qgis_report(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[
         pytest.skip("python3-qgis is not installed")
     uri, where = SERVICE.format("plants", apart.address), "\"as_of\" < '1990-01-01'"
     dated = {"uri": uri, "provider": "OAPIF", "box": BOX, "where": where}
-    wanted = {"layers": layers(apart.address) | {"dated": dated}, "picture": "zones of the service"}
+    wanted = {"layers": layers(apart.address) | {"dated": dated}}
     run = subprocess.run(
         [PYTHON, str(READER)], input=json.dumps(wanted), env=environ, capture_output=True, text=True, timeout=240
     )
@@ -168,14 +167,3 @@ def test_qgis_leaves_a_filter_by_date_to_the_service_for_which_every_feature_mat
 ) -> None:
     """docs/map.md says so: no plant has such a date."""
     assert len(qgis_report["layers"]["dated"]["kept"]) == qgis_report["layers"]["dated"]["count"] > 1000
-
-
-def test_a_map_of_the_service_is_drawn(apart: Apart, qgis_report: dict[str, Any]) -> None:
-    drawn = qgis_report["picture"]
-    png = base64.b64decode(drawn["png"])
-    assert png.startswith(b"\x89PNG")
-    frame = expected(apart.address, "zones of the service")
-    box = shapely.box(*drawn["box"])
-    # A little more than the zones: their outlines.
-    assert drawn["painted"] == pytest.approx(frame.union_all().intersection(box).area / box.area, abs=0.04)
-    assert drawn["painted"] > 0.2

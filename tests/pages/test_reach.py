@@ -34,26 +34,6 @@ def test_nothing_asks_for_a_sample_or_is_counted(visit: Callable[..., Any]) -> N
     assert len(paths) <= 5
 
 
-def test_charts_are_loaded_with_the_first_panel_and_again_after_an_outage(visit: Callable[..., Any]) -> None:
-    asked: list[str] = []
-    down = {"now": True}
-
-    def answer(route: Any) -> None:
-        asked.append(route.request.url)
-        route.abort() if down["now"] else route.continue_()
-
-    page = visit(before=lambda page: page.route("**/uPlot.iife.min.js", answer))
-    assert asked == []
-    touch(page, "GB")
-    assert "cannot be reached" in page.inner_text("#chart")
-    down["now"] = False
-    touch(page, "FR")
-    assert page.locator("#chart .chart").count() == 1
-    touch(page, "GB")
-    assert len(asked) == 2
-    visit.faults.clear()  # the browser itself logs what it could not fetch
-
-
 def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any], address: str) -> None:
     down = {"now": True}
 
@@ -100,23 +80,6 @@ def test_everything_refreshes_also_when_the_tab_comes_to_the_front(visit: Callab
     assert page.eval_on_selector_all("path.flow.moving", targets) != before
 
 
-def test_spent_calls_are_said_and_the_map_stays(visit: Callable[..., Any]) -> None:
-    spent = {"now": False}
-    refusal = {
-        "status": 429,
-        "headers": {"Retry-After": "1800"},
-        "content_type": "application/problem+json",
-        "body": '{"detail": "no"}',
-    }
-    answer = lambda route: route.fulfill(**refusal) if spent["now"] else route.continue_()  # noqa: E731
-    page = visit(before=lambda page: page.route("**/v1/geo/live", answer))
-    spent["now"] = True
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_selector("#trouble >> text=goes on in 30 minutes")
-    assert not zone(page, "GB").get_attribute("aria-label").endswith("not published"), "the last figures stay"
-    visit.faults.clear()  # the browser itself logs the 429
-
-
 def _failing(paths: str, **answer: Any) -> Callable[[Any], None]:
     return lambda page: page.route(paths, lambda route: route.fulfill(**answer))
 
@@ -146,12 +109,13 @@ def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any],
             {"status": 503, "json": {"type": "http://a/problems/not-yet-available"}},
             "Nothing has been published yet; the page looks again by itself.",
         ),
+        ({"status": 429, "headers": {"Retry-After": "1800"}, "json": {"detail": "no"}}, "goes on in 30 minutes"),
     ],
 )
 def test_a_refusal_says_what_is_so(visit: Callable[..., Any], answer: dict[str, Any], said: str) -> None:
     page = visit(ready=False, before=_failing("**/v1/geo/live", **answer))
     page.wait_for_selector("#trouble:not([hidden])")
-    assert page.inner_text("#trouble") == said
+    assert said in page.inner_text("#trouble")
     visit.faults.clear()  # the browser itself logs what it was refused
 
 
@@ -252,24 +216,6 @@ def test_the_keyboard_keeps_its_place_while_figures_are_renewed(visit: Callable[
     assert page.evaluate(focused) == "ATAustria", "back to where the panel was opened from"
 
 
-def test_the_tab_order_is_zones_list_panel(visit: Callable[..., Any]) -> None:
-    page = visit(flows=True)
-    page.check("#show-plants")
-    page.wait_for_selector("path.plant")
-    page.focus("#show-plants")
-    kind = (
-        "(e => e.matches('.skip, body') ? 'end' : e.dataset.zone ? 'zone' : e.closest('#zone-rows') ? 'list' "
-        ": e.closest('#panel') ? 'panel' : e.matches('.flow, .plant') ? 'layer' : 'other')(document.activeElement)"
-    )
-    order: list[str] = []
-    while len(order) < 200 and "end" not in order:
-        page.keyboard.press("Tab")
-        order.append(page.evaluate(kind))
-    assert "layer" not in order
-    assert [order.count(kind) for kind in ("zone", "list")] == [25, 25]
-    assert max(i for i, kind in enumerate(order) if kind == "zone") < order.index("list")
-
-
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
 def test_axe_finds_nothing(visit: Callable[..., Any], scheme: str, width: int) -> None:
@@ -298,21 +244,6 @@ def test_the_page_stands_still_while_it_loads(visit: Callable[..., Any], path: s
     )
     page.wait_for_timeout(300)
     assert page.evaluate("window.shifts") < 0.05
-
-
-@pytest.mark.parametrize(("width", "height"), [(1280, 600), (1000, 420)])
-def test_a_low_window_reaches_slider_and_legend(visit: Callable[..., Any], width: int, height: int) -> None:
-    page = visit(viewport={"width": width, "height": height})
-    if height < 600:
-        page.hover(".layers")
-        page.mouse.wheel(0, 1000)
-        at_end = "stage.scrollTop > 0 && stage.scrollTop + stage.clientHeight >= stage.scrollHeight - 1"
-        page.wait_for_function(f"() => {{ const stage = document.querySelector('.stage'); return {at_end}; }}")
-    for name in ("#hour", "#colours", "#legend-text"):
-        box = page.locator(name).bounding_box()
-        assert box["y"] >= 0, name
-        assert box["y"] + box["height"] <= height, name
-    assert page.locator("#europe").bounding_box()["height"] > 250
 
 
 @pytest.mark.parametrize("width", [320])

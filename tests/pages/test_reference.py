@@ -83,21 +83,6 @@ def test_search_leaves_what_has_all_words(reference: Callable[..., Any]) -> None
     page.wait_for_selector("#geo-plants details[open]")
 
 
-def test_examples_are_copied_in_the_chosen_language(reference: Callable[..., Any]) -> None:
-    page = reference("/docs#price", permissions=["clipboard-read", "clipboard-write"])
-    page.click("#price .tabs button[value=python]")
-    shown = page.inner_text("#price [data-language=python] pre")
-    assert "pandas.read_csv" in shown
-    page.click("#price .copy")
-    page.wait_for_selector("#price .copy >> text=Copied")
-    assert page.evaluate("navigator.clipboard.readText()").strip() == shown.strip()
-    page.click('nav a[href="#sign-up"]')
-    page.wait_for_selector("#sign-up .samples pre:visible >> text=requests.post")  # one choice for all examples
-    page.click('nav a[href="#price"]')
-    page.click("#price .tabs button[value=sql]")
-    assert "curl" in page.inner_text("#sign-up .samples pre:visible"), "SQL cannot sign up"
-
-
 def test_calls_are_made_with_ones_own_key_kept_in_memory_alone(reference: Callable[..., Any], address: str) -> None:
     request = Request(
         f"{address}/v1/keys/signup", b'{"email": "page@example.org"}', {"Content-Type": "application/json"}
@@ -149,12 +134,3 @@ def test_an_answer_that_was_cut_is_shown_as_it_came(reference: Callable[..., Any
     page.click("#zones .try button[type=submit]")
     page.wait_for_selector("#zones .try [role=status] >> text=200, application/json, 11 bytes")
     assert page.inner_text("#zones .try pre") == '{"zones": ['
-
-
-def test_refusals_are_shown(reference: Callable[..., Any], visit: Any) -> None:
-    page = reference("/docs#price")
-    page.fill("#price-query-limit", "0")
-    page.click("#price .try button[type=submit]")
-    page.wait_for_selector("#price .try [role=status] >> text=: 400, application/problem+json")
-    assert "limit" in page.inner_text("#price .try pre")
-    visit.faults.clear()  # the browser itself logs the 400

@@ -10,7 +10,7 @@ import pytest
 
 from tests.pages.browser import api, in_chromium, touch, zone
 from tests.pages.conftest import AUCTION, EXPECTED, NOW, wave
-from tests.pages.test_browser import NET_IMPORT, RANK, colour, painted
+from tests.pages.test_browser import NET_IMPORT, colour, painted
 from warehouse.market.clock import HOUR, instant
 
 pytestmark = in_chromium
@@ -35,30 +35,6 @@ def test_the_slider_shows_one_of_the_last_48_hours(visit: Callable[..., Any], ad
     assert painted(again) == fills
 
 
-def test_an_open_panel_follows_the_slider(visit: Callable[..., Any], address: str) -> None:
-    page = visit("/#metric=price&zone=GB")
-    page.wait_for_selector('#panel[aria-busy="false"]')
-    page.fill("#hour", "40")
-    own = api(address, "/v1/geo/live/hours")["zones"]["GB"]
-    ts = instant(NOW) - instant(NOW) % HOUR - 7 * HOUR
-    page.wait_for_selector(f"#headline >> text={own['price'][(ts - own['start']) // HOUR]} GBP/MWh")
-    assert "Interval starting Fri 20 Nov, 07:00 GMT." in page.inner_text("#headline")
-
-
-def test_hours_are_asked_for_once_while_the_slider_is_drawn(visit: Callable[..., Any]) -> None:
-    asked: list[str] = []
-    note = lambda request: asked.append(request.url) if request.url.endswith("/hours") else None  # noqa: E731
-    page = visit(before=lambda page: page.on("request", note))
-    draw = """() => {
-      const hour = document.getElementById('hour');
-      for (let at = 46; at >= 20; at -= 1) { hour.value = at; hour.dispatchEvent(new Event('input')); }
-    }"""
-    page.evaluate(draw)
-    page.wait_for_selector("#zones-note >> text=Means of the hour from Thu 19 Nov, 11:00 UTC")
-    assert page.input_value("#hour") == "20"
-    assert len(asked) == 1
-
-
 @pytest.mark.parametrize(("before", "position"), [(9 * HOUR, "38"), (-60 * HOUR, "47")])
 def test_the_slider_stands_at_the_hour_of_the_address_after_an_outage_too(
     visit: Callable[..., Any], before: int, position: str
@@ -79,20 +55,6 @@ def test_the_slider_stands_at_the_hour_of_the_address_after_an_outage_too(
     shown = page.inner_text("#hour-text")
     assert shown == "now" if position == "47" else shown in page.inner_text("#zones-note")
     visit.faults.clear()  # the browser itself logs what it could not fetch
-
-
-def test_an_hour_before_keeps_the_meaning_of_colours(visit: Callable[..., Any], address: str) -> None:
-    page = visit(f"/#metric=price&at={RUNNING - 7 * HOUR}")
-    page.wait_for_selector("#zones-note >> text=Means of the hour")
-    hours = api(address, "/v1/geo/live/hours")["zones"]
-    ranks = {n: own["price_percentile"][40] for n, own in hours.items() if "price" in own}
-    fills = painted(page)
-    assert {n: fills[n] for n in ranks} == {
-        n: "url(#hatch)" if rank is None else colour(RANK, rank) for n, rank in ranks.items()
-    }
-    assert page.inner_text("#figures-head") == "Fri 20 Nov, 07:00 UTC"
-    page.click("#colours button[value=value]")
-    assert painted(page) != fills
 
 
 def test_tomorrow_holds_what_auctions_have_fixed(visit: Callable[..., Any]) -> None:

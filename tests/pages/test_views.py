@@ -36,21 +36,6 @@ def test_back_and_forward_walk_through_zones(visit: Callable[..., Any]) -> None:
     assert page.evaluate(STAYED)
 
 
-def test_another_address_reloads_nothing_and_opens_during_an_outage(visit: Callable[..., Any]) -> None:
-    page = visit("/#metric=price&zone=FR&plants=shown")
-    page.evaluate("window.stayed = true")
-    page.route("**/v1/**", lambda route: route.abort())
-    page.evaluate("location.hash = '#metric=demand&zone=GB'")
-    page.wait_for_selector("body[data-metric=demand] #panel-title >> text=Great Britain")
-    page.wait_for_selector("#chart >> text=The service cannot be reached.")
-    assert " MW" in page.inner_text("#headline")
-    assert page.is_checked("input[value=demand]")
-    assert not page.is_checked("#show-plants")
-    assert page.url.endswith("#metric=demand&zone=GB&span=7d")
-    assert page.evaluate(STAYED)
-    visit.faults.clear()  # the browser itself logs what it could not fetch
-
-
 def test_a_link_and_a_frame_are_shared(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=demand&zone=GB&span=24h", permissions=["clipboard-read", "clipboard-write"])
     page.click("#share-view")
@@ -89,14 +74,6 @@ def test_rows_of_the_list_open_their_zone_and_are_taken_along_as_a_file(visit: C
     assert page.evaluate("document.activeElement.textContent") == "ATAustria"
 
 
-def test_a_metric_of_one_zone_opens_it_with_the_mix_first(visit: Callable[..., Any]) -> None:
-    page = visit()
-    page.check('input[value="carbon_intensity"]', force=True)
-    require_shown(page, "Great Britain")
-    assert page.locator("#panel-rest > *").first.inner_text() == "Generation mix, 48 h, %"
-    assert page.locator("#panel-rest .stack .u-series").count() == 9, "time, and eight fuels above zero"
-
-
 def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=demand&zone=ES")
     page.wait_for_selector('#panel[aria-busy="false"]')
@@ -121,15 +98,3 @@ def test_a_part_of_the_page_that_cannot_be_loaded_says_so(visit: Callable[..., A
     page.click("#zones-csv")
     page.wait_for_selector("#trouble >> text=The service cannot be reached.")
     visit.faults.clear()  # the browser itself logs what it could not fetch
-
-
-def test_a_slow_net_is_told_that_figures_are_loading(visit: Callable[..., Any]) -> None:
-    held: list[Any] = []
-    page = visit(ready=False, before=lambda page: page.route("**/v1/geo/live", lambda route: held.append(route)))
-    page.wait_for_selector("path.land", state="attached")
-    assert page.inner_text("#zones-note") == "Loading the newest figures …"
-    assert "Loading" in page.evaluate("getComputedStyle(document.querySelector('.pane'), '::after').content")
-    for route in held:
-        route.continue_()
-    page.wait_for_selector("body[data-ready=true]")
-    assert page.evaluate("getComputedStyle(document.querySelector('.pane'), '::after').content") == "none"
