@@ -11,7 +11,7 @@ import pytest
 from tests.stand_ins import declared
 from warehouse.documents import attempts, health
 from warehouse.documents.health import Health, expected_by, state
-from warehouse.errors import DamagedFile
+from warehouse.errors import UNKNOWN_MEMBER, DamagedFile
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Metric, Publication
@@ -72,6 +72,20 @@ def test_the_states_in_time() -> None:
 )
 def test_without_any_row(stored: Health | None, expected: str) -> None:
     assert state(stored, FEED, 10) == expected
+
+
+def test_a_feed_stands_as_its_worst_zone_whose_error_goes_first() -> None:
+    feed, now = replace(FEED, zones=("BE", "FR", "NL")), 1000 * HOUR
+    known = [
+        Health("a.b", "BE", last_ok=now, data_until=now, last_error="cut"),
+        Health("a.b", "FR", last_ok=now, data_until=now - 9 * HOUR, last_error="silent"),
+        Health("a.c", "NL", last_ok=now, data_until=now),
+    ]
+    stands = health.feed_state(feed, known, now)
+    assert (stands.state, stands.zones, stands.error) == ("down", ["FR"], "silent")
+    known[0] = replace(known[0], last_error=UNKNOWN_MEMBER + "a tie")
+    strange = health.feed_state(feed, known, now)
+    assert (strange.unknown_member, strange.error) == (True, UNKNOWN_MEMBER + "a tie")
 
 
 def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:
