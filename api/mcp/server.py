@@ -59,8 +59,7 @@ class Server:
             "description": _ABOUT,
             "websiteUrl": base_url,
         }
-        icon = {"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}
-        icons = {"icons": [icon]}
+        icons = {"icons": [{"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}]}
         self.info = orjson.Fragment(orjson.dumps(info))
         stable = {**_STABLE, "_meta": {_SERVER_KEY: info}}
         common = {
@@ -72,14 +71,13 @@ class Server:
             for v in protocol.LEGACY
         }
         self.discover = orjson.dumps({"supportedVersions": protocol.SUPPORTED, **common, **stable})
+        newest = {protocol.MODERN: stable}
         lists = {
             "tools/list": ("tools", [tools.described(tool) for tool in TOOLS.values()]),
             **{name: (member, [{**entry, **icons} for entry in rows]) for name, (member, rows) in LISTS.items()},
         }
         self.lists = {
-            (method, v): orjson.dumps(
-                {member: [_known(e, v) for e in entries], **(stable if v == protocol.MODERN else {})}
-            )
+            (method, v): orjson.dumps({member: [_known(e, v) for e in entries], **newest.get(v, {})})
             for method, (member, entries) in lists.items()
             for v in protocol.SUPPORTED
         }

@@ -93,15 +93,13 @@ def _encoded(content: Content) -> bytes:
 def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.catalogue
-        listed = partial(listing, catalogue, service.settings.base_url)
-        return once_a_publication(entry, catalogue, "catalogue", listed)
+        return once_a_publication(entry, catalogue, "catalogue", partial(listing, catalogue, service.settings.base_url))
 
 
 def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         picture = published.document(service.documents, layout.PICTURE)
-        headers = responses.caching(entry.method)
-        return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, headers))
+        return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, responses.caching(entry.method)))
 
 
 def _guide(service: Service, request: Request, query: dict[str, Any], page: str) -> Response:
