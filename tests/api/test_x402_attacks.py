@@ -130,14 +130,13 @@ def test_a_refusal_after_the_money_moved_is_found_out_and_answered(trade: Trade)
         assert receipt(answer)["transaction"] == trade.book.transfers[-1]["tx"]
 
 
-def test_money_that_moves_after_a_refusal_is_answered_once_it_is_reconciled(trade: Trade) -> None:
+def test_money_that_moves_after_a_refusal_is_answered_on_asking_again(trade: Trade) -> None:
     for verb in ("verify", "settle"):
         trade.a.faults[verb] = "screened"
         payment = trade.payment(validBefore=str(int(time.time()) + 4000))
         assert (trade.get(payment).status_code, trade.paid) == (402, 0), verb
         trade.settle_outside(payment, "0x" + ("a1" if verb == "verify" else "a2") * 32)
         trade.a.faults[verb] = ""
-        trade.reconcile()
         answer = trade.get(payment)
         assert (answer.status_code, answer.json["method"]) == (200, "payment"), verb
         assert trade.get(payment).data == answer.data

@@ -132,6 +132,14 @@ def test_without_a_node_a_doubt_is_503_and_stays_unknown(trade: Trade, fault: Fa
     assert trade.paid == PRICE
 
 
+@pytest.mark.parametrize("fault", ["done-drop", "done-404", "pending"])
+def test_one_that_leaves_doubts_is_left_alone_and_takes_no_other_with_it(trade: Trade, fault: Fault) -> None:
+    trade.a.faults["settle"] = fault
+    assert [trade.get(trade.payment()).status_code for _ in range(3)] == [200] * 3
+    assert trade.a.calls["verify"] == 1, "the second settles what follows"
+    assert trade.paid == 3 * PRICE
+
+
 def test_a_settlement_that_is_pending_is_asked_again_once(trade: Trade) -> None:
     trade.a.faults["settle"] = "pending-once"
     assert trade.get(trade.payment()).status_code == 200
@@ -211,3 +219,20 @@ def test_a_circuit_opens_for_all_once_two_payers_met_failures(trade: Trade, verb
     asked = trade.a.calls[verb]
     assert trade.get(trade.payment()).status_code == 200
     assert trade.a.calls[verb] == asked, "left alone by all"
+
+
+def test_a_doubt_whose_transaction_was_reverted_ends(trade: Trade) -> None:
+    bad, tx = Wallet(trade, 0), "0x" + secrets.token_hex(32)
+    refusal = {"success": False, "network": "eip155:8453", "errorReason": "transaction_failed", "transaction": tx}
+    core = {"verify": staticmethod(trade.book.verify), "settle": staticmethod(lambda _: refusal)}
+    trade.a.core = trade.b.core = type("Core", (), core)()
+    payment = bad.payment()
+    assert trade.get(payment).status_code == 503, "in no block yet"
+    trade.node.reverted.add(tx)
+    trade.gate.x402.reconcile()
+    asked = trade.a.calls["settle"]
+    for each in (payment, payment, bad.payment()):
+        answer = trade.get(each)
+        assert (answer.status_code, reason(answer)) == (402, "transaction_failed")
+    assert trade.a.calls["settle"] == asked + 1, "what was reverted is sent no second time"
+    assert trade.ledger.counts() == {"failed": 2}

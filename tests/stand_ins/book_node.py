@@ -23,6 +23,8 @@ class BookNode:
         self.down = False
         self.logs_hidden = False
         """Answers that an authorization is used, and finds no event."""
+        self.reverted: set[str] = set()
+        """Transactions that are in a block and moved nothing."""
         self.calls = 0
         node = self
 
@@ -61,6 +63,8 @@ class BookNode:
             used = any(t["nonce"] == nonce and t["from"] == payer for t in self.book.transfers)
             return "0x" + f"{int(used):064x}"
         if method == "eth_getTransactionReceipt":
+            if params[0] in self.reverted:
+                return {"status": "0x0", "logs": []}
             logs = [log for log in self._logs() if log["transactionHash"] == params[0]]
             return {"status": "0x1", "logs": logs} if logs else None
         return self._matching(params[0])

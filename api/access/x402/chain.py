@@ -8,6 +8,7 @@ both.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ _STATE = "0xe94a0102"
 _USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"
 _CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+REVERTED = "transaction_failed"
 SPAN_BLOCKS = 9000
 """Five hours of Base, and what public nodes still search at once."""
 _BLOCK_S = 2
@@ -44,7 +46,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Refused for the reason `code`: on the chain NONCE_USED, cancelled or used for another transfer."""
+    """Refused for the reason `code`: on the chain NONCE_USED, cancelled or used for another transfer, or REVERTED."""
 
     code: str
 
@@ -71,12 +73,15 @@ class Chain:
     url: str
     timeout_s: float = 3.0
 
-    def authorization_state(self, terms: PaymentTerms, since: int) -> AuthorizationState:
-        """Return what became of an authorization that this service first saw at `since` (Unix seconds)."""
+    def authorization_state(self, terms: PaymentTerms, since: int, tx: str = "") -> AuthorizationState:
+        """Return what became of an authorization that this service first saw at `since` (Unix seconds).
+
+        `tx`: a transaction that was to use it, where one is known.
+        """
         number, block_time = self.newest()
         data = _STATE + _word(terms.payer) + terms.nonce[2:]
         if not _number(self._call("eth_call", [{"to": USDC, "data": data}, hex(number)])):
-            return Unspent(block_time)
+            return Refused(REVERTED) if tx and self._reverted(tx) else Unspent(block_time)
         topics = [[_USED, _CANCELED], "0x" + _word(terms.payer), terms.nonce]
         first = max(0, number - max(0, block_time - since) // _BLOCK_S - _SLACK_BLOCKS)
         for start, end in _spans(first, number):
@@ -109,6 +114,12 @@ class Chain:
             return None
         _, payer, nonce = _field(log, "topics")
         return _address(payer), str(nonce).lower()
+
+    def _reverted(self, tx: str) -> bool:
+        """Return whether a transaction is in a block and did nothing."""
+        with suppress(ChainUnavailable):  # in no block yet
+            return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
+        return False
 
     def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Settled | Refused:
         """Return the transfer where the log after AuthorizationUsed is the Transfer of these terms."""

@@ -68,9 +68,10 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have moved; `tx` where the facilitator named one."""
+    """It may have moved; `tx` where the facilitator named one, `pending` where it still waits for a block."""
 
     tx: str = ""
+    pending: bool = False
 
 
 Outcome = Settled | Refused | Unreachable | Unknown
@@ -124,12 +125,14 @@ class Facilitators:
                 return outcome
             if isinstance(outcome, Refused):
                 return unknown or outcome
-            if isinstance(outcome, Unknown):
-                unknown = Unknown(outcome.tx or (unknown.tx if unknown else ""))
             touched = not isinstance(outcome, Unreachable) or outcome.reached
-            reached = reached or touched
-            if not isinstance(outcome, Unknown) or not outcome.tx:  # it sent one: that it failed is the payer's fault
+            # One that sent a transaction met the payer's fault; one asked after another may find the money moved.
+            sent = isinstance(outcome, Unknown) and outcome.tx and not outcome.pending
+            if not sent and not reached:
                 self.open_circuit(facilitator.url, payment.payer if touched else "")
+            reached = reached or touched
+            if isinstance(outcome, Unknown):
+                unknown = outcome
         return unknown or Unreachable(reached)
 
     def _settle_at(
@@ -190,7 +193,7 @@ def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
     if code in SPENT:
         return Unknown()  # used by this attempt, an earlier one, or the payer himself: only the chain can tell
     if code == _PENDING or tx:
-        return Unknown(named)
+        return Unknown(named, pending=code == _PENDING)
     return Unreachable(reached=True) if code in TROUBLE else Refused(code)
 
 

@@ -1,7 +1,7 @@
 """A payment in its header: decoding, its signature, and every comparison that needs no facilitator. Pure.
 
 Signatures are checked as USDC itself does (EIP-712 over EIP-3009): 65 bytes r, s, v, the lower half of s (EIP-2), and
-the signer is the payer. A contract wallet signs at more length (ERC-1271, ERC-6492): a facilitator judges that.
+the signer is the payer. What a contract wallet signs (ERC-1271, ERC-6492) a facilitator judges, where it is longer.
 """
 
 from __future__ import annotations

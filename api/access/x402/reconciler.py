@@ -59,7 +59,7 @@ class Reconciler:
         waits = isinstance(outcome, Settled | Unknown) or (isinstance(outcome, Refused) and outcome.code in SPENT)
         until = time.monotonic() + (wait_s if waits else 0)
         while True:
-            state = self._state(entry)
+            state = self._state(entry, outcome.tx if isinstance(outcome, Unknown) else "")
             if state is None:
                 return Unknown() if isinstance(outcome, Unreachable) else outcome
             if isinstance(state, Settled | Refused):
@@ -78,7 +78,7 @@ class Reconciler:
 
     def decide(self, entry: LedgerEntry) -> LedgerEntry | None:
         """Return a row as the chain shows it; None where it moved on, unchanged where the chain cannot tell."""
-        state = self._state(entry)
+        state = self._state(entry, entry.tx)
         if isinstance(state, Settled):
             return self._ledger.settled(entry, self._now, state.tx, state.log_index, answered=False)
         if isinstance(state, Refused):
@@ -126,10 +126,10 @@ class Reconciler:
         self._ledger.settled(entry, self._now, transfer.tx, transfer.log_index, answered=False)
         return "owed"
 
-    def _state(self, entry: LedgerEntry) -> AuthorizationState | None:
-        """Return what the chain shows of an authorization; None where nobody answers."""
+    def _state(self, entry: LedgerEntry, tx: str) -> AuthorizationState | None:
+        """Return what the chain shows of an authorization and of the transaction `tx`; None where nobody answers."""
         try:
-            return self._chain.authorization_state(entry.terms, entry.created) if self._chain else None
+            return self._chain.authorization_state(entry.terms, entry.created, tx) if self._chain else None
         except ChainUnavailable:
             return None
 

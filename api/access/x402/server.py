@@ -194,6 +194,8 @@ class X402ResourceServer:
     def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Problem:
         if entry.state in ("claimed", "settling", "released"):
             return offers.BUSY
+        if entry.state == "failed" and entry.error != NONCE_USED and entry.terms == terms:
+            entry = self._reconciler.decide(entry) or entry  # the money may have moved since
         if entry.state == "failed":
             return self.offer(call, entry.error)
         if entry.terms != terms:
