@@ -50,7 +50,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
-        servers = Servers(ROOT)
+        servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None)
         try:
             with _filling(days, recordings) as fill:
                 _start_api(servers, fill, home, host, port)
@@ -141,6 +141,8 @@ def _start_dagster(servers: Servers, ui_port: int) -> None:
         if name == "code":
             _wait(servers, "Dagster's code server", lambda: _listens(code_port))
     _wait(servers, "Dagster's web server", lambda: _answers(f"http://{LOOPBACK}:{ui_port}/server_info"))
+    if servers.logs:
+        print(f"logs:    {servers.logs}")
     print(f"Dagster: http://{LOOPBACK}:{ui_port}   (Ctrl-C stops everything)", flush=True)
 
 
@@ -165,7 +167,7 @@ def _stop(servers: Servers) -> None:
         signal.signal(number, signal.SIG_IGN)
     servers.stop("daemon")
     # Runs end with the code server; where it has ended already, the next start fails them, and Dagster retries them.
-    if "code" in servers.running and servers.running["code"].poll() is None:
+    if any(server.name == "code" and server.process.poll() is None for server in servers.running):
         subprocess.run(
             [sys.executable, "-m", "orchestration.jobs.end_runs", "cancel"], cwd=ROOT, timeout=120, check=False
         )

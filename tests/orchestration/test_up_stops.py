@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.servers import up
+from orchestration.servers import processes, up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.processes import children, descendants, runs
 from tests.stand_ins.receiver import patient
@@ -116,6 +116,51 @@ def test_a_server_that_ends_ends_all(running: subprocess.Popen[str], tmp_path: P
     server = "webserver" if name == "ui" else "api"
     assert running.stderr
     assert running.stderr.read().endswith(f"emds: {server} ended (-9)\n")
+
+
+def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
+    ports = str(free_port()), str(free_port())
+    screen, terminal = os.openpty()
+    argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
+    with subprocess.Popen(
+        argv, cwd=up.ROOT, stdout=terminal, stderr=terminal, env={**os.environ, "EMDS_HOME": str(tmp_path)}
+    ) as process:
+        os.close(terminal)
+        try:
+            shown = ""
+            while "stops everything" not in shown:
+                shown += os.read(screen, 1000).decode()
+            daemon = tmp_path / "logs" / "daemon.log"
+            ends = time.monotonic() + 30
+            while daemon.read_text() != "the daemon\n":
+                assert time.monotonic() < ends
+                time.sleep(0.01)
+            assert f"logs:    {tmp_path}/logs" in shown
+            os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
+            last_lines = f"emds: webserver ended (-9)\r\n-- {tmp_path}/logs/webserver.log\r\nits last line\r\n"
+            while last_lines not in shown:
+                shown += os.read(screen, 1000).decode()
+            assert process.wait(30) == 1
+        finally:
+            process.terminate()
+            os.close(screen)
+
+
+def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MOST_LOG_BYTES", 100)
+    supervised = processes.Servers(tmp_path, tmp_path / "logs")
+    server = supervised.start("api", [sys.executable, "-c", "import time; time.sleep(600)"])
+    assert server.log
+    with server.log.open("ab", buffering=0) as stream:
+        stream.write(b"a" * 90)
+        supervised.require_all()
+        stream.write(b"b" * 90)
+        supervised.require_all()
+        stream.write(b"c")
+    supervised.stop()
+    assert server.log.read_bytes() == b"c"
+    assert server.log.with_suffix(".log.1").read_bytes() == b"a" * 90 + b"b" * 90
+    assert server.last_lines() == f"\n-- {server.log}\nc"
 
 
 def second(home: Path) -> subprocess.Popen[str]:
