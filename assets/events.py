@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 
 from assets import checks, first_days, stored_days, verdicts
+from assets.ingest import plots
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
 from assets.partitions import asset_key, key_of, last_day, raw_key
@@ -67,15 +68,18 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport, begun: in
     with logged(f"first day of {feed.id}"):
         first_days.note(pipeline.storage, feed, (day.day for day in days))
     return [
-        DayEvents(day, _event(feed, stored_days.of_day(rows, feed, day), reports.get(str(day))), tuple(judged[day]))
+        DayEvents(day, _event(feed, day, rows, reports.get(str(day)), day in changed), tuple(judged[day]))
         for day in days
     ]
 
 
-def _event(feed: Feed, day: StoredDay, report: DayReport | None) -> dg.AssetMaterialization | dg.AssetObservation:
-    if day.rows and (report is None or report.finished):
-        return materialisation(feed, day, report)
-    return _observation(feed, day, report)
+def _event(
+    feed: Feed, day: MarketDay, rows: StoredRows, report: DayReport | None, changed: bool
+) -> dg.AssetMaterialization | dg.AssetObservation:
+    of_day = stored_days.of_day(rows, feed, day)
+    if of_day.rows and (report is None or report.finished):
+        return materialisation(feed, of_day, report, rows=rows if changed else None)
+    return _observation(feed, of_day, report)
 
 
 def _read(
@@ -104,12 +108,20 @@ def _without_fringe(
 
 
 def materialisation(
-    feed: Feed, day: StoredDay, report: DayReport | None, state: str = BESIDE
+    feed: Feed, day: StoredDay, report: DayReport | None, state: str = BESIDE, rows: StoredRows | None = None
 ) -> dg.AssetMaterialization:
-    """The event of a partition that holds rows. `state`: where the rows come from, if no report says so."""
+    """The event of a partition that holds rows; with `rows` also a plot and a table of them.
+
+    `state`: where the rows come from, if no report says so.
+    """
+    described = _figures(day, report, state)
+    if rows is not None:
+        excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
+        described["plot"] = dg.MetadataValue.md(plots.sparkline(excerpt))
+        described["newest"] = dg.MetadataValue.md(plots.table(excerpt))
     return dg.AssetMaterialization(
         asset_key(feed),
-        metadata=_figures(day, report, state),
+        metadata=described,
         partition=key_of(feed, str(day.day)),
         tags={
             CODE_VERSION: feed.version,

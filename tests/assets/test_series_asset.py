@@ -94,6 +94,9 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
         assert result.success
         assert instance.get_materialized_partitions(asset_key(FEED)) == {str(day) for day in DAYS}
         assert counts(result) == {str(day): 48 for day in DAYS}
+        metadata = materialised(result)[str(LAST)].metadata
+        assert str(metadata["plot"].value).startswith("GB demand (MW), 2026-02-10T00:00:00Z to 2026-02-10T23:30:00Z")
+        assert str(metadata["newest"].value).count("\n") == 9, "a heading and the eight newest rows"
     assert stored_rows.read(pipeline.storage, "GB", "demand", Window(0, 2**32)).num_rows == 48 * len(DAYS)
     assert artefact.load(pipeline.storage, "latest/GB.json")["metrics"]["demand"]["value"] == 30_047.0
 
