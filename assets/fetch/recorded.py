@@ -19,11 +19,9 @@ from warehouse.market.clock import days_of
 from warehouse.market.market import Request
 
 
-def recordings(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Every entry of a feed, in the manifest's order, by its address: where it came from, with the file's name as
-    fragment, which makes it unique in the folder. Raises StorageError.
-    """
-    return {_address(entry): entry for entry in _entries(folder) if entry["feed"]}
+def recordings(folder: Path) -> list[Mapping[str, Any]]:
+    """Every entry of a feed, in the manifest's order; a file may answer several. Raises StorageError."""
+    return [entry for entry in _entries(folder) if entry.get("feed")]
 
 
 def _entries(folder: Path) -> list[Mapping[str, Any]]:
@@ -31,8 +29,10 @@ def _entries(folder: Path) -> list[Mapping[str, Any]]:
         entries: list[Mapping[str, Any]] = json.loads((folder / "MANIFEST.json").read_bytes())
     except (OSError, ValueError) as error:
         raise StorageError(f"no manifest in {folder.name}: {error}") from None
-    if not isinstance(entries, list) or not all(isinstance(e, dict) and {"file", "feed"} <= e.keys() for e in entries):
-        raise StorageError(f"the manifest in {folder.name} is no list of entries with a file and a feed")
+    if not isinstance(entries, list) or not all(
+        isinstance(e, dict) and isinstance(e.get("file"), str) for e in entries
+    ):
+        raise StorageError(f"the manifest in {folder.name} is no list of entries with a file")
     return entries
 
 
@@ -47,13 +47,13 @@ def recorded_requests(folder: Path) -> list[Request]:
     return [
         Request(
             entry["feed"],
-            address,
+            _address(entry),
             days=days_of(entry["day"]) if entry.get("day") else (),
             zone=entry.get("zone"),
             kind="listing" if re.search(r"(dir|doc)list", entry["file"]) else "rows",
             ext=entry["file"].rpartition(".")[2],
         )
-        for address, entry in recordings(folder).items()
+        for entry in recordings(folder)
         if entry["feed"] in known
     ]
 
@@ -62,7 +62,8 @@ class Recorded:
     """Replies to `recorded_requests` from the folder; uses no network. Raises NotPublished for any other question."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder, self._by_address = folder or Path(), {} if folder is None else recordings(folder)
+        self._folder = folder or Path()
+        self._by_address = {_address(entry): entry for entry in (recordings(folder) if folder else ())}
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
         entry = self._by_address.get(request.url)
@@ -72,7 +73,7 @@ class Recorded:
 
 
 def _address(entry: Mapping[str, Any]) -> str:
-    """The address in a `request_url`, without a leading method or trailing remarks."""
+    """The address in a `request_url`, without a leading method or trailing remarks, and the file as its fragment."""
     match = re.search(r"https?://\S+", entry.get("request_url") or "")
     url = match.group().replace("{", "%7B").replace("}", "%7D") if match else "recorded:"
     return f"{url}#{entry['file']}"

@@ -36,6 +36,8 @@ ENTRIES = [
     entry("c.xml", "entsoe.flows", "NL", "2024-09", API.format("DE", "NL")),
     entry("d.html", FEED, None, None, "POST https://h/busy?... (twice in 5 s)", 429),
     entry("neighbour.csv", None, "GB", "2026-08-01", ""),
+    {"file": "of_no_feed.csv", "note": "another quantity"},
+    entry("a.json", "neso.carbon_intensity", "GB", "2026-08-01", MIX.format(2)),
     entry("dirlisting.html", FEED, None, None, "https://h/dir/"),
 ]
 
@@ -59,7 +61,8 @@ def test_a_question_that_nobody_recorded_is_not_published(folder: Path) -> None:
 
 def test_every_recording_of_a_known_feed_can_be_asked_for_again(folder: Path) -> None:
     requests = recorded_requests(folder)
-    known = [entry for entry in ENTRIES if entry["feed"] in feeds()]
+    known = [entry for entry in ENTRIES if entry.get("feed") in feeds()]
+    assert [q.feed for q in requests] == [entry["feed"] for entry in known]
     assert [fetched(folder, q).decode() for q in requests] == [f"body of {entry['file']}" for entry in known]
     assert {q.url for q in requests if q.kind == "listing"} == {"https://h/dir/#dirlisting.html"}
     assert Recorded(folder)(next(q for q in requests if q.ext == "html"), NONE).status == 429
