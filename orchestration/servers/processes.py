@@ -39,10 +39,14 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers of one `emds up`. `logs`: a folder for a log each; None for standard output."""
+    """The servers of one `emds up`. `logs`: a folder for a log each; None for standard output.
+
+    `signals`: those that have told this process to stop.
+    """
 
     folder: Path
     logs: Path | None
+    signals: Sequence[int] = ()
     running: list[Server] = field(default_factory=list)
 
     def start(self, name: str, argv: Sequence[str]) -> Server:
@@ -62,7 +66,12 @@ class Servers:
         return server
 
     def require_all(self) -> None:
-        """Raise StorageError with the last lines of a server that has ended. Also bounds the logs: call it often."""
+        """Raise StorageError with the last lines of a server that has ended, and KeyboardInterrupt after a signal.
+
+        Also bounds the logs: call it often.
+        """
+        if self.signals:
+            raise KeyboardInterrupt
         for server in self.running:
             if server.process.poll() is not None:
                 raise StorageError(f"{server.name} ended ({server.process.returncode}){server.last_lines()}")

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from orchestration.servers import serve
 from orchestration.servers.dagster_home import DEPLOY, dagster_home
@@ -36,10 +37,16 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
     same home.
     """
     serve.check_settings()
+    signals: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        signals.append(number)  # Python drops what is raised in its hooks of a fork: `require_all` looks again
+        raise KeyboardInterrupt
+
     # As Ctrl-C: from anywhere below, through the `finally` that stops the servers. Also where the shell has SIGINT
     # ignored, as for jobs in its background.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt)
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
     home.make_local()
@@ -50,7 +57,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
-        servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None)
+        servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None, signals)
         try:
             with _filling(days, recordings) as fill:
                 _start_api(servers, fill, home, host, port)

@@ -102,6 +102,13 @@ def test_a_signal_before_all_is_up_stops_what_was_started(running: subprocess.Po
     assert all_end(tmp_path, "api")
 
 
+def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost(tmp_path: Path) -> None:
+    hook = "import os, signal\nos.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+    argv = [sys.executable, "-c", hook + PROGRAM, SERVER, str(free_port()), str(free_port()), str(tmp_path)]
+    done = subprocess.run(argv, cwd=up.ROOT, env={**os.environ, "EMDS_HOME": str(tmp_path)}, timeout=60, check=False)
+    assert done.returncode == 0
+
+
 def server_of(folder: Path, name: str) -> int:
     """The process id of a server: the parent of the child that it wrote down."""
     return int(Path(f"/proc/{(folder / name).read_text()}/stat").read_text().split()[3])
