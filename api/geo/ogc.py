@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,6 +28,7 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
+from warehouse.market.clock import DAY
 from warehouse.store import layout
 
 ROOT = "/v1/geo"
@@ -59,11 +61,29 @@ _MOMENT = r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?
 _MOMENTS = re.compile(rf"{_MOMENT}|{_MOMENT}/({_MOMENT}|(\.\.)?)|(\.\.)?/{_MOMENT}", re.ASCII)
 
 
+_400_YEARS = 146_097 * DAY
+
+
+def _instant(text: str, is_end: bool) -> float:
+    """The Unix second that a text names, UTC where it names no offset; of a date its last as an end. Raises ValueError.
+
+    Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
+    """
+    of_year_0, clock = text.startswith("0000"), text[11:].replace(" ", "+").upper()
+    instant = datetime.fromisoformat(f"{'0400' if of_year_0 else text[:4]}{text[4:10]}T{clock or '00:00'}")
+    second = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp() - of_year_0 * _400_YEARS
+    return second + (DAY - 1) * (is_end and not clock)
+
+
 def _instants(text: str) -> str:
-    """The form of an instant, or of an interval of which one end may be open. Raises ValueError."""
-    if not _MOMENTS.fullmatch(text):
-        raise ValueError("takes an instant of RFC 3339, a date, or an interval of two of them, of which one may be ..")
-    return text
+    """An instant, or an interval of which one end may be open. Raises ValueError."""
+    with suppress(ValueError):
+        ends = [_instant(end, bool(place)) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
+        if _MOMENTS.fullmatch(text) and ends == sorted(ends):
+            return text
+    raise ValueError(
+        "takes an instant of RFC 3339, a date, or an interval of two of them, the earlier first, of which one may be .."
+    )
 
 
 DATETIME = Parameter(
