@@ -65,7 +65,8 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
 @cache_short(entries=1024)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    weights = parse_accept_header(_OTHER_PARAMETERS.sub("", accept), MIMEAccept)
+    header = _OTHER_PARAMETERS.sub("", accept).replace("q=.", "q=0.")  # as Java's own client writes it
+    weights = parse_accept_header(header, MIMEAccept)
     best = max(types, key=weights.quality)
     return best if weights.quality(best) else None
 

@@ -44,6 +44,18 @@ def fetch(shared_market: Any) -> Any:
     return lambda path, format_: client.get(f"{path}{'&' if '?' in path else '?'}format={format_}", headers=headers)
 
 
+@pytest.mark.parametrize(
+    ("accept", "format_"),
+    [
+        ("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "json"),  # Java's HttpURLConnection
+        ("text/csv; charset=utf-8; q=0.3, application/json;q=0.2", "csv"),
+        ("application/json;q=0, text/csv, */*;q=0.1", "csv"),
+    ],
+)
+def test_the_format_is_what_the_client_likes_best(accept: str, format_: str) -> None:
+    assert formats.negotiate(None, accept) == format_
+
+
 def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows as a column format holds them: every member in every row."""
     return [{**dict.fromkeys(rows[0]), **row} for row in rows]
