@@ -14,7 +14,7 @@ _TEXT, _NUMBER, _ZONE = or_null("text"), or_null("number"), or_null("zone")
 _YEAR = or_null({"type": "number", "minimum": 1800, "maximum": 2100})
 _REAL_INSTANT: Schema = {"type": "number", "minimum": 0, "maximum": LAST_INSTANT}
 _REAL_PERCENTILE: Schema = TYPES["percentile"] | {"type": "number"}
-"""Whole in the layer, reals in the items of OGC API Features (`GeoLayer.with_reals`): one schema describes both."""
+"""Whole in the layer, reals in the items of OGC API Features (`api.geo.ogc`): one schema describes both."""
 _BOX: Member = ("bbox?", listed("number", minItems=4, maxItems=4), "West, south, east, north in degrees.")
 _LINKS: Member = ("links?", listed("OgcLink"), "Links (OGC API Features).")
 

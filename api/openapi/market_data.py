@@ -34,7 +34,9 @@ _PICKED: tuple[Member, ...] = (
 )
 _SINCE: tuple[Member, ...] = (("since", text(format="date"), "The first civil day of the period with history."),)
 _SPAN: tuple[Member, ...] = (
-    ("start", "instant", "Its start, Unix seconds."), ("end", "instant", "Its end, exclusive, Unix seconds."))
+    ("start", "instant", "Start of the span, Unix seconds."),
+    ("end", "instant", "End of the span, exclusive, Unix seconds."),
+)
 _BY_ZONE: tuple[Member, ...] = (
     ("known_since?", keyed("instant", "zone"),
      "Unix seconds by zone from which on its rows were known; only where `as_of` is earlier: no gap is listed."),
