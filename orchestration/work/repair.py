@@ -22,7 +22,7 @@ def main() -> int:
     """Repair the warehouse of the environment, print what was done, and return the exit code."""
     pipeline = open_context()
     storage = pipeline.storage
-    found = list(verify.faults(storage))
+    found = verify.faults(storage)
     faults = [fault for fault in found if fault.movable]
     set_aside(pipeline, faults)
     for fault in faults:

@@ -45,8 +45,12 @@ def broken(storage: Storage) -> list[str]:
     return [str(fault) for fault in faults(storage)]
 
 
-def faults(storage: Storage) -> Iterator[Fault]:
-    """Yield every fault: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
+def faults(storage: Storage) -> list[Fault]:
+    """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
+    return list(dict.fromkeys(_faults(storage)))  # damaged hashes of a layer are met with each of its files
+
+
+def _faults(storage: Storage) -> Iterator[Fault]:
     known = True
     try:
         modes.get(storage)

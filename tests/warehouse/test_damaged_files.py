@@ -105,7 +105,7 @@ def test_every_flipped_bit_is_found_and_none_reaches_an_answer(folder: Folder, t
     assert None not in [whole[name] for name in whole if name != "latest/FR.json"]
     count = 0
     for key, _ in damage.harmed(folder.root, (damage.flip,), flips, seed=1):
-        faults = list(verify.faults(folder))
+        faults = verify.faults(folder)
         assert key in {fault.key for fault in faults}, key
         for name, answer in answers(folder).items():
             assert answer is None or answer == whole[name], (key, name)
