@@ -58,12 +58,12 @@ def replay(folder: Path) -> int:
 def _ingest(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> RunReport:
     """Run a feed once: of two answers to one interval the later in the manifest stays, however often replayed."""
 
-    def asked(days: Sequence[MarketDay], now: int) -> list[Request]:
+    def choose(days: Sequence[MarketDay], now: int) -> list[Request]:
         wanted = {day.day for day in days}
         return [request for request in requests if wanted.intersection(request.days)]
 
     days = sorted({MarketDay(day, feed.tz) for request in requests for day in request.days})
-    return ingest_days(pipeline, replace(feed, requests=asked), days)
+    return ingest_days(pipeline, replace(feed, requests=choose), days)
 
 
 def _dated(pipeline: PipelineContext, request: Request) -> Request:

@@ -197,7 +197,7 @@ def newest(storage: Storage, until: int | None = None) -> str:
     if head is None:
         return BEGINNING
     try:
-        return _behind(storage, head, lambda entries: _settled(entries, until)) or _cursor(head, head.first - 1)
+        return _cursor_behind(storage, head, lambda entries: _settled(entries, until)) or _cursor(head, head.first - 1)
     except UnknownCursor as damaged_end:
         return damaged_end.oldest
 
@@ -210,13 +210,13 @@ def cursor_before(storage: Storage, at: int) -> str:
     head = _head(storage)
     if head is None:
         return BEGINNING
-    found = _behind(storage, head, lambda entries: [entry for entry in entries if entry["at"] < at])
+    found = _cursor_behind(storage, head, lambda entries: [entry for entry in entries if entry["at"] < at])
     if found is None and head.first > 1:
         raise UnknownCursor(_cursor(head, head.first - 1))
     return found or _cursor(head, 0)
 
 
-def _behind(storage: Storage, head: Head, choose: Callable[[list[Members]], list[Members]]) -> str | None:
+def _cursor_behind(storage: Storage, head: Head, choose: Callable[[list[Members]], list[Members]]) -> str | None:
     """The cursor behind the newest entry that `choose` leaves of a segment; None where it leaves none of any."""
     for segment in range(_newest_segment(storage, head), head.first // SEGMENT - 1, -1):
         if chosen := choose(_entries(storage, head, segment)):

@@ -48,7 +48,7 @@ def location(entry: dict[str, Any]) -> str:
 
 def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
     """Entries by tie number, of `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
-    by_tie = _data(body)
+    by_tie = _content(body)
     if not by_tie:
         raise NotPublished("no tie in the answer yet")
     if not isinstance(by_tie, dict) or not all(isinstance(rows, list) for rows in by_tie.values()):
@@ -61,14 +61,14 @@ def load_forecasts(body: bytes) -> list[dict[str, Any]]:
 
     Raises FeedChanged, NotPublished.
     """
-    days = _data(body)
+    days = _content(body)
     found = [entry for name in ("priorDay", "forecast") for entry in member(days, name, list)]
     if not found:
         raise NotPublished("no forecast in the answer yet")
     return found
 
 
-def _data(body: bytes) -> Any:
+def _content(body: bytes) -> Any:
     """What a page of the site holds, of `[{"data": ...}]`. Raises FeedChanged, NotPublished."""
     answer = _published(body)
     if not isinstance(answer, list) or len(answer) != 1:
