@@ -125,6 +125,22 @@ def test_a_killed_copy_is_refused_as_a_warehouse_and_goes_on(small, bucket_place
     assert files(bucket_place.open()) == files(Folder(small))
 
 
+def test_a_copy_over_a_warehouse_is_refused_its_own_by_whatever_name_too(tmp_path, capsys):
+    tiny, other = (Folder(tmp_path / name) for name in ("tiny", "other"))
+    for number, place in enumerate((tiny, other)):
+        modes.ensure(place, "simulated")
+        modes.mark_schema(place)
+        place.put(layout.published("a.json"), bytes([number]))
+    (tmp_path / "link").symlink_to(tiny.root)
+    before = files(tiny), files(other)
+    for target in (tiny, other, f"{tmp_path}/link", f"{tiny}/../tiny/"):
+        assert cli.main(["copy", str(tiny), str(target)]) == 1
+        assert "holds a warehouse already" in capsys.readouterr().err
+    assert (files(tiny), files(other)) == before
+    assert cli.main(["copy", str(tiny), f"{tiny}/inside"]) == 0
+    assert files(Folder(tiny.root / "inside")) == files(tiny) == before[0]
+
+
 def _run(home: str, local: Path) -> tuple[dict, Storage]:
     os.environ.update(EMDS_HOME=home, EMDS_NOW=str(LATER), EMDS_LOCAL=str(local), EMDS_BUCKET_FRESH_SECONDS="0")
     pipeline = open_context()
