@@ -94,9 +94,8 @@ def quantiles(value: Floats, weight: Ints) -> tuple[tuple[float, float], ...]:
     if not len(value):
         return ()
     order = np.argsort(value)
-    reached = np.cumsum(weight[order])
     # In whole numbers: the value at which ten times the weight reaches so many tenths of the whole.
-    around = [
-        [np.searchsorted(10 * reached, tenth * reached[-1], side) for side in ("left", "right")] for tenth in TENTHS
-    ]
+    reached = 10 * np.cumsum(weight[order])
+    cuts = reached[-1] // 10 * np.array(TENTHS)
+    around = zip(np.searchsorted(reached, cuts), np.searchsorted(reached, cuts, side="right"), strict=True)
     return tuple((float(value[order[left]]), float(value[order[right]])) for left, right in around)
