@@ -1,4 +1,4 @@
-"""What both clients share: a call's address, what an answer means, when to try again, what is kept. No I/O."""
+"""What both clients share: a call's address, what an answer means, when to try again, a cache of answers. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import EmdsError, error_of
 Moment = int | str | date
 """A time as the service takes it (Unix seconds, ISO 8601, `2026-11-20`, `-24h`), or a `datetime` with its offset."""
 _AGAIN = frozenset({429, 502, 503, 504})
-_KEPT = 64
+_MOST_CACHED = 64
 
 
 class Call(NamedTuple):
@@ -27,10 +27,10 @@ class Call(NamedTuple):
 
 def call(path: str, **query: Any) -> Call:
     """A call; members that are None are left out. Raises ValueError for a `datetime` without an offset."""
-    stated = (
+    members = (
         (name.rstrip("_"), _text(value)) for name, value in query.items() if value is not None and value is not False
     )
-    return Call(path, tuple(stated))
+    return Call(path, tuple(members))
 
 
 def series(metric: str, zone: str | Iterable[str], **query: Any) -> Call:
@@ -57,10 +57,10 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
         body = response.json()
     except ValueError:
         body = {}
-    stated: dict[str, Any] = body if isinstance(body, dict) else {}
+    members: dict[str, Any] = body if isinstance(body, dict) else {}
     if response.status_code != 200:
-        raise error_of(response.status_code, stated)
-    return stated
+        raise error_of(response.status_code, members)
+    return members
 
 
 def merged(envelope: dict[str, Any], page: dict[str, Any]) -> dict[str, Any]:
@@ -107,11 +107,11 @@ def wait(response: httpx.Response | None, attempt: int, longest: float, now: flo
         return min(_pause(attempt), longest)
     if response.status_code not in _AGAIN:
         return None
-    stated = response.headers.get("Retry-After", "")
-    if stated.isdigit():
-        seconds = float(stated)
-    elif stated:
-        seconds = max(0.0, parsedate_to_datetime(stated).timestamp() - now)
+    wait = response.headers.get("Retry-After", "")
+    if wait.isdigit():
+        seconds = float(wait)
+    elif wait:
+        seconds = max(0.0, parsedate_to_datetime(wait).timestamp() - now)
     else:
         seconds = _pause(attempt)
     return seconds if seconds <= longest else None
@@ -126,26 +126,26 @@ def unreachable(error: httpx.TransportError) -> EmdsError:
     return error_of(503, {"detail": f"no answer: {type(error).__name__}"})
 
 
-class Kept:
+class AnswerCache:
     """The last answers by call, with their validators."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Call, httpx.Response] = OrderedDict()
 
-    def validator(self, made: Call) -> dict[str, str]:
-        """The header that asks whether the kept answer still holds."""
-        kept = self._answers.get(made)
-        return {"If-None-Match": kept.headers["ETag"]} if kept is not None else {}
+    def validator(self, request: Call) -> dict[str, str]:
+        """The header that asks whether the cached answer still holds."""
+        cached = self._answers.get(request)
+        return {"If-None-Match": cached.headers["ETag"]} if cached is not None else {}
 
-    def settled(self, made: Call, response: httpx.Response) -> httpx.Response:
-        """The answer to a call: the kept one where the service says that it is unchanged."""
+    def settled(self, request: Call, response: httpx.Response) -> httpx.Response:
+        """The answer to a call: the cached one where the service says that it is unchanged."""
         if response.status_code == 304:
-            self._answers.move_to_end(made)
-            return self._answers[made]
+            self._answers.move_to_end(request)
+            return self._answers[request]
         is_json = response.headers.get("Content-Type", "").startswith("application/json")  # month files are large
         if response.status_code == 200 and "ETag" in response.headers and is_json:
-            self._answers[made] = response
-            self._answers.move_to_end(made)
-            while len(self._answers) > _KEPT:
+            self._answers[request] = response
+            self._answers.move_to_end(request)
+            while len(self._answers) > _MOST_CACHED:
                 self._answers.popitem(last=False)
         return response

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from . import calls, steps
-from .calls import Call, Kept, Moment
+from .calls import AnswerCache, Call, Moment
 from .rows import Series
 from .steps import Followed, Steps, T, Update
 from .version import __version__
@@ -41,7 +41,7 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
         transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._http = self._open(**_settings(base_url, key, timeout), transport=transport)
-        self._retries, self._longest, self._kept = retries, longest_wait, Kept()
+        self._retries, self._longest, self._cache = retries, longest_wait, AnswerCache()
         self.changes = Changes[Updates](self)
 
     def get(self, path: str, **query: Any) -> Json:
@@ -131,7 +131,7 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
     def _answer(self, call: Call) -> Generator[httpx.Request | float, Any, httpx.Response]:
         """Yield requests, which get a response or the error in its place, and pauses. Raises EmdsError."""
         for attempt in range(self._retries + 1):
-            request = self._http.build_request("GET", call.path, params=call.query, headers=self._kept.validator(call))
+            request = self._http.build_request("GET", call.path, params=call.query, headers=self._cache.validator(call))
             answer = yield calls.without_foreign_key(request, self._http.base_url)
             response = answer if isinstance(answer, httpx.Response) else None
             pause = calls.wait(response, attempt, self._longest, time.time())
@@ -140,7 +140,7 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
             yield pause
         if response is None:
             raise calls.unreachable(answer) from answer
-        return self._kept.settled(call, response)
+        return self._cache.settled(call, response)
 
 
 class Changes(Generic[Updates]):

@@ -53,9 +53,9 @@ class Followed(NamedTuple):
         """Apply what changed since the update before. A cursor that the service no longer knows begins again."""
         import pandas
 
-        made = calls.call("/v1/changes", since=before.cursor, zone=self.zone, metric=self.metric, limit=1000)
+        request = calls.call("/v1/changes", since=before.cursor, zone=self.zone, metric=self.metric, limit=1000)
         try:
-            body = calls.body_of((yield made))
+            body = calls.body_of((yield request))
         except EmdsError as refused:
             if refused.status != 410:
                 raise
@@ -101,16 +101,16 @@ def read_series(
     query: dict[str, Any],
 ) -> Steps[Series]:
     """Read page after page."""
-    made: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
+    request: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
     envelope: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     read = 0
-    while made is not None and read != pages:
-        answer = yield made
+    while request is not None and read != pages:
+        answer = yield request
         body = calls.body_of(answer)
         rows += body.pop("data")
-        envelope, read, made = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
-    return Series(envelope, rows, made is not None)
+        envelope, read, request = calls.merged(envelope, body), read + 1, calls.following(answer.headers)
+    return Series(envelope, rows, request is not None)
 
 
 def read_months(metric: str, zone: str, first: str, last: str) -> Steps[Any]:
