@@ -80,6 +80,20 @@ def test_everything_refreshes_also_when_the_tab_comes_to_the_front(visit: Callab
     assert page.eval_on_selector_all("path.flow.moving", targets) != before
 
 
+def test_a_panel_closed_while_it_loads_draws_nothing_more(visit: Callable[..., Any]) -> None:
+    held: list[Any] = []
+    page = visit(
+        "/#metric=price&zone=GB", before=lambda page: page.route("**/v1/geo/live/GB", lambda route: held.append(route))
+    )
+    page.wait_for_selector("#panel-title")
+    page.click(".close")
+    [route] = held
+    route.continue_()
+    page.wait_for_timeout(300)
+    assert page.locator("#panel").is_hidden()
+    assert page.locator("#chart-bar").inner_html() == ""
+
+
 def _failing(paths: str, **answer: Any) -> Callable[[Any], None]:
     return lambda page: page.route(paths, lambda route: route.fulfill(**answer))
 

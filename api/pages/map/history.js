@@ -27,7 +27,7 @@ export function spanShown(view, body, now) {
   return view.span;
 }
 
-/** Draws bar, sentence, chart and buttons for files. `actions`: {span, beside, dates, block}. */
+/** Draws bar, sentence, chart and buttons for files. `actions`: {span, beside, dates, block, isCurrent}. */
 export async function show(view, zones, body, now, actions) {
   const own = body.metrics[view.metric];
   const zone = zones.get(view.zone);
@@ -41,7 +41,7 @@ export async function show(view, zones, body, now, actions) {
   bar(view, zones, own, now, actions);
   const block = view.metric === 'price' ? cheapestHours(zone, own, view, now, actions) : replace(document.getElementById('window'));
   const lines = await linesOf(view, zones, body, now);
-  if (!place.isConnected) return;
+  if (!actions.isCurrent()) return;
   const known = lines.flatMap((line) => line.points).filter(([, value]) => value !== null);
   if (known.length < 2) {
     replace(place, el('p', { class: 'note' }, 'Nothing is known of that time here.'));

@@ -34,6 +34,8 @@ const layers = { flows: null, plants: null };
 // The `data-keep` of the button in the list that opened the panel; null where the map did.
 let opener = null;
 let asking = null;
+// Counts what fills the panel or closes it: what began earlier draws nothing more.
+let filling = 0;
 const panes = new Panes((zone) => choose(zone), tip);
 let timer = null;
 let turn = 0;
@@ -177,10 +179,12 @@ function showHeadline() {
 
 async function fill() {
   data.filled = Date.now();
+  const own = (filling += 1);
+  const isCurrent = () => own === filling;
   const section = byId('panel');
   section.setAttribute('aria-busy', 'true');
-  await panel.fill(view, data.zones, data.now, actions);
-  section.setAttribute('aria-busy', 'false');
+  await panel.fill({ ...view }, data.zones, data.now, { ...actions, isCurrent });
+  if (isCurrent()) section.setAttribute('aria-busy', 'false');
 }
 
 const actions = {
@@ -215,6 +219,7 @@ async function choose(id, withFocus = true, from = document.activeElement?.datas
   byId('panel').hidden = id === null;
   document.body.classList.toggle('with-panel', id !== null);
   if (id === null) {
+    filling += 1;
     if (before) goBack(before);
     return;
   }

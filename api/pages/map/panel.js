@@ -54,7 +54,7 @@ export function headline(zone, metric, figure, isAhead = false) {
     el('p', { class: 'note' }, `${capital(rank(figure))}. Interval starting ${time(figure.ts, zone.tz)}.`));
 }
 
-/** Fills the panel from the zone's free document, and with exact figures where the visitor stored a key. */
+/** Fills the panel from the zone's free document, and with exact figures where the visitor stored a key, while `actions.isCurrent()`. */
 export async function fill(view, zones, now, actions) {
   const zone = zones.get(view.zone);
   const place = document.getElementById('chart');
@@ -64,12 +64,12 @@ export async function fill(view, zones, now, actions) {
     [{ body }] = await Promise.all([api.history(zone.id), ready()]);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    place.replaceChildren(el('p', { class: 'note' }, refusal(error)));
+    if (actions.isCurrent()) place.replaceChildren(el('p', { class: 'note' }, refusal(error)));
     return;
   }
-  if (!place.isConnected) return;
+  if (!actions.isCurrent()) return;
   await history.show({ ...view, span: history.spanShown(view, body, now) }, zones, body, now, actions);
-  if (!place.isConnected) return;
+  if (!actions.isCurrent()) return;
   rest(zone, body, view.metric);
   await exact(view, zone, actions);
 }
@@ -111,7 +111,7 @@ async function exact(view, zone, actions) {
   }
   try {
     const { body, stale } = await api.brief(zone.id);
-    if (!place.isConnected) return;
+    if (!actions.isCurrent()) return;
     const figure = body.current[view.metric];
     replace(place, ...[
       el('h3', {}, 'The brief, exact'),
@@ -123,6 +123,7 @@ async function exact(view, zone, actions) {
     ].filter(Boolean));
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
+    if (!actions.isCurrent()) return;
     replace(place, el('p', { class: 'note' }, refusal(error)),
       el('button', { type: 'button', class: 'quiet small', 'data-keep': 'key', on: { click: actions.forget } }, 'Forget my key'));
   }
