@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestration.cli.keys import keys
-from orchestration.cli.webhooks import webhooks
+from orchestration.cli.accounts import keys, webhooks
 from warehouse.errors import MarketError, StorageError
 from warehouse.version import __version__
 

@@ -58,9 +58,9 @@ def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
         description="Messages to subscribers: in order, signed, tried again for a day.",
     )
     def deliveries() -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
-        from orchestration.webhooks import rounds
+        from orchestration.webhooks import delivery
 
-        counts = dict(rounds.counts())
+        counts = delivery.run_now()
         yield dg.MaterializeResult(metadata=counts)
         yield _check("delivered", not counts["failed"], counts)
 
@@ -106,16 +106,16 @@ def webhook_sensor(job: Any) -> dg.SensorDefinition:
         description="Starts a round of deliveries where something changed or a retry is due.",
     )
     def webhooks_due(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        from orchestration.webhooks import rounds  # here: it loads the API, and most runs need none of it
+        from orchestration.webhooks import delivery  # here: it loads the API, and most runs need none of it
 
-        subscribed, due = rounds.due()
+        subscribed, due = delivery.due()
         if not subscribed:
             return dg.SkipReason("nobody subscribed")
-        place = rounds.place()
-        if place == context.cursor and not due:
+        position = delivery.position()
+        if position == context.cursor and not due:
             return dg.SkipReason("nothing changed, and no retry is due")
         if context.instance.get_runs(dg.RunsFilter(job_name=DELIVER, statuses=UNDER_WAY), limit=1):
             return dg.SkipReason("a round is under way")
-        return dg.SensorResult(run_requests=[dg.RunRequest()], cursor=place)
+        return dg.SensorResult(run_requests=[dg.RunRequest()], cursor=position)
 
     return webhooks_due

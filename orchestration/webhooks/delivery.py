@@ -7,19 +7,28 @@ goes on where this one ended. Receivers that failed or were slow, and new ones, 
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 
 from api.access import webhooks
 from api.access.database import AccountsUnavailable, Database
 from api.access.webhooks import Message, Webhook
+from api.documents import changes
+from api.service import lag_s
+from api.settings import Settings
 from orchestration.webhooks import events, transport
 from orchestration.webhooks.events import Documents
 from orchestration.webhooks.transport import TOTAL_S, NotDelivered
+from orchestration.work.resources import opened
 from warehouse.bookkeeping import logged
+from warehouse.market import clock
+from warehouse.series import change_log
+from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 ROUND_S = 60.0
@@ -27,6 +36,8 @@ SLOW_S = 2.0
 """A delivery that took longer makes its receiver a slow one."""
 THREADS = 8
 """For prompt receivers, and as many for slow ones."""
+SPARE_S = 1.0
+"""The clocks of machines differ."""
 _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
@@ -43,6 +54,32 @@ class RoundCounts:
     delivered: int = 0
     failed: int = 0
     disabled: int = 0
+
+
+def run_now() -> dict[str, int]:
+    """Run one round in this environment; return what it did, by name. Raises AccountsUnavailable."""
+    settings = Settings.from_environ(os.environ)
+    with closing(Database.opened(settings.database_url)) as database:
+        send = sender(settings.webhook_private)
+        return asdict(run_round(opened(os.environ), database, send, clock.now(), settled_s(settings)))
+
+
+def position() -> str:
+    """Return the position of the change log and the version of the documents: when it changes, there may be news."""
+    storage, until = opened(os.environ), changes.settled(settled_s(Settings.from_environ(os.environ)))
+    snapshot = storage.stat(layout.published(layout.SNAPSHOT))
+    return f"{change_log.newest(storage, until)} {snapshot.version if snapshot else 0}"
+
+
+def due() -> tuple[bool, bool]:
+    """Return whether anybody subscribed, and whether a waiting message is due. Raises AccountsUnavailable."""
+    with closing(Database.opened(Settings.from_environ(os.environ).database_url)) as database:
+        return bool(webhooks.deliverable(database)), webhooks.any_due(database, int(time.time()))
+
+
+def settled_s(settings: Settings) -> float:
+    """Return for how many seconds a change waits: as long as a worker of the API may still give older rows."""
+    return lag_s(settings) + SPARE_S
 
 
 def sender(private: bool) -> Send:

@@ -11,23 +11,22 @@ import base64
 import hashlib
 import hmac
 import http.client
-import queue
 import re
 import socket
 import ssl
 import threading
 import time
+from concurrent.futures import Future
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from api.access.public_addresses import Address, is_public
+from api.access.public_addresses import is_public
 from warehouse.errors import MarketError
 from warehouse.version import __version__
 
 TOTAL_S = 10.0
 """Name, connection, TLS, request and the head of the answer together."""
-_NAME_S = 5.0
-_LONGEST_HEAD = 65_536
+_LONGEST_LINE = 65_536
 
 
 class NotDelivered(MarketError):
@@ -35,21 +34,22 @@ class NotDelivered(MarketError):
 
 
 def post(url: str, headers: dict[str, str], body: bytes, private: bool, total_s: float = TOTAL_S) -> None:
-    """Deliver a body; any 2xx counts. Raises NotDelivered. `private`: http and private addresses too, for tests."""
-    deadline = time.monotonic() + total_s
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (private and parts.scheme == "http"):
-        raise NotDelivered("not an https address")
+    """Deliver a body; any 2xx counts. Raises NotDelivered. `private`: http and private addresses too, for tests.
+
+    A thread does it, and is left behind when the time is over: `getaddrinfo` has no timeout, and a receiver may drip
+    bytes.
+    """
+    answer = Future[int]()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_ask(url, headers, body, private, total_s))
+        except Exception as fault:
+            answer.set_exception(fault)
+
+    threading.Thread(target=ask, daemon=True).start()
     try:
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        address = _check(_resolve(host, port, min(_NAME_S, total_s)), private)
-        with _connect(parts.scheme, host, (str(address), port), deadline) as connected:
-            connection = http.client.HTTPConnection(host, port)
-            connection.default_port = {"https": 443, "http": 80}[parts.scheme]  # leaves the port out of `Host`
-            connection.sock = connected
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            connection.request("POST", target, body, {**headers, "Connection": "close"})
-            status = _read_status(connected, deadline)
+        status = answer.result(total_s)
     except TimeoutError:
         raise NotDelivered("no answer in time") from None
     except (OSError, http.client.HTTPException, ValueError) as fault:
@@ -71,71 +71,51 @@ def signed(secret: str, message: str, body: bytes, at: int) -> dict[str, str]:
     }
 
 
-def _check(addresses: list[Address], private: bool) -> Address:
-    """Return the first of some addresses, if all may be connected to. Raises NotDelivered."""
+def _ask(url: str, headers: dict[str, str], body: bytes, private: bool, total_s: float) -> int:
+    """Return the status that a receiver answers."""
+    ends = time.monotonic() + total_s
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (private and parts.scheme == "http"):
+        raise NotDelivered("not an https address")
+    default_port = {"https": 443, "http": 80}[parts.scheme]
+    host, port = parts.hostname or "", parts.port or default_port
+    connection = http.client.HTTPConnection(host, port)
+    connection.default_port = default_port  # leaves the port out of `Host`
+    with socket.create_connection((_address(host, port, private), port), timeout=total_s) as plain:
+        connection.sock = plain
+        if parts.scheme == "https":
+            connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        with connection.sock as connected:
+            if time.monotonic() > ends:
+                raise TimeoutError  # the message counts as failed already, and comes again in its turn
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            connection.request("POST", target, body, {**headers, "Connection": "close"})
+            return _status(connected)
+
+
+def _address(host: str, port: int, private: bool) -> str:
+    """Return the first address of a name, if all may be connected to. Raises NotDelivered."""
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    except OSError:
+        raise NotDelivered("the name is not known") from None
+    addresses = [str(answer[4][0]) for answer in answers]
     if not addresses:
         raise NotDelivered("the name has no address")
-    if not private and not all(map(is_public, addresses)):
+    if not private and not all(is_public(ip_address(address)) for address in addresses):
         raise NotDelivered("the name leads to an address that is not public")
     return addresses[0]
 
 
-def _resolve(host: str, port: int, timeout_s: float) -> list[Address]:
-    """Return every address of a name. Raises NotDelivered. A thread of its own: `getaddrinfo` has no timeout."""
-    found: queue.SimpleQueue[list[Address] | None] = queue.SimpleQueue()
-
-    def look() -> None:
-        try:
-            answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-            found.put([ip_address(answer[4][0]) for answer in answers])
-        except (OSError, ValueError):
-            found.put(None)
-
-    threading.Thread(target=look, daemon=True).start()
-    try:
-        addresses = found.get(timeout=timeout_s)
-    except queue.Empty:
-        raise NotDelivered("the name was not resolved in time") from None
-    if addresses is None:
-        raise NotDelivered("the name is not known")
-    return addresses
-
-
-def _connect(scheme: str, host: str, address: tuple[str, int], deadline: float) -> socket.socket:
-    connected = socket.create_connection(address, timeout=_left(deadline))
-    if scheme == "http":
-        return connected
-    try:
-        connected.settimeout(_left(deadline))
-        return ssl.create_default_context().wrap_socket(connected, server_hostname=host)
-    except BaseException:
-        connected.close()
-        raise
-
-
-def _read_status(connected: socket.socket, deadline: float) -> int:
-    """Return the status of the final answer, behind interim ones (1xx); reads no more than heads.
-
-    http.client, and so urllib3, takes 103 for the answer and has no deadline against a receiver that drips bytes.
-    """
-    received = b""
-    while True:
-        while b"\r\n\r\n" not in received:
-            connected.settimeout(_left(deadline))
-            chunk = connected.recv(4096)
-            if not chunk or len(received) > _LONGEST_HEAD:
+def _status(connected: socket.socket) -> int:
+    """Return the status of the final answer once its head has come, behind interim ones: http.client ends at a 103."""
+    status = 0
+    with connected.makefile("rb") as stream:
+        while status < 200:
+            line = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", stream.readline(_LONGEST_LINE))
+            if line is None:
                 raise http.client.BadStatusLine("")
-            received += chunk
-        head, _, received = received.partition(b"\r\n\r\n")
-        line = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", head)
-        if line is None:
-            raise http.client.BadStatusLine("")
-        if int(line[1]) >= 200:
-            return int(line[1])
-
-
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
+            status = int(line[1])
+            while stream.readline(_LONGEST_LINE).strip():
+                pass
+    return status

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from dataclasses import asdict
 
 from api.access.database import Database
@@ -30,18 +31,15 @@ def counts() -> dict[str, int] | None:
     settings = Settings.from_environ(os.environ)
     if not settings.pay_to or not settings.rpc_url:
         return None
-    database = Database.opened(settings.database_url)
-    ledger = Ledger(database)
-    try:
+    with closing(Database.opened(settings.database_url)) as database:
+        ledger = Ledger(database)
         reconciler = Reconciler(ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
-        report = asdict(reconciler.read_transfers(settings.pay_to.lower()))
+        try:
+            report = asdict(reconciler.read_transfers(settings.pay_to.lower()))
+        except ChainUnavailable as fault:
+            raise NotReconciled(f"the node does not answer: {fault}") from None
         credits, units = ledger.credits()
-        states = ledger.counts()
-        return {**report, "credits": credits, "credit_units": units, "unknown": states.get("unknown", 0)}
-    except ChainUnavailable as fault:
-        raise NotReconciled(f"the node does not answer: {fault}") from None
-    finally:
-        database.close()
+        return {**report, "credits": credits, "credit_units": units, "unknown": ledger.counts().get("unknown", 0)}
 
 
 def reconcile() -> int:

@@ -15,7 +15,7 @@ from api.documents import cache, changes
 from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
-from orchestration.webhooks import events, rounds
+from orchestration.webhooks import delivery, events
 from orchestration.webhooks.events import Documents
 from tests.stand_ins.clock import Clock
 from tests.stand_ins.places import BucketPlace
@@ -76,7 +76,7 @@ def test_a_row_read_after_its_entry_is_never_older(
 
     def count_entries() -> int:
         """How many entries a message would hold."""
-        documents = Documents(follower, rounds._lag_s(settings))
+        documents = Documents(follower, delivery.settled_s(settings))
         bodies = events.news_for(documents, webhook, BASE, BASE).bodies
         return len(orjson.loads(bodies[0])["data"]["entries"]) if bodies else 0
 
