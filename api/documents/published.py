@@ -17,7 +17,7 @@ from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from warehouse.figures.coverage_note import coverage_note
+from warehouse.figures.context import coverage_note
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.market import Metric

@@ -26,7 +26,7 @@ from api.series.stored_rows import sources_of_rows
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.figures.statistics import Statistics, statistics
-from warehouse.market.clock import DAY, RESOLUTIONS
+from warehouse.market.clock import DAY
 from warehouse.market.market import Metric
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
@@ -201,9 +201,7 @@ def _statistics_of_rows(
     rows: RowColumns, start: int, end: int, above: float | None, below: float | None
 ) -> dict[str, Any] | None:
     """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
-    steps = [RESOLUTIONS[label.resolution] for label in rows.labels] or [0]
-    seconds = steps[0] if len({*steps}) == 1 else np.array(steps, np.int64)[rows.label]
-    result = statistics(rows.ts, seconds, rows.value, start, end, above, below)
+    result = statistics(rows.ts, rows.seconds(), rows.value, start, end, above, below)
     return None if result is None else _members(result)
 
 

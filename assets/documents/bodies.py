@@ -8,8 +8,7 @@ from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.summary import headline, summary
-from warehouse.figures.context import METHOD, WINDOW_DAYS
-from warehouse.figures.coverage_note import coverage_note
+from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.statement import Statement, grouped, heard
-from warehouse.figures.context import WINDOW_DAYS
-from warehouse.figures.coverage_note import listed
+from warehouse.figures.context import WINDOW_DAYS, listed
 from warehouse.market.clock import utc, zone_of
 from warehouse.market.metrics import SCALAR, brief_words
 

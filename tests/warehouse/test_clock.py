@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from warehouse.errors import BadWindow
-from warehouse.figures import local_hours
+from warehouse.figures.context import local_hours
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.zones import ZONES
@@ -110,7 +110,7 @@ TZS = sorted({zone.tz for zone in ZONES.values()} | {"UTC", "Etc/GMT+5", "Austra
 )
 def test_agrees_with_zoneinfo(tz, start, offsets):
     ts = [start + offset for offset in offsets]
-    assert local_hours.hours(np.array(ts, np.int64), tz).tolist() == [
+    assert local_hours(np.array(ts, np.int64), tz).tolist() == [
         datetime.fromtimestamp(t, ZoneInfo(tz)).hour for t in ts
     ]
 
@@ -121,4 +121,4 @@ def test_agrees_with_zoneinfo(tz, start, offsets):
 def test_the_second_of_the_change(tz, change):
     turn = int(datetime.fromisoformat(change).replace(tzinfo=UTC).timestamp())
     ts = np.array([turn - 15 * 86400, turn - 1, turn, turn + 15 * 86400], np.int64)
-    assert local_hours.hours(ts, tz).tolist() == [datetime.fromtimestamp(int(t), ZoneInfo(tz)).hour for t in ts]
+    assert local_hours(ts, tz).tolist() == [datetime.fromtimestamp(int(t), ZoneInfo(tz)).hour for t in ts]

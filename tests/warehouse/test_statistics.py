@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -71,24 +70,3 @@ def test_agrees_with_a_count_minute_by_minute(parts: list[tuple[int, int, int]],
     for share, value in ((1, stats.p10), (5, stats.p50), (9, stats.p90)):
         assert value == ordered[-(-share * len(ordered) // 10) - 1]
     assert stats.above.hours == pytest.approx(sum(v > 10 for v in minutes) / 60)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(-50, 50)), max_size=30),
-    st.sampled_from([5, 60]),
-    st.integers(-20, 200),
-    st.integers(1, 4000),
-)
-def test_rows_of_one_length_give_what_they_give_each_with_its_own(
-    parts: list[tuple[int, int]], minutes: int, first: int, length: int
-) -> None:
-    """Whole inside the window, cut by it, or out of it."""
-    steps = np.cumsum([1 + gap for gap, _ in parts], dtype=np.int64) - 1
-    ts, values = steps * minutes * 60, np.array([value for _, value in parts], float)
-    window = first * 60, (first + length) * 60
-    together = statistics(ts, minutes * 60, values, *window, above=10.0, below=0.0)
-    each = statistics(ts, np.full(len(ts), minutes * 60), values, *window, above=10.0, below=0.0)
-    assert (together is None) == (each is None)
-    if together is not None and each is not None:
-        assert (together.mean, together.std) == pytest.approx((each.mean, each.std), abs=1e-9)
-        assert replace(together, mean=each.mean, std=each.std) == each

@@ -6,17 +6,24 @@ gives the formulae.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
-from warehouse.figures.window_stats import WINDOW_S, Share, WindowStats, window_stats
-from warehouse.market.clock import DAY
+import numpy as np
+
+from warehouse.figures.statistics import quantiles
+from warehouse.market.clock import DAY, QUARTER, zone_of
+from warehouse.rows.versions import Flags, Floats, Ints
 from warehouse.series.reader import RowColumns
 
 METHOD = "brief/1"
-WINDOW_DAYS = WINDOW_S // DAY
+WINDOW_DAYS = 30
+WINDOW_S = WINDOW_DAYS * DAY
 MIN_SAMPLES = 20
 _SAME_HOUR_S = WINDOW_S // 24
 _FLOOR = Decimal(1)
@@ -25,6 +32,15 @@ _SPREAD_SHARE = Decimal("0.05")
 
 Direction = Literal["rising", "falling", "flat"]
 Band = Literal["record_low", "very_low", "low", "typical", "high", "very_high", "record_high"]
+_REASONS = {
+    "too_few_samples": f"fewer than {MIN_SAMPLES} values in the window",
+    "coverage_below_50_pct": "less than half of the window observed",
+    "no_rows": "no value is known",
+    "withheld_by_terms": "its publisher's terms withhold it",
+    "unreadable": "its stored rows cannot be read at present",
+    "sample": "a sample leaves it out",
+}
+"""The words of `coverage_note` for the reasons of `context_omitted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +92,9 @@ class Reading:
 
     row: int
     ts: int
-    seconds: int
     value: float
     next_ts: int | None
+    """The start of the row after it, where already known."""
     context: Context | None
     context_omitted: str
     many_ties: bool
@@ -87,68 +103,123 @@ class Reading:
     trend_omitted: str
 
 
+class _History(NamedTuple):
+    """The rows of the 30 days before the current one, and how many seconds of these days each of them covers."""
+
+    ts: Ints
+    value: Floats
+    seconds: Ints
+
+    def share(self, x: float, chosen: Flags | slice = slice(None)) -> _Share:
+        """How much of the chosen rows lies below a value."""
+        value, seconds = self.value[chosen], self.seconds[chosen]
+        return _Share(len(value), *(int(seconds[rows].sum()) for rows in (slice(None), value < x, value == x)))
+
+
+class _Share(NamedTuple):
+    """How much of some rows lies below the current value: whole seconds, but `samples` is a count of rows."""
+
+    samples: int
+    total: int
+    below: int
+    equal: int
+
+    def too_little(self, window_s: int) -> str:
+        """Why these rows are too few to rank a value among, or nothing."""
+        if self.samples < MIN_SAMPLES:
+            return "too_few_samples"
+        return "coverage_below_50_pct" if self.total * 2 < window_s else ""
+
+    @property
+    def rank(self) -> Fraction:
+        """Mean-kind percentile: what lies below, and half of what is equal, in per cent of the whole."""
+        return Fraction(100 * (2 * self.below + self.equal), 2 * self.total)
+
+    @property
+    def percentile(self) -> int:
+        """The rank as an integer, rounded half up; 0 and 100 only outside every value."""
+        if not self.below and not self.equal:
+            return 0
+        if self.below == self.total:
+            return 100
+        return min(max(int(self.rank + Fraction(1, 2)), 1), 99)
+
+
 def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
-    """What a series' served rows say at an instant (Unix seconds UTC); None where no row has begun."""
-    stats = window_stats(rows, tz, as_of)
-    if stats is None:
+    """What a series' served rows say at an instant (Unix seconds UTC); None where no row has begun.
+
+    Rows ascend, none over another. `tz`: civil time, for the hour of the day.
+    """
+    ts, seconds = rows.ts, rows.seconds()
+    row = int(np.searchsorted(ts, as_of, side="right")) - 1
+    if row < 0:
         return None
-    ts, value = int(rows.ts[stats.row]), float(rows.value[stats.row])
-    omitted = _too_little(stats.window, WINDOW_S)
-    threshold = _threshold(stats) if not omitted else _FLOOR
+    at, value = int(ts[row]), float(rows.value[row])
+    before = slice(int(np.searchsorted(ts, at - WINDOW_S)), row)
+    history = _History(ts[before], rows.value[before], np.minimum(seconds[before], at - ts[before]))
+    window = history.share(value)
+    omitted = window.too_little(WINDOW_S)
+    context, threshold = (None, _FLOOR) if omitted else _context(history, window, tz, at, value)
+    reference = int(np.searchsorted(ts, at - DAY, side="right")) - 1
+    if reference >= 0 and ts[reference] + seconds[reference] <= at - DAY:
+        reference = -1
     return Reading(
-        stats.row,
-        ts,
-        int(rows.seconds()[stats.row]),
+        row,
+        at,
         value,
-        stats.next_ts,
-        None if omitted else _context(stats, ts, value, threshold),
+        int(ts[row + 1]) if row + 1 < len(ts) else None,
+        context,
         omitted,
-        stats.window.equal * 4 > stats.window.total,
-        None if stats.reference < 0 else _trend(rows, stats.reference, value, threshold),
-        "no_value_24h_ago" if stats.reference < 0 else "",
+        window.equal * 4 > window.total,
+        None if reference < 0 else _trend(rows, reference, value, threshold),
+        "no_value_24h_ago" if reference < 0 else "",
     )
 
 
-def _too_little(share: Share, window_s: int) -> str:
-    """Why these rows are too few to rank a value among, or nothing."""
-    if share.samples < MIN_SAMPLES:
-        return "too_few_samples"
-    return "coverage_below_50_pct" if share.total * 2 < window_s else ""
-
-
-def _threshold(stats: WindowStats) -> Decimal:
-    """What counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
-    p10, _, p90 = (_middle(cut) for cut in stats.cuts)
-    return max(_FLOOR, _SPREAD_SHARE * (p90 - p10))
-
-
-def _context(stats: WindowStats, ts: int, value: float, threshold: Decimal) -> Context:
-    p10, median, p90 = (_middle(cut) for cut in stats.cuts)
-    share, x = stats.window, _decimal(value)
-    same_hour = _too_little(stats.same_hour, _SAME_HOUR_S)
+def _context(history: _History, window: _Share, tz: str, at: int, value: float) -> tuple[Context, Decimal]:
+    """The context of a value, and what counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
+    around = quantiles(history.value, history.seconds)
+    p10, median, p90 = ((_decimal(left) + _decimal(right)) / 2 for left, right in around)
+    low, high = (_decimal(float(edge)) for edge in (history.value.min(), history.value.max()))
+    threshold, x = max(_FLOOR, _SPREAD_SHARE * (p90 - p10)), _decimal(value)
+    hours = local_hours(np.append(history.ts, at), tz)
+    same_hour = history.share(value, hours[:-1] == hours[-1])
+    same_hour_reason = same_hour.too_little(_SAME_HOUR_S)
     pct, reason = _percentage(x - median, median, threshold, "median")
-    return Context(
-        percentile=_percentile(share),
-        percentile_exact=_rounded(_rank(share), "0.01"),
-        percentile_same_hour=None if same_hour else _percentile(stats.same_hour),
-        percentile_same_hour_reason=same_hour,
-        band=_band(stats, x, threshold),
-        ties_pct=_rounded(Fraction(100 * share.equal, share.total), "0.1"),
+    context = Context(
+        percentile=window.percentile,
+        percentile_exact=_rounded(window.rank, "0.01"),
+        percentile_same_hour=None if same_hour_reason else same_hour.percentile,
+        percentile_same_hour_reason=same_hour_reason,
+        band=_band(x, low, high, window.rank, threshold),
+        ties_pct=_rounded(Fraction(100 * window.equal, window.total), "0.1"),
         vs_median=_float(x - median),
         vs_median_pct=pct,
         vs_median_pct_reason=reason,
         median=_float(median),
         p10=_float(p10),
         p90=_float(p90),
-        min=_float(_decimal(stats.low)),
-        max=_float(_decimal(stats.high)),
-        sample_count=share.samples,
-        coverage=_rounded(Fraction(share.total, WINDOW_S), "0.01"),
-        confidence="low" if share.total * 10 < WINDOW_S * 9 else "normal",
-        window_start=ts - WINDOW_S,
-        window_end=ts,
-        window_days_actual=_rounded(Fraction(ts - stats.first_ts, DAY), "0.1"),
+        min=_float(low),
+        max=_float(high),
+        sample_count=window.samples,
+        coverage=_rounded(Fraction(window.total, WINDOW_S), "0.01"),
+        confidence="low" if window.total * 10 < WINDOW_S * 9 else "normal",
+        window_start=at - WINDOW_S,
+        window_end=at,
+        window_days_actual=_rounded(Fraction(at - int(history.ts[0]), DAY), "0.1"),
     )
+    return context, threshold
+
+
+def local_hours(ts: Ints, tz: str) -> Ints:
+    """0..23: the hour that a clock in `tz` shows at each instant (Unix seconds UTC, any order)."""
+    quarters, place = np.unique(ts // QUARTER, return_inverse=True)
+    return np.array([_local_hour(tz, quarter) for quarter in quarters.tolist()], np.int64)[place]
+
+
+@lru_cache(maxsize=1 << 17)
+def _local_hour(tz: str, quarter: int) -> int:
+    return datetime.fromtimestamp(quarter * QUARTER, zone_of(tz)).hour
 
 
 def _trend(rows: RowColumns, reference: int, value: float, threshold: Decimal) -> Trend:
@@ -159,26 +230,11 @@ def _trend(rows: RowColumns, reference: int, value: float, threshold: Decimal) -
     return Trend(direction, _float(change), pct, reason, _float(base), int(rows.ts[reference]), _float(threshold))
 
 
-def _rank(share: Share) -> Fraction:
-    """Mean-kind percentile: what lies below, and half of what is equal, in per cent of the whole."""
-    return Fraction(100 * (2 * share.below + share.equal), 2 * share.total)
-
-
-def _percentile(share: Share) -> int:
-    """The rank as an integer, rounded half up; 0 and 100 only outside every value."""
-    if not share.below and not share.equal:
-        return 0
-    if share.below == share.total:
-        return 100
-    return min(max(int(_rank(share) + Fraction(1, 2)), 1), 99)
-
-
-def _band(stats: WindowStats, x: Decimal, threshold: Decimal) -> Band:
-    if x - _decimal(stats.high) > threshold:
+def _band(x: Decimal, low: Decimal, high: Decimal, rank: Fraction, threshold: Decimal) -> Band:
+    if x - high > threshold:
         return "record_high"
-    if _decimal(stats.low) - x > threshold:
+    if low - x > threshold:
         return "record_low"
-    rank = _rank(stats.window)
     if rank < 25:
         return "very_low" if rank < 10 else "low"
     if rank > 75:
@@ -198,10 +254,6 @@ def _percentage(part: Decimal, base: Decimal, floor: Decimal, name: str) -> tupl
     return _rounded(exact, step), ""
 
 
-def _middle(cut: tuple[float, float]) -> Decimal:
-    return (_decimal(cut[0]) + _decimal(cut[1])) / 2
-
-
 def _decimal(value: float) -> Decimal:
     """The decimal that JSON states for a value."""
     return Decimal(repr(value))
@@ -216,3 +268,32 @@ def _rounded(exact: Fraction, step: str) -> float:
     size = Fraction(step)
     whole = int(abs(exact) / size + Fraction(1, 2))
     return _float(Decimal(whole if exact >= 0 else -whole) * Decimal(step))
+
+
+def coverage_note(brief: Mapping[str, Any]) -> str:
+    """Which context blocks rest on the whole window, which on part of it, and which are left out, and why, in words.
+
+    From the brief's own members, so that a shortened brief gets a note about what is left in it.
+    """
+    blocks: Mapping[str, Any] = brief["context"]
+    days = brief["context_window_requested_days"]
+    full = [_noun(m) for m, block in blocks.items() if block["confidence"] == "normal"]
+    notes = [f"Nine tenths of the last {days} days or more observed for {listed(full)}."] if full else []
+    notes += [
+        f"Only {block['coverage']} of the window observed for {_noun(m)} "
+        f"({block['sample_count']} values): low confidence."
+        for m, block in blocks.items()
+        if block["confidence"] == "low"
+    ]
+    notes += [f"No context for {_noun(m)}: {_REASONS[reason]}." for m, reason in brief["context_omitted"].items()]
+    return " ".join(notes) or "The zone publishes no metric that is ranked."
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _noun(metric: str) -> str:
+    return metric.replace("_", " ")

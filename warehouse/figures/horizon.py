@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from warehouse.figures.windows import Interval, Kind, best_block, best_slots, clip, horizon
-from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, zone_of
+from warehouse.market.clock import DAY, HOUR, QUARTER, RESOLUTIONS, Window, zone_of
 from warehouse.series.reader import RowColumns
 
 AHEAD = 4 * DAY
 """No auction is for later days."""
-QUARTER = HOUR // 4
-"""Clocks change at whole quarter hours, and by whole ones."""
 _LONGEST = HOUR
 """No price lasts longer."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from warehouse.figures.window_stats import WINDOW_S
+from warehouse.figures.context import WINDOW_S
 from warehouse.market.clock import DAY, Window
 from warehouse.series.reader import Reader, RowColumns, joined, read_again
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warehouse.figures import window_stats
 from warehouse.rows.versions import Flags, Floats, Ints
 
 FIRST_SPANS = 10
 """How many of the spans beyond a threshold are named."""
+_TENTHS = (1, 5, 9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Statistics:
 
 def statistics(
     ts: Ints,
-    seconds: Ints | int,
+    seconds: Ints,
     values: Floats,
     start: int,
     end: int,
@@ -62,67 +62,52 @@ def statistics(
 ) -> Statistics | None:
     """The statistics of the rows `[ts, ts + seconds)` over `[start, end)`; None where no row overlaps it.
 
-    Rows ascend by `ts` and do not overlap. `seconds` of each row, or of all.
+    Rows ascend by `ts` and do not overlap.
     """
-    ts, values, begin, weights = _within(ts, seconds, values, start, end)
-    if not len(values):
+    begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
+    inside = until > begin
+    if not inside.any():
         return None
-    covered = _sum(weights, len(values))
-    mean, std = _moments(values, weights, covered)
+    if not inside.all():
+        ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
+    weights = until - begin
+    covered, shares = int(weights.sum()), weights.astype(np.float64)
+    mean = float(np.dot(values, shares) / covered)
+    deviation = values - mean
     low, high = int(values.argmin()), int(values.argmax())
+    (p10, _), (p50, _), (p90, _) = quantiles(values, weights)
     return Statistics(
         len(values),
         covered / (end - start),
         mean,
-        std,
+        float(np.sqrt(np.dot(deviation * deviation, shares) / covered)),
         float(values[low]),
         int(ts[low]),
         float(values[high]),
         int(ts[high]),
-        *_quantiles(values, weights),
-        None if above is None else _beyond(values > above, above, begin, begin + weights),
-        None if below is None else _beyond(values < below, below, begin, begin + weights),
+        p10,
+        p50,
+        p90,
+        None if above is None else _beyond(values > above, above, begin, until),
+        None if below is None else _beyond(values < below, below, begin, until),
     )
 
 
-def _within(
-    ts: Ints, seconds: Ints | int, values: Floats, start: int, end: int
-) -> tuple[Ints, Floats, Ints, Ints | int]:
-    """Starts and values of the rows inside a window, where each begins there, and its seconds there (or of all)."""
-    # A million rows are eight megabytes a column: of whole rows of one length, the usual question, none is made.
-    if isinstance(seconds, int) and len(ts) and start <= ts[0] and ts[-1] + seconds <= end:
-        return ts, values, ts, seconds
-    begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
-    inside = until > begin
-    if not inside.all():
-        ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
-    return ts, values, begin, until - begin
+def quantiles(values: Floats, weights: Ints) -> tuple[tuple[float, float], ...]:
+    """For p10, median and p90 of some weight (whole seconds, more than none) the two values around it.
 
-
-def _sum(weights: Ints | int, count: int) -> int:
-    return weights * count if isinstance(weights, int) else int(weights.sum())
-
-
-def _moments(values: Floats, weights: Ints | int, covered: int) -> tuple[float, float]:
-    """Mean and standard deviation over time."""
-    if isinstance(weights, int):
-        mean = float(values.mean())
-        deviation = values - mean
-        return mean, float(np.sqrt(np.dot(deviation, deviation) / len(values)))
-    shares = weights.astype(np.float64)
-    mean = float(np.dot(values, shares) / covered)
-    deviation = values - mean
-    return mean, float(np.sqrt(np.dot(deviation * deviation, shares) / covered))
-
-
-def _quantiles(values: Floats, weights: Ints | int) -> tuple[float, float, float]:
-    """p10, p50, p90 of time."""
-    if not isinstance(weights, int):
-        p10, p50, p90 = (least for least, _ in window_stats.quantiles(values, weights))
-        return p10, p50, p90
-    ranks = [-(-tenth * len(values) // 10) - 1 for tenth in window_stats.TENTHS]
-    p10, p50, p90 = np.partition(values, ranks)[ranks].tolist()
-    return p10, p50, p90
+    They are equal unless the quantile falls exactly between two rows.
+    """
+    if (weights == weights[0]).all():  # the usual case: a million values are sorted in part alone
+        tenths = len(values) * np.array(_TENTHS)
+        places = np.stack([(tenths - 1) // 10, tenths // 10], axis=1)
+        return tuple(map(tuple, np.partition(values, places.ravel())[places].tolist()))
+    order = np.argsort(values)
+    # In whole numbers: the value at which ten times the weight reaches so many tenths of the whole.
+    reached = 10 * np.cumsum(weights[order])
+    cuts = reached[-1] // 10 * np.array(_TENTHS)
+    around = zip(np.searchsorted(reached, cuts), np.searchsorted(reached, cuts, side="right"), strict=True)
+    return tuple((float(values[order[left]]), float(values[order[right]])) for left, right in around)
 
 
 def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> Beyond:

@@ -17,6 +17,8 @@ from zoneinfo import ZoneInfo
 from warehouse.errors import BadWindow, StorageError
 
 HOUR = 3600
+QUARTER = HOUR // 4
+"""Clocks change at whole quarter hours, and by whole ones."""
 DAY = 86400
 LAST_INSTANT = 253402300799
 """9999-12-31T23:59:59Z: later stamps are refused."""
