@@ -20,7 +20,7 @@ from werkzeug.exceptions import NotFound
 
 from api.access import sign_up, webhook_views
 from api.access.gate import Gate
-from api.documents import bulk, catalogue, changes, published, status
+from api.documents import bulk, changes, published, status
 from api.documents.month_files import METRICS
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 VIEWS: Mapping[str, View] = {
     **published.VIEWS,
-    **catalogue.VIEWS,
     **status.VIEWS,
     **changes.VIEWS,
     **bulk.VIEWS,

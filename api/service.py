@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue, current
+from api.documents.catalogue import Catalogue, DocumentCache
 from api.settings import Settings
 from warehouse.caches import AskedBefore, LruCache
 from warehouse.series.reader import Reader
@@ -54,7 +53,7 @@ class Service:
     @property
     def catalogue(self) -> Catalogue:
         """Return the newest catalogue. Raises NoCatalogue."""
-        return current(self.documents)
+        return self.documents.catalogue
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:

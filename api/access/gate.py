@@ -40,7 +40,7 @@ from api.settings import Network, Settings
 from warehouse.market.clock import DAY
 
 if TYPE_CHECKING:
-    from api.documents.cache import Document
+    from api.documents.catalogue import Document
 
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})

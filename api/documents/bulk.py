@@ -11,15 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
-from api.documents import datasets, published
-from api.documents.cache import Document
-from api.documents.catalogue import Catalogue, sources_of
+from api.documents import datasets
+from api.documents.catalogue import Catalogue, Document, sources_of
 from api.documents.month_files import METRICS, MonthBytes, list_files, manifest, read, stored_month, withheld
 from api.http import responses
 from api.http.messages import Request, Response, View
@@ -29,7 +27,7 @@ from api.http.times import first_instant
 from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
-from warehouse.errors import MetricNotAvailable, Withheld
+from warehouse.errors import Withheld
 from warehouse.market import clock
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
@@ -68,30 +66,26 @@ def _dataset(
 ) -> Response:
     """Describe all files at once; computed once for each list."""
     with service.gate.enter(request) as entry:
-        whole, catalogue = _whole_list(service), service.catalogue
-
-        def computed(_: Document) -> Document:
-            body = build(whole.json["files"], whole.json["as_of"], catalogue, service.settings.base_url)
-            return Document(build.__name__, orjson.dumps(body), whole.identity)
-
-        return entry.document(whole.derive(build.__name__, computed), catalogue.simulated)
+        whole, catalogue, base = _whole_list(service), service.catalogue, service.settings.base_url
+        described = whole.render(
+            build.__name__, lambda: build(whole.json["files"], whole.json["as_of"], catalogue, base)
+        )
+        return entry.document(described, catalogue.simulated)
 
 
 def _whole_list(service: Service) -> Document:
     """Return the list of all files: computed once a publication, and once a day, since months become final."""
-    document, catalogue = published.document(service.documents, layout.MANIFEST), service.catalogue
+    document, catalogue = service.documents.require(layout.MANIFEST), service.catalogue
     settings = service.settings
     put = service.documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
     key = f"bulk {document.identity} {put and put.identity} {clock.now() // clock.DAY}"
 
-    def computed(_: Document) -> Document:
+    def build() -> dict[str, Any]:
         files = list_files(service.documents, document, service.answers, catalogue)
         public = dict.fromkeys(put.json["sha256"], settings.public_url) if put else {}
-        body = orjson.dumps(manifest(document, files, catalogue, settings.base_url, clock.now(), public))
-        return Document(key, body, document.identity)
+        return manifest(document, files, catalogue, settings.base_url, clock.now(), public)
 
-    whole: Document = catalogue.document.derive(key, computed)
-    return whole
+    return catalogue.document.render(key, build)
 
 
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
@@ -119,13 +113,8 @@ def _file(service: Service, request: Request, _query: dict[str, Any], metric: st
 def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:
     """The month file behind a path. Raises MetricNotAvailable, Withheld, and Problem 404."""
     catalogue, stored = service.catalogue, METRICS[metric].value
-    entry = catalogue.entry(zone, stored)
-    if not entry:
-        having = tuple(z for z in ZONES if catalogue.entry(z, stored))
-        raise MetricNotAvailable(zone, metric, having)
-    feeds = entry.get("feeds", [])
-    if feeds and all(feed["withheld"] for feed in feeds):
-        raise Withheld(zone, metric, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
+    catalogue.require_carried(zone, stored, metric)
+    catalogue.require_rights(zone, stored, metric)
     lies_in = stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""
     whole = read(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
     if whole is None:

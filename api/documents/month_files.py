@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
-from api.documents.cache import Document, DocumentCache
-from api.documents.catalogue import Catalogue, sources_of
+from api.documents.catalogue import Catalogue, Document, DocumentCache, sources_of
 from warehouse.caches import LruCache
 from warehouse.documents.manifest import Place, Summary, summaries_of
 from warehouse.market import clock

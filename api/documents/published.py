@@ -1,6 +1,6 @@
 """Published documents byte for byte, or samples: `/v1/latest`, `/v1/brief`, `/v1/map/snapshot`, the map's history.
 
-And `/v1/publishers`, of which some entries may be asked for.
+And `/v1/zones` of the catalogue, and `/v1/publishers`, of which some entries may be asked for.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-import orjson
-
-from api.documents.cache import Document, DocumentCache
+from api.access.gate import Entry
+from api.documents.catalogue import Catalogue, Document
 from api.http import parameters, responses
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
-from api.http.problems import ParameterFault, Problem
+from api.http.problems import ParameterFault
 from api.service import Service
 from warehouse.figures.context import coverage_note
 from warehouse.market import clock
@@ -23,6 +22,7 @@ from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.market import Metric
 from warehouse.store import layout
 
+_ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
 _HEAD = ("as_of", "method", "docs", "months")
 """Members of `/v1/publishers` beside its entries."""
 
@@ -34,7 +34,7 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
     if metrics is None and zones is None:
         return _document(service, request, query, layout.SNAPSHOT, "snapshot", sample_snapshot)
     with service.gate.enter(request, "snapshot") as entry:
-        whole = document(service.documents, layout.SNAPSHOT).json
+        whole = service.documents.require(layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
         values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
@@ -52,10 +52,27 @@ def _document(
 ) -> Response:
     """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
     with service.gate.enter(request, price) as entry:
-        whole = document(service.documents, name if isinstance(name, str) else name(zone))
+        whole = service.documents.require(name if isinstance(name, str) else name(zone))
         stale = clock.now() > whole.derive("stale_after", stale_after)
-        form = sampled(whole, "sample", sample) if sample and entry.method == "sample" else whole
+        form = whole.render("sample", lambda: sample(whole.json)) if sample and entry.method == "sample" else whole
         return entry.document(form, service.catalogue.simulated, stale)
+
+
+def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.gate.enter(request) as entry:
+        return once_a_publication(entry, service.catalogue, "zones", partial(zone_list, service.catalogue))
+
+
+def zone_list(catalogue: Catalogue) -> dict[str, Any]:
+    """The body of `/v1/zones`."""
+    return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
+
+
+def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, build: Callable[[], dict[str, Any]]) -> Response:
+    """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
+    sample = {"sample": True} if entry.method == "sample" else {}
+    body = catalogue.document.render(f"{name} {sample}", lambda: build() | sample)
+    return entry.document(body, catalogue.simulated)
 
 
 def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Response:
@@ -68,7 +85,7 @@ def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Re
     if faults:
         raise parameters.invalid(faults)
     with service.gate.enter(request) as entry:
-        body = publishers_of(document(service.documents, layout.PUBLISHERS), query)
+        body = publishers_of(service.documents.require(layout.PUBLISHERS), query)
         return entry.json(body, catalogue.simulated, caching=responses.caching("free"))
 
 
@@ -85,18 +102,6 @@ def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
         "publishers": entries,
         "scores": scores,
     }
-
-
-def document(documents: DocumentCache, name: str) -> Document:
-    """A published document. Raises Problem 503 where it does not exist yet."""
-    published = documents.get(name)
-    if published is None:
-        raise Problem(
-            "not-yet-available",
-            f"{name.removesuffix('.json')} does not exist yet: nothing has been published for it so far.",
-            headers=[("Retry-After", "60")],
-        )
-    return published
 
 
 def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
@@ -168,14 +173,6 @@ def _ends(member: dict[str, Any]) -> list[int]:
     return [figure["expected_by"] for figure in figures if "expected_by" in figure]
 
 
-def sampled(document: Document, key: str, build: Callable[[dict[str, Any]], dict[str, Any]]) -> Document:
-    """The sample form of a document, made once a publication."""
-    form: Document = document.derive(
-        key, lambda whole: Document(whole.name, orjson.dumps(build(whole.json)), whole.identity)
-    )
-    return form
-
-
 def stale_after(document: Document) -> int:
     """The instant after which a document's figures are overdue."""
     return overdue_after(document.json)
@@ -188,6 +185,7 @@ def overdue_after(body: dict[str, Any]) -> int:
 
 
 VIEWS: dict[str, View] = {
+    "zones": _zones,
     "publishers": _publishers,
     "latest": partial(_document, name=layout.latest, price="latest", sample=sample_latest),
     "brief": partial(_document, name=layout.brief, price="brief", sample=sample_brief),

@@ -19,8 +19,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
 from api.access.values import NO_STORE
-from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import Catalogue, DocumentCache
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem

@@ -18,8 +18,7 @@ from urllib.parse import urlencode
 import numpy as np
 import orjson
 
-from api.documents.cache import Document
-from api.documents.published import document as published
+from api.documents.catalogue import Document
 from api.geo.layers import Box, GeoLayer, Positions
 from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
@@ -172,7 +171,7 @@ def _collection(service: Service, request: Request, _query: Any, name: str) -> _
 
 def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
     title = COLLECTIONS[name].title
-    layer = layer_of(published(service.documents, COLLECTIONS[name].document))
+    layer = layer_of(service.documents.require(COLLECTIONS[name].document))
     path = f"{ROOT}/collections/{name}"
     return {
         "id": name,
@@ -190,7 +189,7 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
 
 
 def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
-    document = published(service.documents, COLLECTIONS[name].document)
+    document = service.documents.require(COLLECTIONS[name].document)
     layer = _with_reals(document)
     words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
     matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
@@ -241,7 +240,7 @@ def _with_reals(document: Document) -> GeoLayer:
 
 
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
-    document = published(service.documents, COLLECTIONS[name].document)
+    document = service.documents.require(COLLECTIONS[name].document)
     layer = _with_reals(document)
     places: dict[str, int] = document.derive("ids", lambda _: {layer.id(n): n for n in range(len(layer.features))})
     if feature not in places:

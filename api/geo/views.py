@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from api.documents.cache import Document, DocumentCache
-from api.documents.published import document as published
+from api.documents.catalogue import Document, DocumentCache
 from api.geo.layers import CUTS, Box, Cut, GeoLayer, Positions, cut_csv, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
@@ -83,7 +82,7 @@ def _format(layer: str, name: str | None, request: Request) -> str:
 
 def _answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
     """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
-    source = published(documents, selection.document("geojson"))
+    source = documents.require(selection.document("geojson"))
     layer = layer_of(source)
     positions = _positions(documents, selection, layer)
     caching_ = _YEARLY
@@ -93,7 +92,7 @@ def _answer(request: Request, documents: DocumentCache, selection: Selection) ->
     media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
     as_published = selection.whole and selection.layer != "live"
     if as_published:
-        source = published(documents, selection.document(selection.format))
+        source = documents.require(selection.document(selection.format))
     if selection.whole and compressible and selection.format != "csv":
         return responses.document(request, source, media, headers)
     etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), compressible)
@@ -115,7 +114,7 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
     if selection.at is None:
         return positions
     lon, lat = selection.at
-    fine = layer_of(published(documents, layout.geo("zones", "geojson", "high")))
+    fine = layer_of(documents.require(layout.geo("zones", "geojson", "high")))
     zones = fine.select({}, None, (lon, lat, lon, lat), 1)
     if not len(zones):
         raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones. Latitude comes first.")
@@ -132,7 +131,7 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
         cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
         return cut(positions, None)
     # FlatGeobuf with an index has an order of its own: it is cut from one without.
-    pieces = published(documents, selection.document("rows.fgb" if selection.format == "fgb" else selection.format))
+    pieces = documents.require(selection.document("rows.fgb" if selection.format == "fgb" else selection.format))
     # Whether both are of one publication shows in their content: a copy or a restore changes file times.
     hashes = documents.get(layout.geo_hashes(selection.layer))
     known = hashes.json["documents"] if hashes else {}

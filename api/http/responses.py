@@ -22,7 +22,7 @@ from api.http.problems import Problem
 from warehouse.caches import cache_short
 
 if TYPE_CHECKING:
-    from api.documents.cache import Document
+    from api.documents.catalogue import Document
 
 JSON = "application/json"
 CODINGS = ("zstd", "br", "gzip")

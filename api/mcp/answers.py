@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from api.documents import changes, published
-from api.documents.cache import Document
-from api.documents.catalogue import Catalogue, zone_list
+from api.documents.catalogue import Catalogue, Document
 from api.documents.status import status
 from api.http.parameters import conflict
 from api.http.problems import Problem
@@ -35,7 +34,7 @@ _MOST_ENTRIES = 5000
 
 def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
     """Return the zone list with each zone's metrics, which the REST list leaves to the catalogue."""
-    body = zone_list(catalogue)
+    body = published.zone_list(catalogue)
     for zone in body["zones"]:
         zone["metrics"] = [metric.value for metric in PUBLIC if metric in ZONES[zone["id"]].metrics]
     return body
@@ -56,20 +55,20 @@ def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
 
 def get_latest(service: Service, arguments: Arguments) -> ToolRequest:
     zone = arguments["zone"]
-    document = published.document(service.documents, layout.latest(zone))
+    document = service.documents.require(layout.latest(zone))
     answer = partial(_published, document, published.sample_latest, partial(text.words, "latest"))
     return ToolRequest("latest", f"/v1/latest/{zone}", answer, "the price")
 
 
 def get_zone_brief(service: Service, arguments: Arguments) -> ToolRequest:
     zone = arguments["zone"]
-    document = published.document(service.documents, layout.brief(zone))
+    document = service.documents.require(layout.brief(zone))
     answer = partial(_published, document, published.sample_brief, partial(text.words, "brief"))
     return ToolRequest("brief", f"/v1/brief/{zone}", answer, "context and trend of one metric")
 
 
 def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
-    document = published.document(service.documents, layout.SNAPSHOT)
+    document = service.documents.require(layout.SNAPSHOT)
     if arguments["metric"] is None and arguments["zones"] is None:
         answer = partial(_published, document, published.sample_snapshot, text.snapshot)
     else:
@@ -85,7 +84,7 @@ def _published(
 ) -> ToolAnswer:
     """A published document or its sample, worded once a publication."""
     overdue_after = document.derive("stale_after", published.stale_after)
-    form = published.sampled(document, "sample", sampled) if sample else document
+    form = document.render("sample", lambda: sampled(document.json)) if sample else document
     sentences = form.derive("words", lambda sent: words(sent.json))
     structured = form.derive("with times", lambda sent: orjson.dumps(text.with_times(sent.json)))
     return ToolAnswer(sentences, structured, 1, overdue_after if clock.now() > overdue_after else None)

@@ -15,8 +15,7 @@ from api.access.keys import spell
 from api.access.usage import CALLS_PER_DAY
 from api.access.values import Call
 from api.documents import changes, month_files, published
-from api.documents.cache import Document
-from api.documents.catalogue import stored_metric, zone_list
+from api.documents.catalogue import stored_metric
 from api.documents.status import status
 from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
@@ -71,30 +70,27 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
     """What gives the example of each operation whose answer is a document."""
     documents, base_url = service.documents, service.settings.base_url
 
-    def document(name: str) -> Document:
-        return published.document(documents, name)
-
     def first(name: str, key: Callable[[str], str]) -> Any:
         return next(filter(None, (documents.get(key(zone)) for zone in ENDPOINTS[name].zones))).json
 
     def bulk() -> dict[str, Any]:
-        listed, catalogue = document(layout.MANIFEST), service.catalogue
+        listed, catalogue = documents.require(layout.MANIFEST), service.catalogue
         months = month_files.list_files(documents, listed, service.answers, catalogue)
         return month_files.manifest(listed, months, catalogue, base_url, catalogue.generated)
-
-    def publishers() -> dict[str, Any]:
-        return published.publishers_of(document(layout.PUBLISHERS), {"source": None, "feed": None, "month": None})
 
     return {
         "latest": lambda: published.sample_latest(first("latest", layout.latest)),
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
-        "snapshot": lambda: _few(published.sample_snapshot(document(layout.SNAPSHOT).json), "zones"),
+        "snapshot": lambda: _few(published.sample_snapshot(documents.require(layout.SNAPSHOT).json), "zones"),
         "bulk": lambda: _few(bulk(), "files"),
         "changes": lambda: changes.page(service.storage, None, _ROWS, changes.Wanted(), 0),
-        "publishers": lambda: _few(publishers(), "publishers"),
+        "publishers": lambda: _few(
+            published.publishers_of(documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))),
+            "publishers",
+        ),
         "healthz": lambda: {"status": "ok"},
         "readyz": lambda: {"status": "ready", "catalogue": service.catalogue.generated},
-        "zones": lambda: _few(zone_list(service.catalogue), "zones"),
+        "zones": lambda: _few(published.zone_list(service.catalogue), "zones"),
         "status": lambda: _few(status(documents, service.catalogue, service.catalogue.generated), "sources"),
         "catalogue": lambda: _few(listing(service.catalogue, base_url), "zones", "sources", "feeds", "endpoints"),
     }

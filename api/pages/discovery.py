@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import orjson
-
 from api.access.x402 import offers
 from api.documents import published
-from api.documents.cache import Document
-from api.documents.catalogue import once_a_publication
+from api.documents.catalogue import Document
 from api.endpoints import guides
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
@@ -65,40 +62,30 @@ def _text(
     text: Callable[[Service], Content],
     media: str = _TEXT,
     headers: Iterable[tuple[str, str]] = (),
-    name: str = "",
 ) -> Response:
-    """A text; one with a name is computed once a publication of the catalogue, since its examples are of that time.
+    """A text, computed once a publication of the catalogue, since its examples are of that time.
 
     Where no catalogue can be read it goes without them: a description does not depend on data.
     """
-
-    def computed(document: Document) -> Document:
-        return Document(name, _encoded(text(service)), document.identity)
-
     with service.gate.enter(request) as entry:
-        sent = [*responses.caching(entry.method), *headers]
-        if not name:
-            return entry.settle(responses.body(request, _encoded(text(service)), media, sent))
         try:
-            document = service.catalogue.document.derive(name, computed)
+            catalogue = service.catalogue.document
         except StorageError:
-            document = computed(Document(name, b"", Identity(0, 0, 0)))
-        return entry.settle(responses.document(request, document, media, sent))
-
-
-def _encoded(content: Content) -> bytes:
-    return content.encode() if isinstance(content, str) else orjson.dumps(content)
+            catalogue = Document("", b"", Identity(0, 0, 0))
+        document = catalogue.render(request.path, partial(text, service))
+        return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
 
 
 def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.catalogue
-        return once_a_publication(entry, catalogue, "catalogue", partial(listing, catalogue, service.settings.base_url))
+        build = partial(listing, catalogue, service.settings.base_url)
+        return published.once_a_publication(entry, catalogue, "catalogue", build)
 
 
 def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
-        picture = published.document(service.documents, layout.PICTURE)
+        picture = service.documents.require(layout.PICTURE)
         return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, responses.caching(entry.method)))
 
 
@@ -216,10 +203,9 @@ def linkset(settings: Settings) -> dict[str, Any]:
 _LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 VIEWS: dict[str, View] = {
     "catalogue": _catalogue,
-    "openapi": partial(_text, name="openapi", text=description, media=_JSON),
+    "openapi": partial(_text, text=description, media=_JSON),
     "docs": partial(
         _text,
-        name="docs",
         text=lambda service: reference.render(service.settings, description(service)),
         media=_HTML,
         headers=html.REFERENCE_HEADERS,

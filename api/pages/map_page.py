@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from api.documents.cache import Document
+from api.documents.catalogue import Document
 from api.http import responses
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem

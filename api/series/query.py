@@ -182,10 +182,10 @@ def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan
     Of yearly feeds nothing is due, nor of a forecast: what its publisher owes are vintages.
     """
     key = ("due", zone, stored)
-    last: tuple[int, DueSpan] | None = catalogue.derived.get(key)
+    last: tuple[int, DueSpan] | None = catalogue.document.derived.get(key)
     if last is None or last[0] != known_at:
         feeds = [] if is_forecast(stored) else catalogue.entry(zone, stored).get("feeds", [])
         members = [(catalogue.feeds[f["id"]], catalogue.sources[f["source"]]) for f in feeds if not f["withheld"]]
         due = due_span(((feed, source["configured"]) for feed, source in members if not feed["yearly"]), known_at)
-        last = catalogue.derived[key] = known_at, due
+        last = catalogue.document.derived[key] = known_at, due
     return last[1]

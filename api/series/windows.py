@@ -11,8 +11,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue, LicenceTerms, stored_metric
+from api.documents.catalogue import Catalogue, DocumentCache, LicenceTerms, stored_metric
 from api.http import parameters
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict

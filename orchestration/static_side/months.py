@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from api.documents import month_files
-from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import Catalogue, DocumentCache
 from api.settings import Settings
 from orchestration.static_side.publication import StaticObject
 from orchestration.static_side.target import Target

@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from api.documents.cache import DocumentCache
-from api.documents.catalogue import Catalogue, current
+from api.documents.catalogue import Catalogue, DocumentCache
 from api.settings import Settings
 from orchestration.static_side import documents, duckdb_files, months
 from orchestration.static_side.publication import KEPT_S, MANIFESTS, OBJECTS, Publication, objects_of, read_json
@@ -47,7 +46,7 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
     publication, and StorageError.
     """
     version, before = artefact.new_version(), target.current()
-    catalogue, now = current(DocumentCache(storage)), version // 10**9
+    catalogue, now = DocumentCache(storage).catalogue, version // 10**9
     entries: months.Entries = ()
     fresh = 0
     if settings.public_url:

@@ -11,7 +11,8 @@ import pytest
 from api.access import webhooks as subscriptions
 from api.access.webhooks import Subscription
 from api.application import create_app
-from api.documents import cache, changes
+from api.documents import catalogue as api_catalogue
+from api.documents import changes
 from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
@@ -31,7 +32,7 @@ from warehouse.store.storage import Storage
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (bucket, caches, cache, changes, vintages):
+    for module in (bucket, caches, api_catalogue, changes, vintages):
         monkeypatch.setattr(module, "time", made)
     return made
 
