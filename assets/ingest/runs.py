@@ -95,8 +95,6 @@ def _judge_and_store(
 ) -> RunReport:
     """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
     now, feed = clock.now(), gathered.feed
-    with logged(f"kept bodies of {feed.id}"):
-        pipeline.storage.sync(gathered.new_bodies)  # before any row that was parsed from them
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, again, now)
     for notice in sorted(judgement.accepted.notices):

@@ -33,7 +33,7 @@ SCALAR = (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Metric.DEMAND, Metric.INTERCHANG
 
 def mark(files: Iterable[tuple[str, Identity]]) -> str:
     """What tells the month files (month and identity) that a mart's month is made of from others."""
-    text = ";".join(f"{month} {identity.version} {identity.size} {identity.inode}" for month, identity in files)
+    text = ";".join(f"{month} {identity.version} {identity.size} {identity.tag}" for month, identity in files)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -58,8 +58,7 @@ def keep(
     """Keeps a body under its first market day; returns its key, None if the newest answer to the question was equal.
 
     `mode` is that of the transport. `newest_elsewhere` is asked for the highest order of bodies of other days that
-    may hold the same rows (`newest`). The bytes are on the disk only after `Storage.sync` of the key. Raises WrongMode
-    where the mode is not the warehouse's, and StorageError.
+    may hold the same rows (`newest`). Raises WrongMode where the mode is not the warehouse's, and StorageError.
     """
     modes.ensure(storage, mode)
     day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
@@ -70,7 +69,7 @@ def keep(
         return None
     last = max(newest_elsewhere(), *map(order_of, there), 0)
     key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
-    storage.put(key, encode(request, body, mode), durable=False)
+    storage.put(key, encode(request, body, mode))
     return key
 
 

@@ -8,14 +8,13 @@ back.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from warehouse.caches import TtlCache
 from warehouse.errors import Conflict, StorageError
@@ -34,16 +33,6 @@ _ATTEMPTS = 4
 """So often a conditional put is sent whose outcome is open, and an answer asked for that broke off."""
 _VERSION = "emdsversion"
 """Name of the metadata with an object's version (ns). Azure takes only identifiers."""
-
-Tag = dict[str, str]
-"""What names one write of an object to its store: ETag, and generation where there are such."""
-
-
-class _Found(NamedTuple):
-    """An object as it was read."""
-
-    tag: Tag
-    stored: Stored
 
 
 class Bucket:
@@ -85,9 +74,9 @@ class Bucket:
         key = f"probes/{secrets.token_hex(8)}"
         try:
             self._put(key, b"first", "create", 1)
-            first = self._read(key)
-            self._put(key, b"second", first.tag if first else "create", 2)
-            for stale in ("create", first.tag if first else "create"):
+            first = _condition(self._read(key))
+            self._put(key, b"second", first, 2)
+            for stale in ("create", first):
                 try:
                     self._put(key, b"third", stale, 3)
                 except Conflict:
@@ -106,26 +95,24 @@ class Bucket:
     def read(self, key: str) -> Stored | None:
         """The bytes and their identity, which belong together. Raises StorageError."""
         cached: Stored | None = self._small.get_cached(key)
-        if cached is not None:
-            return cached
-        found = self._read(key)
-        return None if found is None else found.stored
+        return self._read(key) if cached is None else cached
 
-    def _read(self, key: str) -> _Found | None:
+    def _read(self, key: str) -> Stored | None:
+        """The same as it lies there now."""
         import obstore
 
-        def whole() -> _Found:
+        def whole() -> Stored:
             answer = obstore.get(self._store, checked_key(key))
-            return _Found(_tag(answer.meta), Stored(bytes(answer.bytes()), _identity(answer)))
+            return Stored(bytes(answer.bytes()), _identity(answer))
 
         begun = time.monotonic()
-        found: _Found | None = self._repeated(key, whole)
+        stored: Stored | None = self._repeated(key, whole)
         self._bucket_exists = True  # the answer that there is no object tells a bucket that is missing
         self.refresh(key)
-        self._identities.keep(key, None if found is None else found.stored.identity, begun)
-        if found is not None and len(found.stored.body) <= _SMALL:
-            self._small.keep(key, found.stored, begun)
-        return found
+        self._identities.keep(key, None if stored is None else stored.identity, begun)
+        if stored is not None and len(stored.body) <= _SMALL:
+            self._small.keep(key, stored, begun)
+        return stored
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
         """At most `length` bytes from an offset on; None where they cannot be had by themselves, or of other bytes."""
@@ -146,7 +133,7 @@ class Bucket:
         return part
 
     def stat(self, key: str) -> Identity | None:
-        """Version and size of what a key holds, and a number of its ETag, or None. Raises StorageError."""
+        """Which bytes a key holds, or None. Raises StorageError."""
         identity: Identity | None = self._identities.get(checked_key(key), lambda: self._head(key))
         return identity
 
@@ -208,13 +195,12 @@ class Bucket:
         """
         deadline, pause = time.monotonic() + WAIT_S, 0.02
         while True:
-            found = self._read(key)
-            stored = None if found is None else found.stored
+            stored = self._read(key)
             try:
                 body = change(stored)
                 if body is None or (stored is not None and stored.body == body):
                     return False
-                self._put(key, body, "create" if found is None else found.tag, version)
+                self._put(key, body, _condition(stored), version)
                 return True
             except Conflict:
                 if time.monotonic() > deadline:
@@ -222,8 +208,8 @@ class Bucket:
             time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
             pause = min(2 * pause, 0.5)
 
-    def _put(self, key: str, body: bytes, mode: Tag | str, version: int | None) -> None:
-        """One put; `mode`: `overwrite`, or the condition `create` or the tag of what it replaces. Raises Conflict."""
+    def _put(self, key: str, body: bytes, mode: Any, version: int | None) -> None:
+        """One put; `mode`: `overwrite`, or a condition. Raises Conflict."""
         import obstore
 
         stamp = time.time_ns() if version is None else version
@@ -253,7 +239,7 @@ class Bucket:
             found = self._read(key)
         except StorageError:
             raise error from None
-        return found is not None and found.stored.body == body and found.stored.identity.version == version
+        return found is not None and found.body == body and found.identity.version == version
 
     def refresh(self, key: str) -> None:
         """Forgets what was seen of a key: the next reading asks for it."""
@@ -268,23 +254,11 @@ class Bucket:
         self.refresh(key)
         self._listings.clear()
 
-    def copy(self, key: str, target: str) -> bool:
-        """Puts what a key holds under another key too, without reading it; whether there was any.
-
-        Raises StorageError.
-        """
-        import obstore
-
-        def copied() -> bool:
-            obstore.copy(self._store, checked_key(key), checked_key(target))
-            return True
-
-        self.refresh(target)
-        self._listings.clear()
-        return bool(self._repeated(target, copied, "copied"))
-
-    def sync(self, keys: Iterable[str]) -> None:
-        """Nothing to wait for: what was put is kept."""
+    def copy(self, key: str, target: str) -> None:
+        """Puts what a key holds, if anything, under another key too. Raises StorageError."""
+        stored = self.read(key)
+        if stored is not None:
+            self.put(target, stored.body, stored.identity.version)
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Nothing to remove: a killed writer leaves no pieces."""
@@ -306,14 +280,16 @@ def _hopeless(error: StorageError) -> bool:
     return any(words in str(error) for words in ("no such bucket", "refuses", "not set", "again and again"))
 
 
-def _tag(meta: Any) -> Tag:
-    """Without what a store does not give: obstore takes no None."""
-    return {name: str(meta[name]) for name in ("e_tag", "version") if meta.get(name) is not None}
+def _condition(stored: Stored | None) -> Any:
+    """That an object is still the one that was read: by ETag and generation, as far as its store gives them."""
+    if stored is None:
+        return "create"
+    tags: Any = stored.identity.tag
+    return {name: tag for name, tag in zip(("e_tag", "version"), tags, strict=True) if tag is not None}
 
 
 def _identity(answer: Any) -> Identity:
-    """By its version and ETag; of an object that something else put there its own time is the version."""
+    """By its version and tags; of an object that something else put there its own time is the version."""
     meta, version = answer.meta, answer.attributes.get(_VERSION, "")
-    etag = hashlib.sha256(str(meta.get("e_tag")).encode()).digest()[:7]
     written = int(version) if version.isdigit() else int(meta["last_modified"].timestamp() * 1_000_000) * 1000
-    return Identity(written, int(meta["size"]), int.from_bytes(etag, "big"))
+    return Identity(written, int(meta["size"]), (meta.get("e_tag"), meta.get("version")))

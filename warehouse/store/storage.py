@@ -1,4 +1,4 @@
-"""Bytes by key in a local folder, and what any storage promises. Keys: see `warehouse.store.layout`.
+"""Bytes by key in a local folder. Keys: see `warehouse.store.layout`. A `Storage` is this, or a bucket.
 
 A put is whole or not at all: bytes go to a scratch file and are renamed into place, so that a reader or a kill at any
 moment finds the old bytes or the new. `update` replaces bytes on condition that they are still those that it read. A
@@ -13,12 +13,15 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
 from warehouse.errors import DamagedFile, StorageError
+
+if TYPE_CHECKING:
+    from warehouse.store.bucket import Bucket
 
 WAIT_S = 120.0
 """So long an update waits for other writers of its key."""
@@ -27,8 +30,6 @@ _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
 )
 """What a read fails with because of this very file; anything else (too many open files) passes by itself."""
-
-
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
@@ -37,7 +38,8 @@ class Identity(NamedTuple):
 
     version: int
     size: int
-    inode: int
+    tag: Hashable
+    """The inode of a file; ETag and generation of an object."""
 
 
 class Stored(NamedTuple):
@@ -52,30 +54,6 @@ Change = Callable[[Stored | None], bytes | None]
 
 It is called again where another writer was first, also where it finds that out itself and raises Conflict.
 """
-
-
-class Storage(Protocol):
-    """The calls by which the warehouse keeps bytes: in a `Folder`, or in a `warehouse.store.bucket.Bucket`."""
-
-    @property
-    def local(self) -> Path:
-        """A folder of this machine for what needs a disk: SQLite, Dagster's home, logs; a Folder's own root."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def read(self, key: str) -> Stored | None: ...
-    def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None: ...
-    def stat(self, key: str) -> Identity | None: ...
-    def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None: ...
-    def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool: ...
-    def delete(self, key: str) -> None: ...
-    def refresh(self, key: str) -> None: ...
-    def copy(self, key: str, target: str) -> bool: ...
-    def sync(self, keys: Iterable[str]) -> None: ...
-    def keys(self, prefix: str) -> list[str]: ...
-    def listing(self, prefix: str) -> dict[str, str]: ...
-    def keys_within(self, prefix: str, names: Collection[str]) -> list[str]: ...
-    def unreadable(self, prefix: str = "") -> list[str]: ...
-    def sweep(self, older_than_s: float = 3600.0) -> int: ...
 
 
 def _unreadable(key: str, error: OSError) -> StorageError:
@@ -105,6 +83,7 @@ class Folder:
 
     def __init__(self, root: Path | str) -> None:
         self.root = self.local = Path(root).absolute()
+        """`local`: for what needs a disk, as SQLite and logs do."""
 
     def __str__(self) -> str:
         return str(self.root)
@@ -165,7 +144,7 @@ class Folder:
         """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
 
         Durable bytes are on the disk before their name is, and the name before this returns: a loss of power leaves
-        the old or the new. Bytes that are not durable wait for `sync`, or can be made again. Raises StorageError.
+        the old or the new. Bytes that are not durable can be made again. Raises StorageError.
         """
         try:
             self._put(self.path(key), body, version, durable)
@@ -174,32 +153,21 @@ class Folder:
 
     def _put(self, target: Path, body: bytes, version: int | None, durable: bool) -> None:
         scratch = self.root / "scratch" / f"{os.getpid()}-{secrets.token_hex(8)}"
+        _make_folders(scratch.parent, target.parent)
         try:
-            stream = scratch.open("xb")
-        except FileNotFoundError:
-            scratch.parent.mkdir(parents=True, exist_ok=True)
-            stream = scratch.open("xb")
-        try:
-            with stream:
+            with scratch.open("xb") as stream:
                 stream.write(body)
                 if durable:
                     stream.flush()
                     os.fsync(stream.fileno())
             if version is not None:
                 os.utime(scratch, ns=(version, version))
-            self._place(scratch, target)
+            scratch.replace(target)
         except BaseException:
             scratch.unlink(missing_ok=True)
             raise
         if durable:
             _sync(target.parent)
-
-    def _place(self, scratch: Path, target: Path) -> None:
-        try:
-            scratch.replace(target)
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            scratch.replace(target)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
         """Puts what `change` makes of what a key holds, under a lock; whether it differed. Raises StorageError.
@@ -229,35 +197,22 @@ class Folder:
         except OSError as error:
             raise _unwritable(key, error) from None
 
-    def copy(self, key: str, target: str) -> bool:
-        """Puts what a key holds under another key too, without reading it; whether there was any. Raises StorageError.
+    def copy(self, key: str, target: str) -> None:
+        """Puts what a key holds, if anything, under another key too, without reading it. Raises StorageError.
 
         What cannot be linked, on some file systems, is moved.
         """
         try:
-            self.path(target).parent.mkdir(parents=True, exist_ok=True)
+            _make_folders(self.path(target).parent)
             try:
                 self.path(target).hardlink_to(self.path(key))
             except PermissionError:
                 self.path(key).rename(self.path(target))
             _sync(self.path(target).parent)
         except (FileNotFoundError, NotADirectoryError):
-            return False
+            return
         except OSError as error:
             raise _unwritable(key, error) from None
-        return True
-
-    def sync(self, keys: Iterable[str]) -> None:
-        """Waits until these keys, put without `durable`, and their names are on the disk. Raises StorageError."""
-        paths = {key: self.path(key) for key in keys}
-        folders = {path.parent: key for key, path in paths.items()}
-        for path, key in [*((path, key) for key, path in paths.items()), *folders.items()]:
-            try:
-                _sync(path)
-            except FileNotFoundError:
-                continue  # pruned meanwhile
-            except OSError as error:
-                raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
         """Every key below a prefix that ends in `/`, sorted; without unreadable folders below: `unreadable` names them.
@@ -318,11 +273,8 @@ class Folder:
     def _lock_file(self, key: str) -> IO[bytes]:
         path = self.root / "locks" / key.replace("/", "~")
         try:
-            try:
-                return path.open("ab")
-            except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                return path.open("ab")
+            _make_folders(path.parent)
+            return path.open("ab")
         except OSError as error:
             raise _unwritable(f"locks/{path.name}", error) from None
 
@@ -339,6 +291,12 @@ class Folder:
         return removed
 
 
+def _make_folders(*paths: Path) -> None:
+    for path in paths:
+        if not path.is_dir():
+            path.mkdir(parents=True, exist_ok=True)
+
+
 def _sync(path: Path) -> None:
     """Waits until a file's bytes, or a folder's names, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -346,3 +304,7 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+Storage: TypeAlias = "Folder | Bucket"
+"""Where a warehouse keeps its bytes; both give the same promises."""
