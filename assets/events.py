@@ -78,7 +78,7 @@ def _event(
 ) -> dg.AssetMaterialization | dg.AssetObservation:
     of_day = stored_days.of_day(rows, feed, day)
     if of_day.rows and (report is None or report.finished):
-        return materialisation(feed, of_day, report, rows=rows if changed else None)
+        return _materialisation(feed, of_day, report, rows if changed else None)
     return _observation(feed, of_day, report)
 
 
@@ -107,14 +107,11 @@ def _without_fringe(
     return {day for day in changed if day.day >= first} | {verdict.day for verdict in judged if verdict.passed}
 
 
-def materialisation(
-    feed: Feed, day: StoredDay, report: DayReport | None, state: str = BESIDE, rows: StoredRows | None = None
+def _materialisation(
+    feed: Feed, day: StoredDay, report: DayReport | None, rows: StoredRows | None
 ) -> dg.AssetMaterialization:
-    """The event of a partition that holds rows; with `rows` also a plot and a table of them.
-
-    `state`: where the rows come from, if no report says so.
-    """
-    described = _figures(day, report, state)
+    """The event of a partition that holds rows; with `rows` also a plot and a table of them."""
+    described = _figures(day, report, BESIDE)
     if rows is not None:
         excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
         described["plot"] = dg.MetadataValue.md(plots.sparkline(excerpt))

@@ -5,22 +5,30 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
+from assets import first_days, stored_days
 from assets.ingest.context import PipelineContext
 from orchestration.work.resources import open_unclaimed
 from warehouse.documents import health
 from warehouse.errors import WrongMode
 from warehouse.market import clock
-from warehouse.market.clock import iso
+from warehouse.market.clock import MarketDay, iso, months
 from warehouse.market.market import Source
 from warehouse.settings import SETTINGS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket
 from warehouse.store.home import Home
 
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
+BACK_DAYS = 10
+"""Dagster's partitions are compared with what is held so far back."""
 LEAST_FREE_BYTES = 2_000_000_000
 """Dagster's storage alone grows by some 60 MB a day."""
 Fault = tuple[str, bool]
@@ -112,17 +120,35 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
     """Yield where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
     if not (pipeline.storage.local / "dagster").is_dir():
         return
-    from orchestration.jobs import partition_status, recording
+    from orchestration.jobs import recording
 
     instance = recording.instance(pipeline.storage.local)
     if instance is None:
         yield "Dagster's storage cannot be opened"
         return
     with instance:
-        lines = [partition_status.describe(*found) for found in partition_status.unmarked(instance, pipeline)]
+        lines = list(unmarked(instance, pipeline))
     yield from lines
     if lines:
-        yield "`emds repair` brings Dagster's partitions in line with what is held"
+        yield "`emds rebuild --start D` records these days in Dagster"
+
+
+def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[str]:
+    """Yield a line for each of the last ten days that holds rows and that Dagster does not know, feed by feed."""
+    from assets import partitions
+
+    firsts, now = first_days.load(pipeline.storage), clock.now()
+    for feed in (feed for source in pipeline.sources.values() for feed in source.feeds if not feed.yearly):
+        today = clock.local_date(now, feed.tz)
+        days = [MarketDay(today - timedelta(days=back), feed.tz) for back in range(BACK_DAYS, -1, -1)]
+        last = partitions.last_day(feed, today)
+        days = [day for day in days if feed.id in firsts and firsts[feed.id] <= day.day <= last]
+        marked = set(instance.get_materialized_partitions(partitions.asset_key(feed))) if days else set()
+        days = [day for day in days if str(day) not in marked]
+        rows = stored_days.read(pipeline.storage, feed, {month for day in days for month in months(day.window)})
+        for of_day in (stored_days.of_day(rows, feed, day) for day in days):
+            if of_day.rows:
+                yield f"{feed.id} {of_day.day}: {of_day.rows} rows held, but not materialised in Dagster"
 
 
 def access_faults(settings: Settings, mode: str) -> list[Fault]:

@@ -33,9 +33,6 @@ class Fault(NamedTuple):
         return f"{self.key}: {self.reason}"
 
 
-_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
-"""Errors that reading a damaged file may raise unforeseen: the file is named, and the others are read."""
-
 Check = Callable[[Storage, str], object]
 """Reads one file; raises what is wrong with it."""
 
@@ -57,45 +54,33 @@ def _faults(storage: Storage) -> Iterator[Fault]:
     except StorageError:
         known = False
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
-    for key in SINGLE:
-        yield from of_file(storage, key)
-    for prefix in CHECKS:
-        if known or prefix not in (layout.series_prefix(), layout.history_prefix(), layout.RAW):
-            yield from _of_files(storage, prefix)
+    for key, check in SINGLE.items():
+        yield from _of_file(storage, key, check)
+    for prefix, check in CHECKS.items():
+        if known or check not in (_month, _body):
+            try:
+                keys = storage.keys(prefix)
+            except StorageError as error:
+                yield Fault(prefix, str(error))
+                continue
+            for key in keys:
+                yield from _of_file(storage, key, check)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
-    yield from waiting(storage)
+    for key in damaged.waiting(storage):
+        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 
-def waiting(storage: Storage) -> Iterator[Fault]:
-    """Yield the months that have to be made again."""
-    for key in damaged.waiting(storage):
-        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
-
-
-def _of_files(storage: Storage, prefix: str) -> Iterator[Fault]:
+def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
+    """Yield what is wrong with one file; nothing with one that is gone meanwhile."""
     try:
-        keys = storage.keys(prefix)
-    except StorageError as error:
-        yield Fault(prefix, str(error))
-        return
-    for key in keys:
-        yield from of_file(storage, key)
-
-
-def of_file(storage: Storage, key: str) -> Iterator[Fault]:
-    """Yield what is wrong with one file; nothing with one that is gone, or that no check is known for."""
-    check = SINGLE.get(key)
-    if check is None and not damaged.is_gone(storage, key):
-        check = next((check for prefix, check in CHECKS.items() if key.startswith(prefix)), None)
-    try:
-        if check is not None:
+        if key in SINGLE or not damaged.is_gone(storage, key):
             check(storage, key)
     except DamagedFile as error:
         yield Fault(error.key, error.reason, movable=True)
     except StorageError as error:
         yield Fault(key, str(error))
-    except _UNFORESEEN as error:
+    except Exception as error:  # whatever a damaged file makes of its reader, the others are read
         yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration.jobs import partition_status, recording, retention
+from orchestration.cli import doctor
+from orchestration.jobs import recording, retention
 from orchestration.servers import dagster_home
 from orchestration.work import backfill, commands
 from orchestration.work.resources import open_context
@@ -66,7 +67,7 @@ def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
         assert passed == {"believed", "complete", "steady"}
         assert retention.purge_runs(instance, time.time() + 86_400) == 1
         assert instance.get_materialized_partitions(asset_key(FEED)) == marked
-        assert list(partition_status.unmarked(instance, open_context())) == []
+        assert list(doctor.unmarked(instance, open_context())) == []
 
 
 def test_the_owners_own_file_is_left_alone_and_must_read_the_address(home: Path) -> None:

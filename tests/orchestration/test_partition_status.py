@@ -1,4 +1,4 @@
-"""What the command line brought is marked in Dagster; `emds repair` marks the rest. No late annotations."""
+"""What the command line brought is marked in Dagster; `emds rebuild` marks the rest. No late annotations."""
 
 import shutil
 from datetime import date
@@ -9,8 +9,8 @@ import pytest
 
 from assets.partitions import asset_key
 from assets.sources import feeds
-from orchestration.cli import main
-from orchestration.jobs import partition_status, recording
+from orchestration.cli import doctor, main
+from orchestration.jobs import recording
 from orchestration.work import backfill, commands
 from orchestration.work.resources import open_context
 from tests.orchestration.conftest import in_simulated
@@ -42,7 +42,7 @@ def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unmarked(home: Path) -> list[str]:
     with recording.instance(home) as instance:
-        return [partition_status.describe(*one) for one in partition_status.unmarked(instance, open_context())]
+        return list(doctor.unmarked(instance, open_context()))
 
 
 def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_publication_makes_the_marts_that_are_out_of_date(
         assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "records"])) is not None
 
 
-def test_rows_that_dagster_does_not_know_are_found_and_repair_marks_them(
+def test_rows_that_dagster_does_not_know_are_found_and_a_rebuild_marks_them(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     feed = feeds()["elexon.demand"]
@@ -105,8 +105,8 @@ def test_rows_that_dagster_does_not_know_are_found_and_repair_marks_them(
     assert main(["doctor"]) == 1
     told = capsys.readouterr().out
     assert "elexon.demand 2026-11-19: 48 rows held, but not materialised in Dagster" in told
-    assert "`emds repair` brings" in told
-    assert main(["repair"]) == 0
+    assert "`emds rebuild --start D` records" in told
+    assert main(["rebuild", "--feed", feed.id, "--start", days[0]]) == 0
     assert unmarked(home) == []
     with recording.instance(home) as instance:
         assert instance.get_materialized_partitions(asset_key(feed)) == set(days)
@@ -114,4 +114,3 @@ def test_rows_that_dagster_does_not_know_are_found_and_repair_marks_them(
         made = instance.fetch_materializations(record, limit=1).records[0].asset_materialization
     assert made is not None
     assert made.metadata["dagster/partition_row_count"].value == 48
-    assert made.metadata["state"].value == partition_status.HELD
