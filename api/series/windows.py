@@ -22,8 +22,7 @@ from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
 from warehouse.figures import horizon
-from warehouse.figures.horizon import Found, KnownAhead, Wanted
-from warehouse.figures.windows import METHOD, rounded
+from warehouse.figures.horizon import METHOD, Found, KnownAhead, Wanted, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.market import Metric

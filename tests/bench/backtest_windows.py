@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from assets.documents.scores import read_actual
-from warehouse.figures.horizon import KnownAhead, Wanted, find
-from warehouse.figures.windows import Interval
+from warehouse.figures.horizon import Interval, KnownAhead, Wanted, find
 from warehouse.judge.forecast_scores import Actual
 from warehouse.market.clock import HOUR, Window, month_window
 from warehouse.market.market import Forecast

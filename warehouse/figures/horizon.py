@@ -1,26 +1,46 @@
-"""What is known ahead of a zone at an instant, and the best blocks or slots of it: from rows to plain members.
+"""`/v1/windows`, method `windows/2`: what is known ahead of a zone, and the best block or slots of it. No files.
 
-Everything counts from the running interval's start and holds for as long as that interval runs: docs/windows.md.
+Everything counts from the running interval's start and holds for as long as that interval runs. Comparisons are made on
+exact numbers: seconds as integers, values as the decimals that JSON states. Only intervals whose value is published
+take part, and no block spans an interval that is missing. docs/windows.md gives the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from itertools import accumulate
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from warehouse.figures.windows import Interval, Kind, best_block, best_slots, clip, horizon
 from warehouse.market.clock import DAY, HOUR, QUARTER, RESOLUTIONS, Window, zone_of
 from warehouse.series.reader import RowColumns
 
+METHOD = "windows/2"
+ALTERNATIVES = 3
+"""How many blocks are given beside the best one."""
 AHEAD = 4 * DAY
 """No auction is for later days."""
 _LONGEST = HOUR
 """No price lasts longer."""
+
+
+class Interval(NamedTuple):
+    """One known interval `[start, end)`, Unix seconds UTC, and its value."""
+
+    start: int
+    end: int
+    value: float
+
+    @property
+    def seconds(self) -> int:
+        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class KnownAhead:
 class Wanted:
     """What is looked for, and where. Instants are Unix seconds."""
 
-    kind: Kind
+    kind: Literal["lowest", "highest"]
     seconds: int
     """The length of the block."""
     slots: int | None = None
@@ -71,7 +91,12 @@ class Found:
     last: int
     """The end of the last row that is known, behind a gap or not."""
     members: Mapping[str, Any] | None
-    """The best block or slots, what is next best, `now` and the horizon's `mean`; None where none fits."""
+    """None where none fits; else as the API answers (docs/windows.md): of a block `start`, `end`, `mean`, `min`, `max`,
+    `rank` (1 + the number of blocks that are strictly better) and `vs_horizon_mean_pct`; of slots themselves in order
+    of time, and the same without `rank`. Behind these `now` (`in_best`: whether the running interval's start lies
+    inside; `rank` of the block that starts with it, or of itself among the slots, None where it takes no part),
+    `mean_of_horizon`, and of a block `blocks`, how many were ranked, and `alternatives`, the next best that overlap
+    neither it nor each other."""
     exact: Fraction
     """The mean of the best, not rounded; 0 without one."""
 
@@ -110,21 +135,34 @@ def find(ahead: KnownAhead, wanted: Wanted, tz: str) -> Found:
     """The best block or slots of what is known from the running interval on; `tz`: the zone's civil time."""
     running, last = ahead.rows[0].start, ahead.rows[-1].end
     end = wanted.end if wanted.within is None else running + wanted.within
-    known = horizon(ahead.rows, running, running + AHEAD if end is None else end)
+    known = _known_until(ahead.rows, running + AHEAD if end is None else end)
     until = known[-1].end
     begin = max(running, wanted.start or 0)
     span = Window(begin, max(begin, until))
-    pieces = clip(known, [span] if wanted.between is None else civil_spans(wanted.between, span, tz))
+    pieces = [
+        Interval(max(row.start, part.start), min(row.end, part.end), row.value)
+        for part in ([span] if wanted.between is None else civil_spans(wanted.between, span, tz))
+        for row in known
+        if row.start < part.end and part.start < row.end
+    ]
     if wanted.slots is None:
-        result = best_block(pieces, running, wanted.seconds, wanted.kind)
+        best = _best_block(pieces, running, wanted)
     else:
         whole = set(ahead.rows)
-        result = best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.kind)
+        best = _best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.kind)
     complete = begin < until >= (last if end is None else end)
     nothing_yet = not pieces and (end is None or not complete)
-    if result is None:
-        return Found(begin, until, complete, nothing_yet, last, None, Fraction(0))
-    return Found(begin, until, complete, nothing_yet, last, *result)
+    return Found(begin, until, complete, nothing_yet, last, *(best or (None, Fraction(0))))
+
+
+def _known_until(rows: Sequence[Interval], until: int) -> list[Interval]:
+    """The rows to `until`, cut there and at the first gap; the first of them begins before it."""
+    known: list[Interval] = []
+    for row in rows:
+        if row.start >= until or (known and row.start > known[-1].end):
+            break
+        known.append(row._replace(end=min(row.end, until)))
+    return known
 
 
 def civil_spans(between: tuple[int, int], window: Window, tz: str) -> list[Window]:
@@ -146,3 +184,94 @@ def civil_spans(between: tuple[int, int], window: Window, tz: str) -> list[Windo
             spans.append(Window(quarter, quarter + QUARTER))
     edges = ((max(span.start, window.start), min(span.end, window.end)) for span in spans)
     return [Window(begin, end) for begin, end in edges if begin < end]
+
+
+_Best = tuple[dict[str, Any], Fraction]
+"""`Found.members` and `Found.exact`."""
+
+
+def _best_block(known: Sequence[Interval], running: int, wanted: Wanted) -> _Best | None:
+    """The best block within known intervals, which may lie apart; None where no block of that length fits.
+
+    Blocks start where an interval starts. Among equal means the earliest is the best.
+    """
+    values, scale = _whole_numbers(known)
+    starts, sign = [row.start for row in known], 1 if wanted.kind == "lowest" else -1
+    sums = [0, *accumulate(value * row.seconds for value, row in zip(values, known, strict=True))]
+    elapsed = [0, *accumulate(row.seconds for row in known)]
+    blocks: list[tuple[int, int, Sequence[Interval]]] = []
+    for place, begin in enumerate(starts):
+        end = begin + wanted.seconds
+        last = bisect_right(starts, end - 1) - 1
+        if end <= known[last].end and starts[last] - begin == elapsed[last] - elapsed[place]:  # no gap between
+            total = sums[last] + values[last] * (end - starts[last]) - sums[place]
+            blocks.append((sign * total, begin, known[place : last + 1]))
+    if not blocks:
+        return None
+    blocks.sort()
+    horizon = Fraction(sums[-1], scale * elapsed[-1])
+
+    def rank(total: int) -> int:
+        return 1 + bisect_left(blocks, total, key=itemgetter(0))
+
+    def describe(total: int, start: int, rows: Sequence[Interval]) -> dict[str, Any]:
+        mean = Fraction(sign * total, scale * wanted.seconds)
+        return {"start": start, "end": start + wanted.seconds, "rank": rank(total), **_means(mean, rows, horizon)}
+
+    apart: list[tuple[int, int, Sequence[Interval]]] = []
+    for block in blocks:
+        if len(apart) <= ALTERNATIVES and all(abs(block[1] - other[1]) >= wanted.seconds for other in apart):
+            apart.append(block)
+    best, *rest = (describe(*block) for block in apart)
+    own_rank = next((rank(total) for total, start, _ in blocks if start == running), None)
+    members = {
+        **best,
+        "now": {"in_best": best["start"] <= running < best["end"], "rank": own_rank},
+        "mean_of_horizon": rounded(horizon, 4),
+        "blocks": len(blocks),
+        "alternatives": rest,
+    }
+    return members, Fraction(sign * blocks[0][0], scale * wanted.seconds)
+
+
+def _best_slots(known: Sequence[Interval], running: int, count: int, kind: str) -> _Best | None:
+    """The `count` best of known intervals, ascending; None where there are fewer. Among equal ones the earliest."""
+    if len(known) < count:
+        return None
+    sign = 1 if kind == "lowest" else -1
+    slots = sorted(sorted(known, key=lambda row: (sign * row.value, row.start))[:count])
+    mean, horizon = _mean(slots), _mean(known)
+    rank = 1 + sum(sign * row.value < sign * known[0].value for row in known)
+    members = {
+        "slots": [slot._asdict() for slot in slots],
+        **_means(mean, slots, horizon),
+        "now": {"in_best": slots[0].start == running, "rank": rank if known[0].start == running else None},
+        "mean_of_horizon": rounded(horizon, 4),
+    }
+    return members, mean
+
+
+def _whole_numbers(rows: Iterable[Interval]) -> tuple[list[int], int]:
+    """The values as whole numbers of `1 / scale`, and the scale."""
+    decimals = [Decimal(repr(row.value)) for row in rows]
+    scale = 10 ** max([0, *(-int(value.as_tuple().exponent) for value in decimals)])
+    return [int(value * scale) for value in decimals], scale
+
+
+def _mean(rows: Sequence[Interval]) -> Fraction:
+    """Weighted by time, in the unit of the values."""
+    values, scale = _whole_numbers(rows)
+    total = sum(value * row.seconds for value, row in zip(values, rows, strict=True))
+    return Fraction(total, scale * sum(row.seconds for row in rows))
+
+
+def _means(mean: Fraction, rows: Sequence[Interval], horizon: Fraction) -> dict[str, float | None]:
+    """Of a block or slots, and how far their mean lies from the horizon's; None where that is not above zero."""
+    values = [row.value + 0.0 for row in rows]
+    away = rounded(100 * (mean - horizon) / horizon, 1) if horizon > 0 else None
+    return {"mean": rounded(mean, 4), "min": min(values), "max": max(values), "vs_horizon_mean_pct": away}
+
+
+def rounded(value: Fraction, digits: int) -> float:
+    """Half to even; what is published. Never -0.0."""
+    return float(round(value, digits)) + 0.0
