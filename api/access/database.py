@@ -1,5 +1,6 @@
 """The accounts database, SQLite or PostgreSQL: opened when it is first needed, and brought to this release's tables.
 
+Transactions go by SQLAlchemy. The one statement of a keyed call goes to the driver: SQLAlchemy would double its cost.
 One error says that it does not answer. The SQLite file holds keys, counts and payments: it is readable by its owner
 alone, and an empty file in its place is a loss that nobody may paper over with a new database.
 """
@@ -8,26 +9,30 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text, update
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import QueuePool
 
-from api.access import tables
-from api.access.email_address import identity
-from api.access.tables import KEYS, METADATA, SCHEMA
+from api.access.tables import METADATA, SCHEMA, STEPS
 from warehouse.errors import MarketError
 from warehouse.store import layout
 
-LIBPQ_TIMEOUTS = {
+WITHIN_S = 10.0
+"""A statement takes milliseconds. A database that is silent for so long counts as unavailable."""
+_LIBPQ_TIMEOUTS = {
     "connect_timeout": "5",
     "tcp_user_timeout": "10000",
     "keepalives_idle": "10",
@@ -37,15 +42,15 @@ LIBPQ_TIMEOUTS = {
 """A machine that vanished is noticed in seconds, where the kernel alone tries for a quarter of an hour."""
 _READS = "emds_reads"
 """The execution option of a connection that only reads."""
-_BUSY_S = 10
+_PARAMETER = re.compile(r":(\w+)")
 _RETRY_AFTER_S = 5.0
 _PRIVATE = 0o600
 _OF_A_STATEMENT = (IntegrityError, DataError, ProgrammingError)
 _MOST_WORDS = 300
-_CUTTING = set("@:/?#[]")
-"""In a password as the owner wrote it these may cut it: its parts are then anywhere, in the name of the host too."""
 _MIGRATION_LOCK = 0x656D6473
 """`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
+_CUTTING = set("@:/?#[]")
+"""In a password as the owner wrote it these may cut it: its parts are then anywhere, in the name of the host too."""
 
 
 class AccountsUnavailable(MarketError):
@@ -60,16 +65,17 @@ class Database:
         self.url: URL = make_url(address)
         self._address = address
         self._engine: Engine | None = None
+        self._postgres = self.url.get_backend_name() == "postgresql"
+        # SQLite has one writer: threads queue here, not in its busy handler. PostgreSQL has by default a hundred
+        # connections for all workers of all hosts.
+        most, connect = (8, _connect_postgres) if self._postgres else (1, _connect_sqlite)
+        connected: Callable[[], Any] = partial(connect, self.url)
+        self._pool = QueuePool(
+            connected, pool_size=most, max_overflow=0, timeout=WITHIN_S, use_lifo=True, reset_on_return=None
+        )
         self._opening = threading.Lock()
         self._failure: tuple[float, AccountsUnavailable] | None = None
         """Until when it is not tried again, and why."""
-
-    @classmethod
-    def opened(cls, address: str) -> Database:
-        """Return a database that was opened: for the command line, which says at once where it does not answer."""
-        database = cls(address)
-        database.open()
-        return database
 
     def open(self) -> Engine:
         """Return the engine; a database that could not be opened is left alone for five seconds."""
@@ -99,8 +105,36 @@ class Database:
         """Begin a transaction that reads."""
         return self.open().connect().execution_options(**{_READS: True})
 
+    def run(self, statement: str, values: Mapping[str, int | bytes], tries: int = 2) -> tuple[Any, ...] | None:
+        """Run one statement, a transaction of its own. Return its first row once it is committed; None for no row.
+
+        Where a PostgreSQL was restarted or failed over, the connection is useless: the next try has a new one. A
+        statement whose commit is lost with its connection may so be run twice.
+        """
+        error = self.open().dialect.loaded_dbapi.Error
+        statement = _PARAMETER.sub(r"%(\1)s", statement) if self._postgres else statement  # as psycopg spells it
+        try:
+            if self._postgres and tries > 1:
+                with contextlib.suppress(error):
+                    return self._run(statement, values)
+            return self._run(statement, values)
+        except (error, PoolTimeout) as fault:
+            raise AccountsUnavailable(type(fault).__name__) from fault
+
+    def _run(self, statement: str, values: Mapping[str, int | bytes]) -> tuple[Any, ...] | None:
+        connection = self._pool.connect()
+        driver: Any = connection.driver_connection
+        try:
+            rows: list[tuple[Any, ...]] = driver.execute(statement, values).fetchall()  # to its end: the commit
+        except BaseException:
+            connection.invalidate()  # and the place that is taken next is its
+            raise
+        connection.close()
+        return rows[0] if rows else None
+
     def close(self) -> None:
         """Close every connection."""
+        self._pool.dispose()
         if self._engine is not None:
             self._engine.dispose()
 
@@ -109,15 +143,33 @@ def open_engine(url: str) -> Engine:
     """Open SQLite (WAL, every commit on disk) or PostgreSQL. It and its engine raise AccountsUnavailable."""
     if url.startswith("sqlite"):
         _prepare_file(Path(url.removeprefix("sqlite:///")))
-        engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+        engine = create_engine(url, connect_args={"timeout": WITHIN_S})
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin)
     else:
         # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
-        options = {"client_encoding": "utf8", **LIBPQ_TIMEOUTS}
+        options = {"client_encoding": "utf8", **_LIBPQ_TIMEOUTS}
         engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
     event.listen(engine, "handle_error", _as_unavailable(url))
     return engine
+
+
+def _connect_sqlite(url: URL) -> sqlite3.Connection:
+    """Open the file. Each commit outlives the process, not the power: that may take a moment's counts along."""
+    path = f"file:{quote(url.database or '')}?mode=rw"  # a missing file is an error, not a new database
+    connection = sqlite3.connect(path, timeout=WITHIN_S, isolation_level=None, check_same_thread=False, uri=True)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _connect_postgres(url: URL) -> Any:
+    """Open a connection whose statements end after WITHIN_S even where the server stands still."""
+    import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
+
+    address = url.set(drivername="postgresql").update_query_dict(_LIBPQ_TIMEOUTS)
+    connection = psycopg.connect(address.render_as_string(hide_password=False), autocommit=True, client_encoding="utf8")
+    connection.wait = partial(connection.wait, timeout=WITHIN_S)  # type: ignore[method-assign]
+    return connection
 
 
 def _prepare_file(path: Path) -> None:
@@ -133,7 +185,7 @@ def _prepare_file(path: Path) -> None:
         if file_stat.st_mode & 0o777 != _PRIVATE:
             with contextlib.suppress(OSError):
                 path.chmod(_PRIVATE)
-        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
+        with closing(sqlite3.connect(path, timeout=WITHIN_S)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")  # a backup's file may be without
     except (OSError, sqlite3.Error) as fault:
         raise AccountsUnavailable(f"{path.name}: {fault}") from fault
@@ -210,34 +262,3 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None
         for number, step in enumerate(steps[done:], done + 1):
             step(connection)
             connection.execute(SCHEMA.insert().values(step=number))
-
-
-def _confirmed_and_reconciled(connection: Connection) -> None:
-    """Add addresses in normal form, confirmation, quotas and rotation of keys; tie payments to their transfers."""
-    binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
-    for statement in (
-        "ALTER TABLE keys ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE keys ADD COLUMN confirmed BIGINT",
-        f"ALTER TABLE keys ADD COLUMN confirmation {binary}",
-        "ALTER TABLE keys ADD COLUMN quota BIGINT",
-        "UPDATE keys SET confirmed = created",
-        "CREATE INDEX keys_by_identity ON keys (identity)",
-        "CREATE INDEX keys_by_confirmation ON keys (confirmation)",
-        "ALTER TABLE payments ADD COLUMN log_index BIGINT",
-        "UPDATE payments SET state = 'claimed' WHERE state = 'verified'",
-        "CREATE UNIQUE INDEX payments_by_transfer ON payments (network, tx, log_index)",
-        # Another primary key, which SQLite cannot alter. A sign-up repeated across the upgrade makes another key.
-        "DROP TABLE repeats",
-    ):
-        connection.execute(text(statement))
-    METADATA.create_all(connection, [tables.REPEATS, tables.PREVIOUS_KEYS, tables.CREDITS, tables.SCANNED])
-    for key, email in connection.execute(select(KEYS.c.id, KEYS.c.email)).all():
-        connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
-
-
-STEPS: tuple[Callable[[Connection], None], ...] = (
-    _confirmed_and_reconciled,
-    lambda connection: METADATA.create_all(connection, [tables.WEBHOOKS, tables.WEBHOOK_MESSAGES]),
-    lambda connection: METADATA.create_all(connection, [tables.FILE_READS]),
-)
-"""How a database of an earlier release becomes one of this; a new one counts as past all steps."""

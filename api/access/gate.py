@@ -27,8 +27,8 @@ import zstandard
 
 from api.access import keys
 from api.access.database import AccountsUnavailable, Database
+from api.access.keys import Keys, Usage
 from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
-from api.access.usage import Usage, UsageCounter
 from api.access.values import AccessMethod, Answer, Call, Grant, Headers, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
 """Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
-_UNPAID = "unpaid"
 _MINUTE = 60
 _OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
@@ -66,29 +65,21 @@ class NotAdmitted(Exception):
 class Gate:
     """Access control of one worker; any number of them, on any hosts, share the accounts database."""
 
-    def __init__(
-        self, settings: Settings, database: Database, mode: str, clock: Callable[[], float] = time.time
-    ) -> None:
-        """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW."""
-        self.settings = settings
-        self.database = database
-        self.usage = UsageCounter(database)
-        self.limits = RateLimits(limits_path(settings))
-        self.x402 = X402ResourceServer(settings, Ledger(database), mode in LIVE_MODES, clock)
-        self._clock = clock
-
-    @classmethod
-    def open(cls, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> Gate:
-        """Open a gate over the settings' database, whose tables it brings to this release.
+    def __init__(self, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> None:
+        """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW.
 
         Where the database cannot be opened, free paths and samples are served all the same, and it is tried again.
         """
-        database = Database(settings.database_url)
+        self.settings = settings
+        self.database = Database(settings.database_url)
         try:
-            database.open()
+            self.database.open()
         except AccountsUnavailable as fault:
             _LOG.error("keys and payments are out of service: %s", fault)
-        return cls(settings, database, mode, clock)
+        self.keys = Keys(self.database)
+        self.limits = RateLimits(limits_path(settings))
+        self.x402 = X402ResourceServer(settings, Ledger(self.database), mode in LIVE_MODES, clock)
+        self._clock = clock
 
     @property
     def now(self) -> int:
@@ -123,7 +114,7 @@ class Gate:
         """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
         key = keys.key_of(call_of(request, "", self.settings.trusted_proxies)) or ""
         digest = keys.digest_of(key)
-        usage = self.usage.usage(digest, self.now) if keys.is_well_formed(key) else None
+        usage = self.keys.usage(digest, self.now) if keys.is_well_formed(key) else None
         if usage is None or not usage.confirmed:
             raise keys.invalid(key, unconfirmed=usage is not None)
         return digest, usage
@@ -131,25 +122,23 @@ class Gate:
     def close(self) -> None:
         """Close files and connections."""
         self.limits.close()
-        self.usage.close()
+        self.database.close()
 
     def _admit_free(self, call: Call) -> Grant | Problem:
-        per_minute, per_day = self.settings.free_calls_per_minute, self.settings.sample_calls_per_day
-        if wait := self.limits.take("calls", client_unit(call.client), per_minute, _MINUTE, self.now):
-            return too_many_calls("minute", per_minute, _MINUTE, wait)
-        if not call.sample:
+        refusal = self._limit("minute", client_unit(call.client), self.settings.free_calls_per_minute, _MINUTE)
+        if refusal is None and not call.sample:
             return Grant("free", lambda _: (), lambda: None)
-        if wait := self.limits.take("samples", client_unit(call.client, SITE), per_day, DAY, self.now):
-            return too_many_calls("sample-day", per_day, DAY, wait)
-        return Grant("sample", lambda _: (("X-Sample", "true"),), lambda: None)
+        if refusal is None:
+            refusal = self._limit("sample-day", client_unit(call.client, SITE), self.settings.sample_calls_per_day, DAY)
+        return refusal or Grant("sample", lambda _: (("X-Sample", "true"),), lambda: None)
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Problem:
-        refusal = keys.admit(call, self.usage, self.limits, self.settings.key_calls_per_second, self.now)
+        refusal = self.keys.admit(call, self.limits, self.settings.key_calls_per_second, self.now)
         if isinstance(refusal, Grant):
             return refusal
-        limit = self.settings.free_calls_per_minute
-        if wait := self.limits.take(_UNPAID, client_unit(call.client), limit, _MINUTE, self.now):
-            return too_many_calls("unpaid", limit, _MINUTE, wait)
+        client = client_unit(call.client)
+        if too_many := self._limit("unpaid", client, self.settings.free_calls_per_minute, _MINUTE):
+            return too_many
         if not call.payment or not self.x402.open:
             return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
         grant = self.x402.admit(call)
@@ -160,10 +149,15 @@ class Gate:
             """Let a payment that is taken give back its own call, and the one that fetched its offer."""
             settled = grant.settle(answer)
             if not isinstance(settled, Problem) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
-                self.limits.give_back(_UNPAID, client_unit(call.client), 2, _MINUTE, self.now)
+                self.limits.give_back("unpaid", client, 2, _MINUTE, self.now)
             return settled
 
         return replace(grant, settle=settle)
+
+    def _limit(self, policy: str, client: str, limit: int, window: int) -> Problem | None:
+        """Count a call of a client in a window of so many seconds; return the refusal of one too many."""
+        wait = self.limits.take(policy, client, limit, window, self.now)
+        return too_many_calls(policy, limit, window, wait) if wait else None
 
 
 class Entry:

@@ -1,8 +1,9 @@
-"""Access by a free key: how it is spelled and sent, and what it opens: 500 answers a UTC day, counted before the work.
+"""A free key: how it is spelled and sent, and what it opens: 500 answers a UTC day, counted before the work.
 
 A key is `emds_`, 43 base62 digits of 32 random bytes, 6 base62 digits of their CRC-32. The checksum finds a typing
 error without a look at the database, and lets secret scanners know a key from random text. Keys made before it end with
-the 43 digits and stay valid.
+the 43 digits and stay valid. One statement counts a call, the same on SQLite and PostgreSQL, exact for any number of
+workers. Days are days since 1970-01-01 UTC.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ import logging
 import re
 import string
 import zlib
+from dataclasses import dataclass
 
-from api.access.database import AccountsUnavailable
+from api.access.database import AccountsUnavailable, Database
 from api.access.limits import RateLimits
-from api.access.usage import Reserved, UsageCounter
 from api.access.values import Answer, Call, Grant, Headers, refuse_for
 from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
+CALLS_PER_DAY = 500
+"""Of a key without a quota of its own."""
 KEY_PREFIX = "emds_"
 SIGNATURE_PATTERN = r"^([0-9]{1,18})\.([0-9]{1,12})\.[0-9A-Za-z_-]{43}$"
 SIGNED_S = 3600
@@ -38,6 +41,140 @@ _SIGNATURE = re.compile(SIGNATURE_PATTERN[1:-1])
 _PAIRS = [high + low for high in _BASE62 for low in _BASE62]
 _DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
 _PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
+
+# A key that was rotated opens as its successor for a while.
+_ID = """coalesce((SELECT id FROM keys WHERE digest = :digest),
+    (SELECT key_id FROM previous_keys WHERE digest = :digest AND until > :now))"""
+# The comparison and the count are one act: no row comes back where the key is not live, or has no call left.
+_QUOTA = "coalesce((SELECT quota FROM keys WHERE id = usage.key_id), :limit)"
+_COUNT = f"""
+INSERT INTO usage (key_id, day, calls) SELECT id, :day, 1 FROM keys
+WHERE id = {_ID} AND revoked IS NULL AND confirmed IS NOT NULL AND coalesce(quota, :limit) > 0
+ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + 1 WHERE usage.calls < {_QUOTA}
+RETURNING key_id, calls, {_QUOTA}
+"""  # noqa: S608  of constants
+_TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = :key AND day = :day AND calls > 0 RETURNING calls"
+_LOOK = f"""
+SELECT keys.id, keys.created, coalesce(usage.calls, 0), coalesce(keys.quota, :limit), keys.digest = :digest,
+    keys.confirmed IS NOT NULL,
+    EXISTS (SELECT 1 FROM file_reads WHERE key_id = keys.id AND day = :day AND file = :file)
+FROM keys LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = :day
+WHERE keys.id = {_ID} AND keys.revoked IS NULL
+"""  # noqa: S608  of constants
+_RECORD_READ = (
+    "INSERT INTO file_reads (key_id, day, file) VALUES (:key, :day, :file) ON CONFLICT DO NOTHING RETURNING key_id"
+)
+_FORGET_READS = "DELETE FROM file_reads WHERE key_id = :key AND day < :day"
+_DIGEST = "SELECT digest FROM keys WHERE id = :key AND revoked IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A call counted before its work; `used` of `limit` calls of `key` stand on `day` with it."""
+
+    key: int
+    day: int
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The day of a key that is not revoked."""
+
+    key: int
+    created: int
+    used: int
+    limit: int
+    current: bool
+    """Whether this spelling of the key was not rotated since."""
+    confirmed: bool
+    """A key that lacks the confirmation by mail opens nothing."""
+    read: bool
+    """Whether the day has paid for the file that was asked about."""
+
+
+class Keys:
+    """The keys in the accounts database, and their days. Every method raises AccountsUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def admit(self, call: Call, limits: RateLimits, per_second: int, now: int) -> Grant | Problem | None:
+        """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
+
+        None for a call with neither key nor signature.
+        """
+        key = key_of(call)
+        if key is None and not call.signature:
+            return None
+        if key is not None and not is_well_formed(key):
+            return invalid(key)
+        digest = self._signer(call, now) if key is None else digest_of(key)
+        if digest is None:
+            return _refuse(_NOT_SIGNED)
+        what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
+        if limits.take(what, digest.hex(), most, 1, now):
+            return _too_fast(most)
+        usage = self.usage(digest, now, call.file) if call.file else None
+        if usage and usage.confirmed and (call.head or usage.read):
+            unchanged = rate_limit(usage.used, usage.limit, now)
+            return Grant("key", lambda _: unchanged, lambda: None)
+        reserved = self.reserve(digest, now)
+        if reserved is None:
+            usage = self.usage(digest, now)
+            return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
+
+        def settle(answer: Answer) -> Headers:
+            counts = 200 <= answer.status < 300 and (not call.file or self.record_read(reserved, call.file))
+            used = reserved.used if counts else self.give_back(reserved)
+            return rate_limit(used, reserved.limit, now)
+
+        return Grant("key", settle, lambda: self.give_back(reserved))
+
+    def reserve(self, digest: bytes, now: int) -> Reserved | None:
+        """Count one call of a key on its day; None where the key opens nothing, or has no call left.
+
+        A count whose commit is lost with its connection is sent again: that may take a call from the key, and never
+        gives one too many.
+        """
+        row = self.database.run(_COUNT, {"digest": digest, "day": now // DAY, "limit": CALLS_PER_DAY, "now": now})
+        return Reserved(row[0], now // DAY, row[1], row[2]) if row else None
+
+    def give_back(self, reserved: Reserved) -> int:
+        """Take a counted call back, once, on the day that it was counted.
+
+        Return the day's calls without it, or with it where the database is gone meanwhile.
+        """
+        try:
+            row = self.database.run(_TAKE_BACK, {"key": reserved.key, "day": reserved.day}, tries=1)
+        except AccountsUnavailable as fault:
+            _LOG.warning("a call was not given back: %s", fault)
+            return reserved.used
+        return int(row[0]) if row else 0
+
+    def usage(self, digest: bytes, now: int, file: bytes = b"") -> Usage | None:
+        """Return the day of a key, and whether it has read a file; None for a key that is unknown or revoked."""
+        day = {"day": now // DAY, "limit": CALLS_PER_DAY, "now": now}
+        row = self.database.run(_LOOK, {**day, "digest": digest, "file": file})
+        return Usage(*row[:4], *map(bool, row[4:])) if row else None
+
+    def record_read(self, reserved: Reserved, file: bytes) -> bool:
+        """Record that a reserved call pays for a file on its day; return False where another call did."""
+        day: dict[str, int | bytes] = {"key": reserved.key, "day": reserved.day}
+        if reserved.used == 1:
+            self.database.run(_FORGET_READS, day, tries=1)
+        return self.database.run(_RECORD_READ, {**day, "file": file}, tries=1) is not None
+
+    def _signer(self, call: Call, now: int) -> bytes | None:
+        """Return the digest of the key that signed a call's address; None where it did not, or not for now."""
+        if not (match := _SIGNATURE.fullmatch(call.signature)):
+            return None
+        key, until = int(match[1]), int(match[2])
+        row = self.database.run(_DIGEST, {"key": key}) if now < until <= now + SIGNED_S else None
+        if not row or not hmac.compare_digest(sign(call.path, key, bytes(row[0]), until), call.signature):
+            return None
+        return bytes(row[0])
 
 
 def spell(secret: bytes) -> str:
@@ -78,51 +215,11 @@ def key_of(call: Call) -> str | None:
         return ""
 
 
-def admit(call: Call, counter: UsageCounter, limits: RateLimits, per_second: int, now: int) -> Grant | Problem | None:
-    """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
-
-    None for a call with neither key nor signature. Only calls of keys that open something take a place in the table of
-    limits: made-up keys would push others out.
-    """
-    key = key_of(call)
-    if key is None and not call.signature:
-        return None
-    if key is not None and not is_well_formed(key):
-        return invalid(key)
-    digest = _signer(call, counter, now) if key is None else digest_of(key)
-    if digest is None:
-        return _refuse(_NOT_SIGNED)
-    what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
-    if most and limits.count(what, digest.hex(), 1, now) >= most:
-        return _too_fast(most)
-    grant = _read_again(call, digest, counter, now) or _reserve(call, digest, counter, now)
-    if isinstance(grant, Grant) and limits.take(what, digest.hex(), most, 1, now):
-        grant.release()  # calls of the same moment took the last places
-        return _too_fast(most)
-    return grant
-
-
-def _reserve(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | Problem:
-    """Return a grant that holds one call of the key's day."""
-    reserved = counter.reserve(digest, now)
-    if reserved is None:
-        usage = counter.usage(digest, now)
-        return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
-
-    def settle(answer: Answer) -> Headers:
-        counts = 200 <= answer.status < 300 and (not call.file or counter.record_read(reserved, call.file))
-        used = reserved.used if counts else _give_back(counter, reserved)
-        return rate_limit(used, reserved.limit, now)
-
-    return Grant("key", settle, lambda: _give_back(counter, reserved))
-
-
-def _read_again(call: Call, digest: bytes, counter: UsageCounter, now: int) -> Grant | None:
-    """Return a grant that counts nothing: for a file that the key's day has paid for, and for HEAD of any."""
-    usage = counter.usage(digest, now) if call.file else None
-    if usage is None or not usage.confirmed or not (call.head or counter.was_read(usage.key, now // DAY, call.file)):
-        return None
-    return Grant("key", lambda _: rate_limit(usage.used, usage.limit, now), lambda: None)
+def _checksum(plain: str) -> str:
+    """Return six digits, by pairs: this runs for every keyed call."""
+    rest, low = divmod(zlib.crc32(plain.encode()), 62 * 62)
+    high, middle = divmod(rest, 62 * 62)
+    return _PAIRS[high] + _PAIRS[middle] + _PAIRS[low]
 
 
 def sign(path: str, key: int, digest: bytes, until: int) -> str:
@@ -132,17 +229,6 @@ def sign(path: str, key: int, digest: bytes, until: int) -> str:
     """
     mac = hmac.digest(digest, f"{path} {until}".encode(), "sha256")
     return f"{key}.{until}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
-
-
-def _signer(call: Call, counter: UsageCounter, now: int) -> bytes | None:
-    """Return the digest of the key that signed a call's address; None where it did not, or not for now."""
-    if not (match := _SIGNATURE.fullmatch(call.signature)):
-        return None
-    key, until = int(match[1]), int(match[2])
-    if not now < until <= now + SIGNED_S:
-        return None
-    digest = counter.digest(key)
-    return digest if digest and hmac.compare_digest(sign(call.path, key, digest, until), call.signature) else None
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:
@@ -182,19 +268,3 @@ def _too_fast(per_second: int) -> Problem:
     headers = (("RateLimit-Policy", f'"second";q={per_second};w=1'), ("RateLimit", '"second";r=0;t=1'))
     detail = f"At most {per_second} calls a second with one key. This call was not counted."
     return refuse_for(1, "too-many-calls", detail, headers)
-
-
-def _give_back(counter: UsageCounter, reserved: Reserved) -> int:
-    """Take a call back. Return the day's calls without it, or with it where the database is gone meanwhile."""
-    try:
-        return counter.give_back(reserved)
-    except AccountsUnavailable as fault:
-        _LOG.warning("a call was not given back: %s", fault)
-        return reserved.used
-
-
-def _checksum(plain: str) -> str:
-    """Return six digits, by pairs: this runs for every keyed call."""
-    rest, low = divmod(zlib.crc32(plain.encode()), 62 * 62)
-    high, middle = divmod(rest, 62 * 62)
-    return _PAIRS[high] + _PAIRS[middle] + _PAIRS[low]

@@ -39,7 +39,7 @@ _SECRET_BYTES = 16
 _LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?")
 """`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
-_COUNTED = {
+_POLICIES = {
     "minute": "free and sample calls a minute",
     "sample-day": "samples a day",
     "unpaid": "calls a minute without a good key or a payment that is taken",
@@ -88,11 +88,6 @@ class RateLimits:
             if count:
                 _SLOT.pack_into(self._table, offset, tag, end, max(0, count - calls))
 
-    def count(self, what: str, client: str, window: int, now: int) -> int:
-        """Return the calls of the window that `now` lies in."""
-        with self._locked():
-            return self._find(self._tag(what, client), (now // window + 1) * window, now)[1]
-
     def close(self) -> None:
         """Close the file."""
         self._table.close()
@@ -140,7 +135,7 @@ def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Problem:
     """Return the 429 of one of the limits by client address; `window` and `wait` in seconds."""
     headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
     detail = (
-        f"At most {limit} {_COUNTED[policy]} from one address; the next is answered in {wait} s. "
+        f"At most {limit} {_POLICIES[policy]} from one address; the next is answered in {wait} s. "
         "A free key's calls are counted apart."
     )
     return refuse_for(wait, "too-many-calls", detail, headers)

@@ -21,10 +21,9 @@ from api.access.confirmation_mail import send
 from api.access.database import Database
 from api.access.email_address import identity, is_address
 from api.access.gate import call_of
-from api.access.keys import digest_of, spell
+from api.access.keys import CALLS_PER_DAY, digest_of, spell
 from api.access.limits import client_unit
 from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
-from api.access.usage import CALLS_PER_DAY
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem

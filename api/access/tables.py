@@ -1,13 +1,16 @@
 """The tables behind keys, usage and payments. Instants are Unix seconds, days are days since 1970-01-01 UTC.
 
-How a database is opened and comes to have them: `api.access.database`.
+And the steps by which a database of an earlier release comes to have them (`api.access.database.migrate`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     ForeignKey,
     Index,
     Integer,
@@ -16,7 +19,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    select,
+    text,
+    update,
 )
+
+from api.access.email_address import identity
 
 METADATA = MetaData()
 _Big = BigInteger().with_variant(Integer, "sqlite")
@@ -180,3 +188,34 @@ WEBHOOK_MESSAGES = Table(
 """Messages that have not arrived yet."""
 
 SCHEMA = Table("schema_step", METADATA, Column("step", Integer, primary_key=True))
+
+
+def _confirmed_and_reconciled(connection: Connection) -> None:
+    """Add addresses in normal form, confirmation, quotas and rotation of keys; tie payments to their transfers."""
+    binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        "ALTER TABLE keys ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE keys ADD COLUMN confirmed BIGINT",
+        f"ALTER TABLE keys ADD COLUMN confirmation {binary}",
+        "ALTER TABLE keys ADD COLUMN quota BIGINT",
+        "UPDATE keys SET confirmed = created",
+        "CREATE INDEX keys_by_identity ON keys (identity)",
+        "CREATE INDEX keys_by_confirmation ON keys (confirmation)",
+        "ALTER TABLE payments ADD COLUMN log_index BIGINT",
+        "UPDATE payments SET state = 'claimed' WHERE state = 'verified'",
+        "CREATE UNIQUE INDEX payments_by_transfer ON payments (network, tx, log_index)",
+        # Another primary key, which SQLite cannot alter. A sign-up repeated across the upgrade makes another key.
+        "DROP TABLE repeats",
+    ):
+        connection.execute(text(statement))
+    METADATA.create_all(connection, [REPEATS, PREVIOUS_KEYS, CREDITS, SCANNED])
+    for key, email in connection.execute(select(KEYS.c.id, KEYS.c.email)).all():
+        connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
+
+
+STEPS: tuple[Callable[[Connection], None], ...] = (
+    _confirmed_and_reconciled,
+    lambda connection: METADATA.create_all(connection, [WEBHOOKS, WEBHOOK_MESSAGES]),
+    lambda connection: METADATA.create_all(connection, [FILE_READS]),
+)
+"""How a database of an earlier release becomes one of this; a new one counts as past all steps."""

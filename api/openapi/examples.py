@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 
 from api.access import keys
-from api.access.keys import spell
-from api.access.usage import CALLS_PER_DAY
+from api.access.keys import CALLS_PER_DAY, spell
 from api.access.values import Call
 from api.documents import changes, month_files, published
 from api.documents.catalogue import stored_metric

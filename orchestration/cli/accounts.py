@@ -25,7 +25,7 @@ def _accounts() -> Iterator[Database]:
     from api.access.database import Database
     from api.settings import Settings
 
-    database = Database.opened(Settings.from_environ(os.environ).database_url)
+    database = Database(Settings.from_environ(os.environ).database_url)
     try:
         yield database
     finally:
@@ -63,7 +63,7 @@ def keys() -> None:
 def list_keys(days: int, top: int) -> None:
     """List the live keys, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
     from api.access.key_listing import key_uses
-    from api.access.usage import CALLS_PER_DAY
+    from api.access.keys import CALLS_PER_DAY
     from warehouse.market.clock import DAY, iso
 
     with _accounts() as database:
@@ -98,7 +98,7 @@ def revoke(key: int) -> None:
 def quota(key: int, answers: int | None) -> None:
     """Set a key's answers a UTC day: a number, or `usual`."""
     from api.access.key_listing import set_quota
-    from api.access.usage import CALLS_PER_DAY
+    from api.access.keys import CALLS_PER_DAY
 
     with _accounts() as database:
         if not set_quota(database, key, answers):

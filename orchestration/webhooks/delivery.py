@@ -59,7 +59,7 @@ class RoundCounts:
 def run_now() -> dict[str, int]:
     """Run one round in this environment; return what it did, by name. Raises AccountsUnavailable."""
     settings = Settings.from_environ(os.environ)
-    with closing(Database.opened(settings.database_url)) as database:
+    with closing(Database(settings.database_url)) as database:
         send = sender(settings.webhook_private)
         return asdict(run_round(opened(os.environ), database, send, clock.now(), settled_s(settings)))
 
@@ -73,7 +73,7 @@ def position() -> str:
 
 def due() -> tuple[bool, bool]:
     """Return whether anybody subscribed, and whether a waiting message is due. Raises AccountsUnavailable."""
-    with closing(Database.opened(Settings.from_environ(os.environ).database_url)) as database:
+    with closing(Database(Settings.from_environ(os.environ).database_url)) as database:
         return bool(webhooks.deliverable(database)), webhooks.any_due(database, int(time.time()))
 
 

@@ -31,7 +31,7 @@ def counts() -> dict[str, int] | None:
     settings = Settings.from_environ(os.environ)
     if not settings.pay_to or not settings.rpc_url:
         return None
-    with closing(Database.opened(settings.database_url)) as database:
+    with closing(Database(settings.database_url)) as database:
         ledger = Ledger(database)
         reconciler = Reconciler(ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
         try:

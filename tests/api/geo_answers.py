@@ -57,7 +57,7 @@ def served_layers(home: Path) -> Iterator[FlaskClient]:
         free_calls_per_minute=0,
         sample_calls_per_day=0,
     )
-    gate = Gate.open(unlimited, "simulated")
+    gate = Gate(unlimited, "simulated")
     yield app_of(home, gate).test_client()
     gate.close()
 

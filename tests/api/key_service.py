@@ -45,19 +45,19 @@ class Service:
 
     def used(self, key: str) -> int:
         """The calls of a key's day."""
-        usage = self.gate.usage.usage(digest_of(key), self.gate.now)
+        usage = self.gate.keys.usage(digest_of(key), self.gate.now)
         assert usage
         return usage.used
 
     def spend(self, key: str, calls: int) -> None:
         for _ in range(calls):
-            self.gate.usage.reserve(digest_of(key), self.gate.now)
+            self.gate.keys.reserve(digest_of(key), self.gate.now)
 
 
 def opened(folder: Path, **changes: Any) -> Service:
     settings = Settings(database_url=f"sqlite:///{folder / 'accounts.sqlite'}", base_url="https://emds.example")
     now = [float(NOON)]
-    gate = Gate.open(replace(settings, **{"signups_per_hour": 0, **changes}), "live", lambda: now[0])
+    gate = Gate(replace(settings, **{"signups_per_hour": 0, **changes}), "live", lambda: now[0])
     return Service(gate, shop(gate).test_client(), now)
 
 

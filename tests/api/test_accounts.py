@@ -16,11 +16,11 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from api.access import sign_up as sign_ups
-from api.access.database import STEPS, AccountsUnavailable, Database, migrate, open_engine
+from api.access.database import AccountsUnavailable, Database, migrate, open_engine
 from api.access.key_listing import revoke_by_number
-from api.access.keys import KEY_PREFIX, digest_of
+from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of
 from api.access.sign_up import SignUp
-from api.access.usage import CALLS_PER_DAY, UsageCounter
+from api.access.tables import STEPS
 from api.http.problems import Problem
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from warehouse.market.clock import DAY
@@ -30,50 +30,50 @@ NOW = TODAY * DAY + 3600
 
 
 @pytest.fixture
-def accounts(accounts_url: str) -> Iterator[UsageCounter]:
-    opened = UsageCounter(Database.opened(accounts_url))
+def accounts(accounts_url: str) -> Iterator[Keys]:
+    opened = Keys(Database(accounts_url))
     yield opened
-    opened.close()
+    opened.database.close()
 
 
 @pytest.fixture
-def on_postgres(postgres_server: Postgres) -> Iterator[UsageCounter]:
+def on_postgres(postgres_server: Postgres) -> Iterator[Keys]:
     postgres_server.empty()
-    opened = UsageCounter(Database.opened(postgres_server.url))
+    opened = Keys(Database(postgres_server.url))
     yield opened
-    opened.close()
+    opened.database.close()
 
 
 def sign_up(
-    accounts: UsageCounter, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
+    accounts: Keys, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
 ) -> str:
     return sign_ups.sign_up(accounts.database, SignUp(email, client, token), 0, now).key
 
 
-def new_key(accounts: UsageCounter, name: str = "a") -> bytes:
+def new_key(accounts: Keys, name: str = "a") -> bytes:
     return digest_of(sign_up(accounts, f"{name}@example.org"))
 
 
-def counted(accounts: UsageCounter, digest: bytes) -> int | None:
+def counted(accounts: Keys, digest: bytes) -> int | None:
     """Count a call; the day's calls with it."""
     reserved = accounts.reserve(digest, NOW)
     return reserved.used if reserved else None
 
 
-def used(accounts: UsageCounter, digest: bytes) -> int:
+def used(accounts: Keys, digest: bytes) -> int:
     usage = accounts.usage(digest, NOW)
     assert usage
     return usage.used
 
 
-def set_quota(accounts: UsageCounter, digest: bytes, quota: int) -> None:
+def set_quota(accounts: Keys, digest: bytes, quota: int) -> None:
     usage = accounts.usage(digest, NOW)
     assert usage
     with accounts.database.begin() as connection:
         connection.exec_driver_sql(f"UPDATE keys SET quota = {quota} WHERE id = {usage.key}")
 
 
-def test_keys_that_open_nothing_count_nothing(accounts: UsageCounter) -> None:
+def test_keys_that_open_nothing_count_nothing(accounts: Keys) -> None:
     revoked = new_key(accounts)
     other = sign_ups.sign_up(accounts.database, SignUp("c@example.org", "192.0.2.1"), 0, NOW, confirmed=False)
     unconfirmed = digest_of(other.key)
@@ -87,14 +87,14 @@ def test_keys_that_open_nothing_count_nothing(accounts: UsageCounter) -> None:
 
 
 @pytest.mark.parametrize("quota", [0, 1, 700])
-def test_a_key_s_own_quota_is_its_limit(accounts: UsageCounter, quota: int) -> None:
+def test_a_key_s_own_quota_is_its_limit(accounts: Keys, quota: int) -> None:
     key, usual = new_key(accounts, "a"), new_key(accounts, "b")
     set_quota(accounts, key, quota)
     assert [counted(accounts, key) for _ in range(quota + 1)] == [*range(1, quota + 1), None]
     assert accounts.reserve(usual, NOW).limit == CALLS_PER_DAY  # type: ignore[union-attr]
 
 
-def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: UsageCounter) -> None:
+def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: Keys) -> None:
     old = new_key(accounts)
     new = digest_of(sign_ups.rotate(accounts.database, old, NOW) or "")
     set_quota(accounts, new, 30)
@@ -110,7 +110,7 @@ def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: UsageCoun
 
 def call_until_full(url: str, digest: bytes, answered: Any) -> None:
     """A worker of its own host: answers as long as calls are counted."""
-    accounts = UsageCounter(Database.opened(url))
+    accounts = Keys(Database(url))
     while accounts.reserve(digest, NOW) is not None:
         with answered.get_lock():
             answered.value += 1
@@ -119,7 +119,7 @@ def call_until_full(url: str, digest: bytes, answered: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts: UsageCounter) -> None:
+def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts: Keys) -> None:
     url = accounts.database.url.render_as_string(hide_password=False)
     digest, limit = new_key(accounts), 2000
     set_quota(accounts, digest, limit)
@@ -152,9 +152,7 @@ FAULTS: dict[str, LiteralString] = {
 @pytest.mark.slow
 @NEEDS_POSTGRES
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_count_whose_commit_fails_is_no_count(
-    fault: str, on_postgres: UsageCounter, postgres_server: Postgres
-) -> None:
+def test_a_count_whose_commit_fails_is_no_count(fault: str, on_postgres: Keys, postgres_server: Postgres) -> None:
     """The statement gives its row before the commit: who reads that row alone answers a call that nobody counted."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)] == list(range(1, 9)), "prepared by the driver by now"
@@ -183,7 +181,7 @@ def test_a_count_whose_commit_fails_is_no_count(
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
-    mode: str, on_postgres: UsageCounter, postgres_server: Postgres
+    mode: str, on_postgres: Keys, postgres_server: Postgres
 ) -> None:
     digest, answered, tried = new_key(on_postgres), [], []
     set_quota(on_postgres, digest, 100_000)
@@ -214,34 +212,32 @@ def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_call_is_taken_back_once_where_the_answer_is_lost(
-    on_postgres: UsageCounter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_is_taken_back_once_where_the_answer_is_lost(on_postgres: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is gone after the statement was committed: sent again, it would take a second call off the count."""
     digest = new_key(on_postgres)
     reserved = [on_postgres.reserve(digest, NOW) for _ in range(3)]
-    run = on_postgres._run
+    run = on_postgres.database._run
 
     def lose(statement: str, values: dict[str, Any]) -> Any:
         run(statement, values)
         raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_postgres, "_run", lose)
+        patch.setattr(on_postgres.database, "_run", lose)
         assert reserved[0] is not None
-        with pytest.raises(AccountsUnavailable):
-            on_postgres.give_back(reserved[0])
+        assert on_postgres.give_back(reserved[0]) == reserved[0].used
     assert used(on_postgres, digest) == 2
 
 
 @pytest.mark.slow
 @NEEDS_POSTGRES
-def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: UsageCounter) -> None:
+def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: Keys) -> None:
     """As behind a pooler."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)][-1] == 8
-    for connection in on_postgres._idle:
-        connection.execute("DEALLOCATE ALL")
+    connection: Any = on_postgres.database._pool.connect()
+    connection.driver_connection.execute("DEALLOCATE ALL")
+    connection.close()
     assert counted(on_postgres, digest) == 9
 
 
@@ -252,7 +248,7 @@ def together(threads: Sequence[threading.Thread]) -> None:
         thread.join()
 
 
-def test_a_call_given_back_can_be_made_again(accounts: UsageCounter) -> None:
+def test_a_call_given_back_can_be_made_again(accounts: Keys) -> None:
     digest = digest_of(sign_up(accounts))
     reserved = [accounts.reserve(digest, NOW) for _ in range(CALLS_PER_DAY)]
     assert accounts.reserve(digest, NOW) is None
@@ -263,7 +259,7 @@ def test_a_call_given_back_can_be_made_again(accounts: UsageCounter) -> None:
     assert again.used == CALLS_PER_DAY
 
 
-def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: UsageCounter) -> None:
+def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: Keys) -> None:
     digest = digest_of(sign_up(accounts))
     before = [accounts.reserve(digest, NOW - NOW % DAY + DAY - 1) for _ in range(CALLS_PER_DAY)]
     after = accounts.reserve(digest, NOW - NOW % DAY + DAY)
@@ -276,9 +272,9 @@ def test_midnight_utc_opens_a_new_day_and_a_call_goes_back_to_its_own(accounts: 
 
 
 def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
-    accounts = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    accounts = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     keys = [sign_up(accounts, token="a-token-of-a-client"), sign_up(accounts)]
-    accounts.close()
+    accounts.database.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     for key in keys:
         assert key.startswith(KEY_PREFIX)
@@ -289,7 +285,7 @@ def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
     assert b"a-token-of-a-client" not in content
 
 
-def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: UsageCounter) -> None:
+def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: Keys) -> None:
     def attempt(number: int, now: int) -> str:
         return sign_ups.sign_up(accounts.database, SignUp(f"{number}@example.org", "192.0.2.1"), 5, now).key
 
@@ -304,7 +300,7 @@ def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: UsageCounter)
         attempt(7, NOW + 3601)
 
 
-def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: UsageCounter) -> None:
+def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Keys) -> None:
     first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
     with pytest.raises(Problem, match="live keys"):
         sign_up(accounts, now=NOW + DAY)
@@ -318,7 +314,7 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Usage
         sign_up(accounts, now=later)
 
 
-def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: UsageCounter) -> None:
+def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Keys) -> None:
     key = sign_up(accounts, token="6b1f")
     assert sign_up(accounts, token="6b1f", now=NOW + DAY - 1) == key
     assert sign_up(accounts, token="6b1f", client="192.0.2.9") != key  # a guessed token from elsewhere
@@ -331,9 +327,7 @@ def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: UsageCo
 def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]) -> None:
     start.wait()
     try:
-        sign_ups.sign_up(
-            Database.opened(url), SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW
-        )
+        sign_ups.sign_up(Database(url), SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW)
     except (DBAPIError, sqlite3.Error) as fault:
         failed.put(repr(fault))
 
@@ -363,23 +357,23 @@ def _add_note(connection: Connection) -> None:
 
 
 def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(accounts_url: str) -> None:
-    accounts = UsageCounter(Database.opened(accounts_url))
+    accounts = Keys(Database(accounts_url))
     key = sign_up(accounts)
-    accounts.close()
+    accounts.database.close()
     engine = open_engine(accounts_url)
     migrate(engine, (*STEPS, _add_note))
     migrate(engine, (*STEPS, _add_note))
     assert "note" in {column["name"] for column in inspect(engine).get_columns("keys")}
     engine.dispose()
     with pytest.raises(AccountsUnavailable, match="this release knows"):
-        UsageCounter(Database.opened(accounts_url))
+        Database(accounts_url).open()
     engine = open_engine(accounts_url)
     with engine.begin() as connection:
         connection.execute(text(f"DELETE FROM schema_step WHERE step = {len(STEPS) + 1}"))
     engine.dispose()
-    reopened = UsageCounter(Database.opened(accounts_url))
+    reopened = Keys(Database(accounts_url))
     assert reopened.usage(digest_of(key), NOW)
-    reopened.close()
+    reopened.database.close()
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(accounts_url: str) -> None:
@@ -400,10 +394,10 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(accounts_url: str) -> N
 @NEEDS_POSTGRES
 def test_a_database_without_an_encoding_serves(postgres_server: Postgres) -> None:
     postgres_server.create_without_encoding("plain")
-    accounts = UsageCounter(Database.opened(postgres_server.address("plain")))
+    accounts = Keys(Database(postgres_server.address("plain")))
     digest = digest_of(sign_up(accounts, email="émile@example.org"))
     assert accounts.reserve(digest, NOW)
     usage = accounts.usage(digest, NOW)
     assert usage is not None
     assert usage.used == 1
-    accounts.close()
+    accounts.database.close()

@@ -15,9 +15,8 @@ from sqlalchemy import inspect
 from api.access import database as databases
 from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable, Database, migrate, open_engine
-from api.access.keys import digest_of
+from api.access.keys import Keys, digest_of
 from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from api.access.x402.ledger import Ledger
 from api.application import create_app
 from api.http.problems import Problem
@@ -74,7 +73,7 @@ def old_file(path: Path) -> None:
 def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     old_file(path)
-    accounts = UsageCounter(Database.opened(f"sqlite:///{path}"))
+    accounts = Keys(Database(f"sqlite:///{path}"))
     reserved = accounts.reserve(digest_of(OLD_KEY), NOW)
     assert reserved
     assert (reserved.key, reserved.used, reserved.limit) == (7, 42, 500)
@@ -88,8 +87,8 @@ def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path:
         sign_ups.sign_up(accounts.database, SignUp("ADA@example.org", "x"), 0, NOW)
     with pytest.raises(Problem, match="live keys"):
         sign_ups.sign_up(accounts.database, SignUp("ada+other@example.org", "x"), 0, NOW)
-    accounts.close()
-    UsageCounter(Database.opened(f"sqlite:///{path}")).close()  # a second start finds it done
+    accounts.database.close()
+    Database(f"sqlite:///{path}").open()  # a second start finds it done
 
 
 def test_a_migrated_file_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
@@ -117,13 +116,13 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     before = os.umask(0)
     try:
-        accounts = UsageCounter(Database.opened(f"sqlite:///{path}"))
+        accounts = Keys(Database(f"sqlite:///{path}"))
         sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, NOW)
         for file in tmp_path.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
-        accounts.close()
+        accounts.database.close()
         path.chmod(0o644)
-        UsageCounter(Database.opened(f"sqlite:///{path}")).close()
+        Database(f"sqlite:///{path}").open()
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -134,7 +133,7 @@ def _text(path: Path) -> None:
 
 
 def _flipped(path: Path) -> None:
-    UsageCounter(Database.opened(f"sqlite:///{path}")).close()
+    Database(f"sqlite:///{path}").open()
     content = bytearray(path.read_bytes())
     content[100:4096] = os.urandom(3996)
     path.write_bytes(content)
@@ -145,7 +144,7 @@ def _folder(path: Path) -> None:
 
 
 def _newer(path: Path) -> None:
-    UsageCounter(Database.opened(f"sqlite:///{path}")).close()
+    Database(f"sqlite:///{path}").open()
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO schema_step VALUES (99)")
     connection.close()
@@ -157,7 +156,7 @@ def test_free_paths_are_served_whatever_became_of_the_accounts(market: Any, dama
     damage(path)
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(AccountsUnavailable):
-        UsageCounter(Database.opened(f"sqlite:///{path}")).reserve(digest_of(OLD_KEY), NOW)
+        Keys(Database(f"sqlite:///{path}")).reserve(digest_of(OLD_KEY), NOW)
     client = market.client()
     for free in ("/v1/zones", "/catalog", "/healthz", "/v1/price/GB?sample=true"):
         assert client.get(free).status_code == 200, free
@@ -180,13 +179,14 @@ def test_accounts_that_come_back_are_used_again(market: Any, monkeypatch: pytest
 
 
 def test_a_file_that_vanishes_is_not_replaced_under_a_running_worker(tmp_path: Path) -> None:
-    accounts = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    accounts = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    accounts.database.open()
     for file in tmp_path.iterdir():
         file.unlink()
     with pytest.raises(AccountsUnavailable):
         accounts.reserve(digest_of(OLD_KEY), NOW)
     assert not (tmp_path / "accounts.sqlite").exists()
-    accounts.close()
+    accounts.database.close()
 
 
 def test_a_full_disk_stops_what_is_counted_and_nothing_else(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:

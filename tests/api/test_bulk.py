@@ -139,7 +139,7 @@ def test_a_file_counts_once_a_key_and_hash_and_day(market: Rig, monkeypatch: pyt
     market.put("north.price", "GB", "price", [(NOW, 7.0)], "GBP/MWh", "30m")
     assert client.get(PRICE, headers=key).status_code == 200
     assert used(client, key) == 3, "other bytes"
-    set_quota(gate.database, gate.usage.usage(digest_of(key["Authorization"][7:]), now).key, 3)
+    set_quota(gate.database, gate.keys.usage(digest_of(key["Authorization"][7:]), now).key, 3)
     assert client.get(PRICE, headers=key).status_code == 200, "a used up day still reads what it paid for"
     assert client.get("/v1/bulk/interchange/GB/2026-03.parquet", headers=key).status_code == 429
     monkeypatch.setattr(gate, "_clock", lambda: now + DAY)

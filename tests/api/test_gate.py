@@ -5,19 +5,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from api.access import limits as rate_limits
 from api.access.gate import replayed_response
-from api.access.keys import digest_of, spell
+from api.access.keys import CALLS_PER_DAY
 from api.access.limits import RateLimits, client_address, client_unit
 from api.access.prices import PRICES, units_of
-from api.access.usage import CALLS_PER_DAY
 from api.access.values import Answer, Call, Grant
 from api.http.messages import Request
 from tests.api.key_service import NOON, PATH, Service, opened, problem_of
@@ -198,7 +196,6 @@ def test_workers_share_a_client_s_window(limits: RateLimits, tmp_path: Path) -> 
     taken = [each.take("free", "192.0.2.1", LIMIT, MINUTE, NOW) for each in [limits, other] * 61]
     assert taken[:LIMIT] == [0] * LIMIT
     assert all(taken[LIMIT:])
-    assert other.count("free", "192.0.2.1", MINUTE, NOW) == LIMIT
     other.close()
 
 
@@ -228,19 +225,3 @@ def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: 
             for _ in range(60):
                 limits.take("free", client, LIMIT, MINUTE, NOW)
     assert taken == LIMIT
-
-
-def test_made_up_keys_take_no_place_in_the_table(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = market.client(key_calls_per_second=20)
-    gate = client.application.extensions["emds"].gate
-    counted: list[str] = []
-    take: Callable[..., int] = gate.limits.take
-    monkeypatch.setattr(gate.limits, "take", lambda what, *rest: counted.append(what) or take(what, *rest))
-    for number in range(3):
-        made_up = spell(number.to_bytes(32, "big"))
-        assert client.get("/v1/latest/GB", headers={"X-API-Key": made_up}).status_code == 401
-    assert "key" not in counted
-    key = market.key(client)["Authorization"].removeprefix("Bearer ")
-    assert client.get("/v1/price/GB?limit=1", headers={"X-API-Key": key}).status_code == 200
-    assert counted.count("key") == 1
-    assert gate.limits.count("key", digest_of(key).hex(), 1, gate.now) <= 1

@@ -19,9 +19,8 @@ from werkzeug.test import TestResponse
 from api.access import sign_up as sign_ups
 from api.access.database import Database
 from api.access.email_address import identity, is_address
-from api.access.keys import KEY_PREFIX, digest_of, is_well_formed, spell
+from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of, is_well_formed, spell
 from api.access.sign_up import OVERLAP_S
-from api.access.usage import CALLS_PER_DAY, UsageCounter
 from tests.api.key_service import NOON, Service, problem_of
 from tests.stand_ins.served import Served
 from warehouse.market.clock import DAY
@@ -306,7 +305,7 @@ def test_four_workers_answer_500_calls_across_a_restart(tmp_path: Path, request:
 
 def _check_spent(database: str, key: str, midnight: int) -> None:
     """Checks that no call of the old day is left after the restarts."""
-    accounts = UsageCounter(Database.opened(database))
+    accounts = Keys(Database(database))
     assert accounts.reserve(digest_of(key), midnight - 1) is None
     assert accounts.usage(digest_of(key), midnight) is not None
-    accounts.close()
+    accounts.database.close()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from api.access.database import Database
-from api.access.usage import UsageCounter
+from api.access.keys import Keys
 from api.access.values import Answer
 from api.access.x402.ledger import NONCE_USED, OWED_S, Ledger, LedgerEntry, PaymentTerms
 
@@ -20,9 +20,9 @@ ANSWER = Answer(200, 1, b"{}", (("Content-Type", "application/json"),))
 
 @pytest.fixture
 def ledger(accounts_url: str) -> Iterator[Ledger]:
-    accounts = UsageCounter(Database.opened(accounts_url))
+    accounts = Keys(Database(accounts_url))
     yield Ledger(accounts.database)
-    accounts.close()
+    accounts.database.close()
 
 
 def claimed(ledger: Ledger, nonce: str = "0x1", now: int = NOW) -> LedgerEntry:

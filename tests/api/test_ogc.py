@@ -188,7 +188,7 @@ def test_what_is_refused(client: FlaskClient, path: str, status: int) -> None:
 def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> None:
     """`cp -r`, or a restore without times: each file has a time of its own, and the same bytes."""
     settings = Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite")
-    gate = Gate.open(settings, "simulated")
+    gate = Gate(settings, "simulated")
     storage = Folder(tmp_path)
     geo_layers.ensure(storage)
     for number, path in enumerate(sorted((tmp_path / "published" / "geo").iterdir())):
@@ -212,7 +212,7 @@ def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None
     """Which bytes belong together follows from their hash: file times may be equal, or set back."""
     storage = Folder(tmp_path)
     geo_layers.publish(storage, ["plants"])
-    gate = Gate.open(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
+    gate = Gate(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
     client = app_of(tmp_path, gate).test_client()
     assert client.get("/v1/geo/plants.csv?zone=GB").status_code == 200
     lines = geo_layers.documents("plants")["geo/plants.csv"].splitlines(keepends=True)

@@ -337,7 +337,7 @@ def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestRespon
         pay_to=PAY_TO,
         facilitators=(Listed("https://far.example"),),
     )
-    gate = Gate.open(replace(settings, **changes), mode)
+    gate = Gate(replace(settings, **changes), mode)
     return gate, shop(gate).test_client().get(PATH, headers={"X-PAYMENT": "junk"})
 
 

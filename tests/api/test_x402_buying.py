@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from api.access import sign_up as sign_ups
-from api.access.keys import digest_of
+from api.access.keys import CALLS_PER_DAY, digest_of
 from api.access.sign_up import SignUp
-from api.access.usage import CALLS_PER_DAY
 from api.access.x402.server import Limits
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER
@@ -175,7 +174,7 @@ def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, cred
 
 
 def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
-    accounts = trade.gate.usage
+    accounts = trade.gate.keys
     key = sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
     for _ in range(CALLS_PER_DAY):
         accounts.reserve(digest_of(key), trade.gate.now)

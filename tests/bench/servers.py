@@ -16,8 +16,8 @@ from pathlib import Path
 
 from api.access import sign_up as sign_ups
 from api.access.database import Database
+from api.access.keys import Keys
 from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from orchestration.servers import serve
 from warehouse.market.clock import iso
 
@@ -81,12 +81,12 @@ def ours(home: Path, port: int, workers: int = 1, server: str = "gunicorn") -> t
 
 def keys(home: Path, holder: str = "reader") -> list[str]:
     """Headers with keys, as many as no run uses up; one that asks again names another holder."""
-    accounts = UsageCounter(Database.opened(f"sqlite:///{home / 'accounts.sqlite'}"))
+    accounts = Keys(Database(f"sqlite:///{home / 'accounts.sqlite'}"))
     secrets = [
         sign_ups.sign_up(accounts.database, SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())).key
         for i in range(KEYS)
     ]
-    accounts.close()
+    accounts.database.close()
     return [f"Authorization: Bearer {key}" for key in secrets]
 
 

@@ -24,8 +24,8 @@ import pytest
 from api.access import key_listing
 from api.access import sign_up as sign_ups
 from api.access.database import Database
+from api.access.keys import Keys
 from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from assets.sources import sources
 from tests.campaigns.fleet import CODE, SERVICES, Parts
 from tests.campaigns.traffic import Callers, Done, Follower, answers
@@ -234,7 +234,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 
 def sign_up(fleet: Fleet) -> list[str]:
     """The callers' keys; the first have a small quota, that of the judge the largest."""
-    accounts = UsageCounter(Database.opened(fleet.parts.accounts_url))
+    accounts = Keys(Database(fleet.parts.accounts_url))
     names = [*(f"caller{number}" for number in range(KEYS)), "judge"]
     keys = [
         sign_ups.sign_up(accounts.database, SignUp(f"{n}@example.org", "x"), 0, int(time.time())).key for n in names
@@ -243,7 +243,7 @@ def sign_up(fleet: Fleet) -> list[str]:
         ids = dict(connection.exec_driver_sql("SELECT email, id FROM keys").all())
     for name, quota in (*((f"caller{number}", QUOTA) for number in range(SPENT)), ("judge", 1_000_000)):
         key_listing.set_quota(accounts.database, ids[f"{name}@example.org"], quota)
-    accounts.close()
+    accounts.database.close()
     return keys
 
 

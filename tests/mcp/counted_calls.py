@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.access.keys import digest_of
-from api.access.usage import CALLS_PER_DAY
+from api.access.keys import CALLS_PER_DAY, digest_of
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_latest": {"zone": "GB"},
@@ -25,4 +24,4 @@ def use_up(app: Any, key: str, but: int = 0) -> None:
     """Counts calls until `but` are left."""
     gate = app.extensions["emds"].gate
     while used(app, key) < CALLS_PER_DAY - but:
-        gate.usage.reserve(digest_of(key), gate.now)
+        gate.keys.reserve(digest_of(key), gate.now)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.access.usage import CALLS_PER_DAY
+from api.access.keys import CALLS_PER_DAY
 from tests.mcp.conftest import MODERN, VERSIONS
 from tests.mcp.counted_calls import ARGUMENTS, use_up, used
 

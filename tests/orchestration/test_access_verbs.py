@@ -14,9 +14,8 @@ import pytest
 
 from api.access import sign_up as sign_ups
 from api.access.database import Database
-from api.access.keys import digest_of
+from api.access.keys import Keys, digest_of
 from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from orchestration.cli import main
 from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
@@ -24,10 +23,10 @@ from warehouse.market.clock import DAY
 
 
 @pytest.fixture
-def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsageCounter]:
+def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keys]:
     """Three keys: one that is busy, one that used up a day, one that was never used."""
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    opened = UsageCounter(Database.opened(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    opened = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     now = int(time.time())
     busy, full, _ = (
         sign_ups.sign_up(opened.database, SignUp(f"{name}@example.org", "x"), 0, now).key
@@ -39,14 +38,14 @@ def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsageC
     for _ in range(510):
         opened.reserve(digest_of(full), now - DAY)
     yield opened
-    opened.close()
+    opened.database.close()
 
 
 def words(line: str) -> list[str]:
     return line.split()
 
 
-def test_the_busiest_keys_are_listed_first(accounts: UsageCounter, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_busiest_keys_are_listed_first(accounts: Keys, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "3 live keys of 3, 1400 answers in 30 days"
@@ -59,9 +58,7 @@ def test_the_busiest_keys_are_listed_first(accounts: UsageCounter, capsys: pytes
     assert "never" in lines[-1]
 
 
-def test_a_key_is_shown_limited_and_ended_by_its_number(
-    accounts: UsageCounter, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_key_is_shown_limited_and_ended_by_its_number(accounts: Keys, capsys: pytest.CaptureFixture[str]) -> None:
     now = int(time.time())
     key = sign_ups.sign_up(accounts.database, SignUp("mine@example.org", "x"), 0, now).key
     usage = accounts.usage(digest_of(key), now)

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from api.access import sign_up as sign_ups
 from api.access import webhooks
 from api.access.database import Database
+from api.access.keys import Keys
 from api.access.sign_up import SignUp
-from api.access.usage import UsageCounter
 from api.access.webhooks import Subscription, Webhook
 from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
@@ -31,7 +31,7 @@ class Post:
     url: str = ""
     """Of the accounts database; SQLite beside the warehouse by default."""
     receivers: list[Receiver] = field(default_factory=list)
-    opened: list[UsageCounter] = field(default_factory=list)
+    opened: list[Database] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.storage = Folder(self.home)
@@ -46,9 +46,9 @@ class Post:
         for each in (*self.receivers, *self.opened):
             each.close()
 
-    def open(self) -> UsageCounter:
-        accounts = UsageCounter(Database.opened(self.url))
-        self.opened.append(accounts)
+    def open(self) -> Keys:
+        accounts = Keys(Database(self.url))
+        self.opened.append(accounts.database)
         return accounts
 
     def receiver(self, **given: Any) -> Receiver:

@@ -97,7 +97,7 @@ def served() -> Flask:
     shift = float(os.environ.get("SHOP_CLOCK", "0"))
     clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
     settings = Settings.from_environ(os.environ)
-    gate = Gate.open(settings, os.environ.get("SHOP_MODE", "live"), clock)
+    gate = Gate(settings, os.environ.get("SHOP_MODE", "live"), clock)
     gate.x402 = X402ResourceServer(
         settings, Ledger(gate.database), True, clock, Limits(lease=int(os.environ.get("SHOP_LEASE", "60")))
     )

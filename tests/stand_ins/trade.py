@@ -147,7 +147,7 @@ def open_trade(folder: Path) -> Iterator[Trade]:
         free_calls_per_minute=0,
     )
     shift = [0.0]
-    gate = Gate.open(settings, "live", lambda: time.time() + shift[0])
+    gate = Gate(settings, "live", lambda: time.time() + shift[0])
     built = Trade(gate, shop(gate).test_client(), a, b, book, node, shift)
     built.restart()
     yield built
