@@ -19,8 +19,7 @@ from warehouse.market.clock import DAY
 from warehouse.market.metrics import CURRENT, Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
-from warehouse.series.change_log import CURSOR_PATTERN, Entry, Page, UnknownCursor
-from warehouse.series.changes import Change
+from warehouse.series.change_log import CURSOR_PATTERN, Change, Entry, Page, UnknownCursor
 from warehouse.store.storage import Storage
 
 NOW = "now"

@@ -17,7 +17,7 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
 from warehouse.rows.versions import Versions, empty
-from warehouse.series import change_log, damaged, monthfile, raw
+from warehouse.series import damaged, monthfile, raw
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
 
@@ -170,7 +170,7 @@ CHECKS: Mapping[str, Check] = {
     layout.RAW: _body,
     layout.published(): _document,
     layout.QUARANTINE: _quarantined,
-    layout.CHANGES: change_log.check,
+    layout.CHANGES: _document,
     layout.ATTEMPTS: _attempts,
 }
 """By prefix how a file is checked."""

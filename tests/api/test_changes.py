@@ -10,7 +10,7 @@ from api.documents import changes
 from tests.api.conftest import NOW, Rig
 from warehouse.market.clock import DAY
 from warehouse.series import change_log
-from warehouse.series.changes import Change
+from warehouse.series.change_log import Change
 
 START = NOW - NOW % 3600 - 86400
 

@@ -17,7 +17,7 @@ from api.access.webhooks import Subscription, Webhook
 from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
 from warehouse.series import change_log
-from warehouse.series.changes import Change
+from warehouse.series.change_log import Change
 from warehouse.store.storage import Folder
 
 NOW = 1_800_000_000

@@ -13,7 +13,7 @@ from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
 from warehouse.rows.schema import Rows
 from warehouse.series import change_log, series
-from warehouse.series.changes import Change
+from warehouse.series.change_log import Change
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 

@@ -8,8 +8,7 @@ from tests.warehouse.change_followers import SEGMENT
 from tests.warehouse.series_model import BASE, fold
 from warehouse.market.clock import DAY
 from warehouse.series import change_log
-from warehouse.series.change_log import UnknownCursor
-from warehouse.series.changes import Change
+from warehouse.series.change_log import Change, UnknownCursor
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -68,12 +67,13 @@ def test_an_entry_of_a_clock_far_ahead_neither_waits_nor_holds_up_those_behind_i
     change_log.append(folder, change(2), "", now + 10 * 365 * DAY)
     change_log.append(folder, change(3), "", now + 5)
     change_log.append(folder, change(4), "", now + 60)
+    change_log.append(folder, change(5), "", now + 58)
     entries = change_log.read(folder, None, 10).entries
-    assert [entry.at - now for entry in entries] == [0, 10 * 365 * DAY, 5, 60]
+    assert [entry.at - now for entry in entries] == [0, 10 * 365 * DAY, 5, 60, 60]
     page = change_log.read(folder, None, 10, until=now + 20)
     assert [entry.number for entry in page.entries] == [1, 2, 3]
     assert change_log.newest(folder, until=now + 20) == page.next
-    assert change_log.newest(folder, until=now + 60).endswith("-4")
+    assert change_log.newest(folder, until=now + 60).endswith("-5")
     assert [e.number for e in change_log.read(folder, None, 10, until=now - 1).entries] == []
 
 
@@ -120,10 +120,6 @@ def test_a_log_file_that_is_damaged_or_lost_sends_followers_past_it(tmp_path, ha
     key = layout.CHANGE_LOG if which == "head" else layout.change_segment(which)
     folder.put(key, b"spoilt") if harm == "spoilt" else folder.delete(key)
     change_log.append(folder, change(1000), "", 1000)
-    if which == "head":
-        seen = change_log.read(folder, behind, 1000).entries
-        assert [e.number for e in seen] == list(range(4, SEGMENT + 7))
-        return
     with pytest.raises(UnknownCursor) as refused:
         change_log.read(folder, behind, 1000)
     rest = change_log.read(folder, refused.value.oldest, 1000).entries

@@ -13,9 +13,8 @@ from tests.warehouse.change_followers import CASES, Follower, follow_steps, numb
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import StorageError
 from warehouse.market.clock import HOUR, Window
-from warehouse.series import change_log, changes
-from warehouse.series.change_log import UnknownCursor
-from warehouse.series.changes import Change
+from warehouse.series import change_log
+from warehouse.series.change_log import Change, UnknownCursor
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -87,7 +86,7 @@ def test_a_kill_of_a_publication_loses_no_entry(tmp_path, killed_at):
         publication(folder)
         follower.follow(folder)
         assert follower.rows == rows_of(folder)
-        assert follower.entries[-1] == changes.whole_month("demand", "GB", "2026-10")
+        assert follower.entries[-1] == change_log.whole_month("demand", "GB", "2026-10")
         assert number(folder) - told == 1
     assert step > 3
 

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.metrics import is_forecast
-from warehouse.series import change_log, changes, damaged, monthfile
+from warehouse.series import change_log, damaged, monthfile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -190,7 +190,7 @@ def _complete_log(
     for month in sorted({*before, *now}):
         former, file = (entries[month]["file"] if month in entries else "" for entries in (before, now))
         if file != former and named().get((*place, month), former) != file:
-            change_log.append(storage, changes.whole_month(*place, month), file, int(time.time()))
+            change_log.append(storage, change_log.whole_month(*place, month), file, int(time.time()))
 
 
 def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:

@@ -11,16 +11,15 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 import orjson
 
 from warehouse.errors import CallerError, DamagedFile
-from warehouse.market.clock import DAY, month_of
-from warehouse.series.changes import Change
+from warehouse.market.clock import DAY, month_of, month_window
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage, Stored
 
@@ -36,9 +35,31 @@ BEGINNING = "0"
 CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
 _LOG = logging.getLogger("emds.warehouse")
 _CURSOR = re.compile(r"([0-9a-f]{8})-([0-9]{1,12})")
-_MEMBERS = tuple(field.name for field in fields(Change))
 Members = dict[str, Any]
-"""An entry, or a change, as JSON."""
+"""An entry as JSON: of a segment's 256 a reader mostly wants the last few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of what is served of a zone's metric within a UTC month."""
+
+    zone: str
+    metric: str
+    feed: str | None
+    """Whose answer was folded; None where ranks or rights were resolved again, or a damaged file was set aside."""
+    first: int
+    last: int
+    """`ts` of the first and the last row touched."""
+    added: int
+    changed: int
+    withdrawn: int | None
+    """Rows that came, changed or went; None where nobody knows which: then the span is the whole month."""
+
+
+def whole_month(metric: str, zone: str, month: str) -> Change:
+    """The change of which nobody knows what it was: a reader of the month reads it again."""
+    window = month_window(month)
+    return Change(zone, metric, None, window.start, window.end - 1, 0, 0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +69,21 @@ class Entry:
     number: int
     """Ascending from 1."""
     at: int
-    """When the rows were in place: Unix seconds, true time; not before the entry ahead, unless that one's clock was
-    wrong."""
+    """When the rows were in place: Unix seconds, true time; ascending, but where a clock was wrong."""
     file: str
     """The month file that the change made (`warehouse.series.monthfile.digest`); empty for one that is gone."""
     change: Change
 
 
 class Head(NamedTuple):
-    """The log's own record; made from the segments where it is lost."""
+    """The log's own record. Where it is lost, another log begins behind the segments that lie there."""
 
-    name: str
+    log: str
     """Another one in another warehouse: cursors of one open nothing in the other."""
     first: int
     """The oldest number kept."""
     tail: int
-    """A segment that is there: the newest, or one before it."""
+    """A segment that is there: the newest, or one before it; the one before the first in an empty log."""
 
 
 class UnknownCursor(CallerError):
@@ -85,47 +105,48 @@ class Page(NamedTuple):
 
 def append(storage: Storage, change: Change, file: str, now: int) -> None:
     """Puts a change at the end of the log, on the disk before this returns; `now` is true time. Raises StorageError."""
-    begun = _head(storage)
-    head = begun or Head(secrets.token_hex(4), 1, 0)
-    segment, at, placed = head.tail, now, False
-    while not placed:
-        may_begin = begun is None or segment > head.tail
-        placed, last_at = _append_to(storage, head.name, segment, Entry(0, at, file, change), may_begin)
-        if not placed:
-            segment, at = segment + 1, _not_before(last_at, now)
-    if begun is None or segment != head.tail:
-        _set_tail(storage, head, segment, at)
+    head = _head(storage) or _begin(storage)
+    segment = max(head.tail, head.first // SEGMENT)
+    while not _append_to(storage, head, segment, Entry(0, now, file, change)):
+        segment += 1
+    if segment > head.tail:
+        _set_tail(storage, head, segment, now)
 
 
-def _append_to(storage: Storage, log: str, segment: int, entry: Entry, may_begin: bool) -> tuple[bool, int | None]:
-    """Whether a segment took an entry, and when the one before it came.
+def _begin(storage: Storage) -> Head:
+    """The record of a new log."""
+    segments = _segments(storage)
+    begin = segments[-1] + 1 if segments else 0
+    new = Head(secrets.token_hex(4), begin * SEGMENT + 1, begin - 1)
+    storage.update(layout.CHANGE_LOG, lambda stored: _sealed(_decoded_head(stored) or new))
+    return _head(storage) or new
+
+
+def _append_to(storage: Storage, head: Head, segment: int, entry: Entry) -> bool:
+    """Whether a segment took an entry.
 
     A full one takes none, nor one that is damaged or lost: no cursor into it may meet other entries.
     """
-    placed, last_at = False, None
+    placed = False
 
     def add(stored: Stored | None) -> bytes | None:
-        nonlocal placed, last_at
-        placed, name = False, log
+        nonlocal placed
+        placed, entries = False, []
         try:
-            name, entries = (log, []) if stored is None else _decoded(stored.body, layout.change_segment(segment))
+            if stored is not None:
+                entries = _decoded(stored.body, layout.change_segment(segment))
         except DamagedFile as error:
             _LOG.error("the log goes on behind it: %s", error)
             return None
-        last_at = entries[-1]["at"] if entries else None
-        if len(entries) == SEGMENT or (stored is None and not may_begin):
+        if len(entries) == SEGMENT or (stored is None and segment <= head.tail):
             return None
-        placed, number = True, segment * SEGMENT + len(entries) + 1
-        own = replace(entry, number=number, at=_not_before(last_at, entry.at))
-        return artefact.sealed(orjson.dumps({"log": name, "entries": [*entries, own]}))
+        placed, last = True, entries[-1]["at"] if entries else 0
+        at = last if entry.at < last <= entry.at + CLOCK_S else entry.at
+        own = replace(entry, number=segment * SEGMENT + len(entries) + 1, at=at)
+        return artefact.sealed(orjson.dumps({"entries": [*entries, own]}))
 
     storage.update(layout.change_segment(segment), add)
-    return placed, last_at
-
-
-def _not_before(last_at: int | None, now: int) -> int:
-    """True time, but not before the entry ahead, unless that one's clock was wrong."""
-    return max(now, last_at) if last_at is not None and last_at <= now + CLOCK_S else now
+    return placed
 
 
 def newest_number(storage: Storage) -> int:
@@ -175,16 +196,18 @@ def read(
     start = at = _number(head, since, oldest)
     found: list[Entry] = []
     more, last = False, 0
-    for looked, (segment, entries) in enumerate(_from(storage, head, at // SEGMENT)):
+    for segment in range(at // SEGMENT, at // SEGMENT + MOST_SEGMENTS):
+        if not _exists(storage, head, segment):
+            break
+        entries = _entries(storage, head, segment)
         settled = _settled(entries, until)
         for stored in settled:
             if stored["number"] > at and len(found) < limit:
-                at, entry = stored["number"], _entry(stored)
-                found += [entry] if wanted(entry.change) else []
-        more = bool(settled) and settled[-1]["number"] > at
-        last = entries[-1]["number"] if entries else last
-        if more or len(settled) < len(entries) or len(found) == limit or looked + 1 == MOST_SEGMENTS:
-            more = more or (len(settled) == len(entries) and _exists(storage, segment + 1))
+                at, change = stored["number"], Change(**stored["change"])
+                found += [Entry(at, stored["at"], stored["file"], change)] if wanted(change) else []
+        last, is_settled = entries[-1]["number"], len(settled) == len(entries)
+        more = (bool(settled) and settled[-1]["number"] > at) or (is_settled and _exists(storage, head, segment + 1))
+        if not is_settled or len(found) == limit:
             break
     if at == start and start > last and start > newest_number(storage):
         raise UnknownCursor(oldest)
@@ -224,65 +247,46 @@ def _cursor_behind(storage: Storage, head: Head, choose: Callable[[list[Members]
     return None
 
 
-def check(storage: Storage, key: str) -> None:
-    """Raises DamagedFile and StorageError for a segment, or a head, that cannot be read."""
-    artefact.unsealed(storage.get(key) or b"", key)
-
-
 def _number(head: Head, since: str | None, oldest: str) -> int:
     """The number after which a cursor goes on. Raises UnknownCursor."""
     if since is None:
         return head.first - 1
     match = _CURSOR.fullmatch(since)
-    asked = 0 if since == BEGINNING else int(match[2]) if match is not None and match[1] == head.name else -1
+    asked = 0 if since == BEGINNING else int(match[2]) if match is not None and match[1] == head.log else -1
     if asked < head.first - 1:
         raise UnknownCursor(oldest)
     return asked
 
 
 def _cursor(head: Head, number: int) -> str:
-    return f"{head.name}-{number}"
+    return f"{head.log}-{number}"
 
 
-def _from(storage: Storage, head: Head, segment: int) -> Iterator[tuple[int, list[Members]]]:
-    """Every segment from a number on. Raises UnknownCursor where one on the way is missing."""
-    while segment <= head.tail or _exists(storage, segment):
-        yield segment, _entries(storage, head, segment)
-        segment += 1
+def _segments(storage: Storage) -> list[int]:
+    return sorted(layout.of_change_segment(key) for key in storage.keys(layout.change_segments()))
 
 
-def _exists(storage: Storage, segment: int) -> bool:
-    return storage.stat(layout.change_segment(segment)) is not None
+def _exists(storage: Storage, head: Head, segment: int) -> bool:
+    """Whether there is a segment, or was one that is lost."""
+    return segment <= head.tail or storage.stat(layout.change_segment(segment)) is not None
 
 
 def _entries(storage: Storage, head: Head, segment: int) -> list[Members]:
-    """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it.
-
-    As they are stored: of 256 a reader mostly wants the last few.
-    """
+    """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it."""
     key = layout.change_segment(segment)
     try:
         stored = storage.get(key)
         if stored is not None:
-            return _decoded(stored, key)[1]
+            return _decoded(stored, key)
     except DamagedFile as error:
         _LOG.error("followers are sent past it: %s", error)
     raise UnknownCursor(_cursor(head, (segment + 1) * SEGMENT))
 
 
-def _decoded(stored: bytes, key: str) -> tuple[str, list[Members]]:
-    """Name of the log and entries of a segment. Raises DamagedFile."""
-    members = orjson.loads(artefact.unsealed(stored, key))
-    return members["log"], members["entries"]
-
-
-def _entry(stored: Members) -> Entry:
-    return Entry(stored["number"], stored["at"], stored["file"], change_of(stored["change"]))
-
-
-def change_of(stored: Members) -> Change:
-    """A change from its JSON members."""
-    return Change(*[stored[name] for name in _MEMBERS])
+def _decoded(stored: bytes, key: str) -> list[Members]:
+    """The entries of a segment. Raises DamagedFile."""
+    entries: list[Members] = orjson.loads(artefact.unsealed(stored, key))["entries"]
+    return entries
 
 
 def _settled(entries: list[Members], until: int | None) -> list[Members]:
@@ -294,37 +298,26 @@ def _settled(entries: list[Members], until: int | None) -> list[Members]:
 
 def _newest_segment(storage: Storage, head: Head) -> int:
     segment = head.tail
-    while _exists(storage, segment + 1):
+    while _exists(storage, head, segment + 1):
         segment += 1
     return segment
 
 
 def _head(storage: Storage) -> Head | None:
-    """The log's own record; None for one that was never begun. Raises StorageError."""
-    return _head_of(storage, storage.get(layout.CHANGE_LOG))
+    """The log's own record; None for one that was never begun, or whose record is lost. Raises StorageError."""
+    return _decoded_head(storage.read(layout.CHANGE_LOG))
 
 
-def _head_of(storage: Storage, stored: bytes | None) -> Head | None:
-    """The same of the bytes of its file; made again from the segments where it is damaged or lost."""
+def _decoded_head(stored: Stored | None) -> Head | None:
     try:
-        if stored is not None:
-            members = orjson.loads(artefact.unsealed(stored, layout.CHANGE_LOG))
-            return Head(members["log"], members["first"], members["tail"])
+        return None if stored is None else Head(**orjson.loads(artefact.unsealed(stored.body, layout.CHANGE_LOG)))
     except DamagedFile as error:
-        _LOG.error("made again from the segments: %s", error)
-    return _head_of_segments(storage)
+        _LOG.error("another log begins: %s", error)
+        return None
 
 
-def _head_of_segments(storage: Storage) -> Head | None:
-    numbers = sorted(layout.of_change_segment(key) for key in storage.keys(layout.change_segments()))
-    for number in reversed(numbers):
-        key = layout.change_segment(number)
-        try:
-            members = orjson.loads(artefact.unsealed(storage.get(key) or b"", key))
-        except DamagedFile:
-            continue
-        return Head(members["log"], numbers[0] * SEGMENT + 1, numbers[-1])
-    return Head(secrets.token_hex(4), (numbers[-1] + 1) * SEGMENT + 1, numbers[-1] + 1) if numbers else None
+def _sealed(head: Head) -> bytes:
+    return artefact.sealed(orjson.dumps(head._asdict()))
 
 
 def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
@@ -332,9 +325,9 @@ def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
     old = _prunable(storage, head, now)
 
     def advance(stored: Stored | None) -> bytes:
-        there = _head_of(storage, stored.body if stored else None) or head
+        there = _decoded_head(stored) or head
         first = max(there.first, (old[-1] + 1) * SEGMENT + 1 if old else 0)
-        return artefact.sealed(orjson.dumps({"log": there.name, "first": first, "tail": max(there.tail, tail)}))
+        return _sealed(Head(there.log, first, max(there.tail, tail)))
 
     storage.update(layout.CHANGE_LOG, advance)
     for segment in old:
@@ -343,7 +336,7 @@ def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
 
 def _prunable(storage: Storage, head: Head, now: int) -> list[int]:
     old = []
-    for segment in range(head.first // SEGMENT, min(head.tail, head.first // SEGMENT + MOST_SEGMENTS)):
+    for segment in [segment for segment in _segments(storage) if segment < head.tail][:MOST_SEGMENTS]:
         try:
             if _entries(storage, head, segment)[-1]["at"] > now - KEPT_S:
                 break

@@ -13,15 +13,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from warehouse.bookkeeping import logged
 from warehouse.errors import Conflict, DamagedFile
-from warehouse.market.clock import DAY
+from warehouse.market.clock import DAY, SPREAD
 from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import resolve
 from warehouse.rows.versions import Versions, concat, empty
-from warehouse.series import change_log, changes, damaged, monthfile
-from warehouse.series.changes import Change
+from warehouse.series import change_log, damaged, monthfile
+from warehouse.series.change_log import Change
 from warehouse.series.monthfile import Past
 from warehouse.store import layout
 from warehouse.store.storage import Storage, Stored
@@ -191,8 +193,31 @@ def _change(
     if is_forecast(place.metric):
         return None
     if current.served is None and stored is not None:
-        return changes.whole_month(*place)
-    return changes.between(place.metric, place.zone, feed, current.served or empty(), served)
+        return change_log.whole_month(*place)
+    return _between(place, feed, current.served or empty(), served)
+
+
+_IDENTITY = ("fuel", "counterparty", "link")
+"""With `ts`, what tells served rows apart: one row answers for each."""
+_CONTENT = ("unit", "resolution", "source", "feed")
+
+
+def _between(place: Month, feed: str | None, before: Versions, after: Versions) -> Change | None:
+    """What a reader of the rows served before has to learn; None where the same rows are served."""
+    both = concat([before, after])
+    identity = both.codes(*_IDENTITY) * SPREAD + both.ts
+    content = both.codes(*_CONTENT)
+    old, new = identity[: len(before)], identity[len(before) :]
+    _, at_old, at_new = np.intersect1d(old, new, assume_unique=True, return_indices=True)
+    other = (both.value[at_old] != both.value[len(before) + at_new]) | (
+        content[at_old] != content[len(before) + at_new]
+    )
+    came, went = np.delete(np.arange(len(new)), at_new), np.delete(np.arange(len(old)), at_old)
+    touched = np.concatenate([both.ts[went], both.ts[len(before) + came], both.ts[at_old[other]]])
+    if not len(touched):
+        return None
+    span = int(touched.min()), int(touched.max())
+    return Change(place.zone, place.metric, feed, *span, len(came), int(other.sum()), len(went))
 
 
 def _newest_history(storage: Storage, place: Month) -> str | None:
