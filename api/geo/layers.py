@@ -34,42 +34,8 @@ _ENVELOPE, _COUNT = 1, 8
 """Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
 _NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
 """The extent of a file without features."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The segments of a line or of all rings of a polygon, as columns."""
-
-    x1: Floats
-    y1: Floats
-    x2: Floats
-    y2: Floats
-    area: bool
-    """Whether the segments enclose something."""
-
-    def meets(self, box: Box) -> bool:
-        """Whether it has a point in common with the box."""
-        west, south, east, north = box
-        inside = (self.x1 >= west) & (self.x1 <= east) & (self.y1 >= south) & (self.y1 <= north)
-        last = west <= self.x2[-1] <= east and south <= self.y2[-1] <= north
-        return bool(inside.any()) or last or self._crosses(box) or (self.area and self._holds(west, south))
-
-    def _crosses(self, box: Box) -> bool:
-        """Whether a segment passes through the box: extents overlap, and corners lie on both sides of its line."""
-        west, south, east, north = box
-        near = (np.minimum(self.x1, self.x2) <= east) & (np.maximum(self.x1, self.x2) >= west)
-        near &= (np.minimum(self.y1, self.y2) <= north) & (np.maximum(self.y1, self.y2) >= south)
-        if not near.any():
-            return False
-        x1, y1, dx, dy = self.x1[near], self.y1[near], (self.x2 - self.x1)[near], (self.y2 - self.y1)[near]
-        sides = np.stack([dx * (y - y1) - dy * (x - x1) for x in (west, east) for y in (south, north)])
-        return bool((~((sides > 0).all(axis=0) | (sides < 0).all(axis=0))).any())
-
-    def _holds(self, x: float, y: float) -> bool:
-        """Whether a point off the border lies within: a ray from it crosses the rings an odd number of times."""
-        upward = (self.y1 > y) != (self.y2 > y)
-        x1, y1 = self.x1[upward], self.y1[upward]
-        return bool(np.count_nonzero(x1 + (y - y1) * (self.x2[upward] - x1) / (self.y2[upward] - y1) > x) % 2)
+_FOUND_BY = {"zone": ("id", "zone", "from", "to"), "fuel": ("fuel",)}
+"""Properties whose words a filter finds: a footprint is its own zone, and a line belongs to both its zones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +48,10 @@ class GeoLayer:
     """Each feature's JSON."""
     boxes: Floats
     """n x 4: west, south, east, north."""
-    outlines: tuple[Outline | None, ...]
-    """None for points, whose box is all there is."""
-    members: Mapping[str, Mapping[str, Mask]]
-    """Masks by filter and value: `zone` -> `GB` -> mask. A line belongs to both its zones."""
+    segments: tuple[Floats | None, ...]
+    """Of each feature 4 x n: x and y of where the segments of its line or rings begin and end. None for points."""
+    words: Mapping[str, Sequence[frozenset[str]]]
+    """By filter, the words by which it finds each feature."""
     capacity_mw: Floats
 
     @classmethod
@@ -98,54 +64,41 @@ class GeoLayer:
             {name: value for name, value in document.items() if name not in ("features", "bbox")},
             tuple(orjson.dumps(feature) for feature in features),
             np.array([feature["bbox"] for feature in features], dtype=np.float64),
-            tuple(_outline(feature["geometry"]) for feature in features),
-            {
-                "zone": _members([_zones(own) for own in properties]),
-                "fuel": _members([[own.get("fuel")] for own in properties]),
-            },
+            tuple(_segments(feature["geometry"]) for feature in features),
+            {name: [frozenset(map(own.get, columns)) for own in properties] for name, columns in _FOUND_BY.items()},
             np.array([own.get("capacity_mw") or np.nan for own in properties], dtype=np.float64),
         )
 
-    def select(
-        self, words: Mapping[str, Sequence[str]], min_mw: float | None, box: Box | None, most: int | None
-    ) -> Positions:
-        """Positions of the features that match every filter, ascending; at most the first `most`."""
+    def select(self, filters: Mapping[str, Any], most: int | None = None) -> Positions:
+        """Positions of the features that match every filter, ascending; at most the first `most`.
+
+        `zone` and `fuel` take words, `min_mw` a number, `bbox` a box; None, and any other name, filters nothing.
+        """
         matching = np.ones(len(self.features), dtype=np.bool_)
-        for name, wanted in words.items():
-            masks = [self.members[name][word] for word in wanted if word in self.members[name]]
-            matching &= np.any(masks, axis=0) if masks else False
-        if min_mw is not None:
-            matching &= self.capacity_mw >= min_mw
-        if box is not None:
-            matching &= self._meet(box)
+        for name, own in self.words.items():
+            if filters.get(name) is not None:
+                matching &= [not words.isdisjoint(filters[name]) for words in own]
+        if filters.get("min_mw") is not None:
+            matching &= self.capacity_mw >= filters["min_mw"]
+        if filters.get("bbox") is not None:
+            matching &= self._meet(filters["bbox"])
         return np.flatnonzero(matching)[:most]
 
     def _meet(self, box: Box) -> Mask:
         west, south, east, north = box
         if west > east:
             return self._meet((west, south, 180.0, north)) | self._meet((-180.0, south, east, north))
-        mask = (
-            (self.boxes[:, 0] <= east)
-            & (self.boxes[:, 2] >= west)
-            & (self.boxes[:, 1] <= north)
-            & (self.boxes[:, 3] >= south)
-        )
+        own_west, own_south, own_east, own_north = self.boxes.T
+        mask: Mask = (own_west <= east) & (own_east >= west) & (own_south <= north) & (own_north >= south)
         for place in np.flatnonzero(mask):
-            outline = self.outlines[place]
-            if outline is not None:
-                mask[place] = outline.meets(box)
+            segments = self.segments[place]
+            mask[place] = segments is None or _meets(segments, box)
         return mask
 
-    def id(self, place: int) -> str:
-        """The id of the feature at a position."""
-        return str(orjson.loads(self.features[place])["id"])
-
-    def extent(self, places: Positions) -> list[float] | None:
+    def extent(self, places: Positions | slice = slice(None)) -> list[float] | None:
         """The box round these features; None round nothing."""
-        if not len(places):
-            return None
         chosen = self.boxes[places]
-        return [*chosen[:, :2].min(axis=0).tolist(), *chosen[:, 2:].max(axis=0).tolist()]
+        return [*chosen[:, :2].min(axis=0).tolist(), *chosen[:, 2:].max(axis=0).tolist()] if len(chosen) else None
 
     def collection(self, places: Positions, extra: Mapping[str, Any]) -> bytes:
         """These features as a FeatureCollection; `extra` are further members of it."""
@@ -154,31 +107,37 @@ class GeoLayer:
         return b"".join((members[:-1], b',"features":[', b",".join(self.features[place] for place in places), b"]}"))
 
 
-def _zones(properties: Mapping[str, Any]) -> list[str | None]:
-    """The zones that a feature belongs to; a footprint is its own."""
-    if "from" in properties:
-        return [properties["from"], properties["to"]]
-    return [properties.get("zone", properties["id"])]
+def _segments(geometry: Mapping[str, Any]) -> Floats | None:
+    if geometry["type"] == "Point":
+        return None
+    paths = [np.array(path, dtype=np.float64) for path in _paths(geometry["coordinates"])]
+    if geometry["type"] == "LineString":
+        paths.append(paths[0][::-1])  # there and back: the ring of a line holds nothing
+    return np.concatenate([np.vstack((path[:-1].T, path[1:].T)) for path in paths], axis=1)
 
 
-def _members(words: list[list[str | None]]) -> dict[str, Mask]:
-    known = {word for own in words for word in own if word is not None}
-    return {word: np.array([word in own for own in words], dtype=np.bool_) for word in known}
+def _paths(coordinates: list[Any]) -> list[list[list[float]]]:
+    """The line, or all rings of the polygons, that coordinates of any depth hold."""
+    if isinstance(coordinates[0][0], list):
+        return [path for part in coordinates for path in _paths(part)]
+    return [coordinates]
 
 
-def _outline(geometry: Mapping[str, Any]) -> Outline | None:
-    match geometry["type"]:
-        case "Point":
-            return None
-        case "LineString":
-            paths, area = [geometry["coordinates"]], False
-        case "Polygon":
-            paths, area = geometry["coordinates"], True
-        case _:
-            paths, area = [ring for polygon in geometry["coordinates"] for ring in polygon], True
-    starts = np.concatenate([np.array(path[:-1], dtype=np.float64) for path in paths])
-    ends = np.concatenate([np.array(path[1:], dtype=np.float64) for path in paths])
-    return Outline(starts[:, 0].copy(), starts[:, 1].copy(), ends[:, 0].copy(), ends[:, 1].copy(), area)
+def _meets(segments: Floats, box: Box) -> bool:
+    """Whether a line, or the area within rings, has a point in common with the box."""
+    west, south, east, north = box
+    x1, y1, x2, y2 = segments
+    near = (np.minimum(x1, x2) <= east) & (np.maximum(x1, x2) >= west)
+    near &= (np.minimum(y1, y2) <= north) & (np.maximum(y1, y2) >= south)
+    # A segment passes through the box where their extents overlap, and corners lie on both sides of its line.
+    x, y, dx, dy = x1[near], y1[near], (x2 - x1)[near], (y2 - y1)[near]
+    sides = np.stack([dx * (at_y - y) - dy * (at_x - x) for at_x in (west, east) for at_y in (south, north)])
+    if (~((sides > 0).all(axis=0) | (sides < 0).all(axis=0))).any():
+        return True
+    # Else the whole box is within or without: a ray from it crosses rings an odd number of times, or an even one.
+    upward = (y1 > south) != (y2 > south)
+    x1, y1, x2, y2 = segments[:, upward]
+    return bool(np.count_nonzero(x1 + (south - y1) * (x2 - x1) / (y2 - y1) > west) % 2)
 
 
 def cut_csv(body: bytes) -> Cut:

@@ -6,79 +6,45 @@ Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
 import orjson
 
 from api.documents.catalogue import Document
-from api.geo.layers import Box, GeoLayer, Positions
-from api.geo.parameters import BBOX, FUEL, MIN_MW, SAMPLE, ZONE, ZONE_OF_LINE, number
+from api.geo.layers import GeoLayer, Positions
+from api.geo.parameters import BBOX, FUEL, MIN_MW, ZONE, ZONE_OF_LINE
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
-from warehouse.market.clock import DAY
+from warehouse.market import clock
 from warehouse.store import layout
 
 ROOT = "/v1/geo"
 LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
 OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}}
-
-
-def _flat(text: str) -> Box:
-    """A box of four numbers, or of six with heights, which no feature has. Raises ValueError."""
-    parts = text.split(",")
-    if len(parts) != 6:
-        box: Box = BBOX.read(text)
-        return box
-    bottom, top = parts.pop(2), parts.pop(4)
-    if number(bottom) > number(top):
-        raise ValueError("takes the lower height before the upper: west,south,bottom,east,north,top")
-    return _flat(",".join(parts))
-
-
-BOX = replace(
-    BBOX,
-    description=f"{BBOX.description} Of six numbers the third and the sixth are heights, which no feature has.",
-    read=_flat,
-    schema={"anyOf": [{**_NUMBERS, "minItems": count, "maxItems": count} for count in (4, 6)]},
-)
-
-_MOMENT = r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+ -]\d\d:\d\d)?)?"  # a query has a blank for a plus
-_MOMENTS = re.compile(rf"{_MOMENT}|{_MOMENT}/({_MOMENT}|(\.\.)?)|(\.\.)?/{_MOMENT}", re.ASCII)
-
-
-_400_YEARS = 146_097 * DAY
-
-
-def _instant(text: str, is_end: bool) -> float:
-    """The Unix second that a text names, UTC where it names no offset; of a date its last as an end. Raises ValueError.
-
-    Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
-    """
-    of_year_0, clock = text.startswith("0000"), text[11:].replace(" ", "+").upper()
-    instant = datetime.fromisoformat(f"{'0400' if of_year_0 else text[:4]}{text[4:10]}T{clock or '00:00'}")
-    second = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp() - of_year_0 * _400_YEARS
-    return second + (DAY - 1) * (is_end and not clock)
-
 
 def _instants(text: str) -> str:
-    """An instant, or an interval of which one end may be open. Raises ValueError."""
-    with suppress(ValueError):
-        ends = [_instant(end, bool(place)) for place, end in enumerate(text.split("/")) if end not in ("", "..")]
-        if _MOMENTS.fullmatch(text) and ends == sorted(ends):
+    """An instant, a date, or an interval of two, the earlier first, of which one may be open. Raises ValueError."""
+    ends, instants = text.replace(" ", "+").upper().split("/"), []  # a query has a blank for a plus
+    with suppress(ValueError, TypeError):
+        for place, end in enumerate(ends):
+            if end not in ("", ".."):
+                # Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
+                spelled = f"0400{end[4:]}" if end.startswith("0000") else end
+                whole_day = "T23:59:59Z" if place else "T00:00Z"
+                instants.append(datetime.fromisoformat(spelled if len(end) > 10 else spelled + whole_day))
+        if instants and len(ends) <= 2 and instants == sorted(instants):
             return text
     raise ValueError(
         "takes an instant of RFC 3339, a date, or an interval of two of them, the earlier first, of which one may be .."
@@ -94,25 +60,24 @@ DATETIME = Parameter(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """One collection. `filters` are its own parameters beside those of the standard."""
+class Collection(NamedTuple):
+    """One collection: a layer, and what its items take by name."""
 
     title: str
     document: str
-    filters: tuple[Parameter, ...]
+    parameters: dict[str, Parameter]
 
-    @property
-    def parameters(self) -> dict[str, Parameter]:
-        """What its items take, by name."""
-        return {parameter.name: parameter for parameter in (*self.filters, BOX, LIMIT, OFFSET, DATETIME, SAMPLE)}
+
+def _collection_of(title: str, document: str, *filters: Parameter) -> Collection:
+    own = (*filters, BBOX, LIMIT, OFFSET, DATETIME)
+    return Collection(title, document, {parameter.name: parameter for parameter in own})
 
 
 COLLECTIONS = {
-    "zones": Collection("Zone boundaries", layout.geo("zones", "geojson", "high"), (ZONE,)),
-    "interconnectors": Collection("Interconnectors", layout.geo("interconnectors", "geojson"), (ZONE_OF_LINE,)),
-    "plants": Collection("Power plants of 250 MW and above", layout.geo("plants", "geojson"), (ZONE, FUEL, MIN_MW)),
-    "live": Collection("Zones with their newest figures, rounded", layout.LIVE, (ZONE,)),
+    "zones": _collection_of("Zone boundaries", layout.geo("zones", "geojson", "high"), ZONE),
+    "interconnectors": _collection_of("Interconnectors", layout.geo("interconnectors", "geojson"), ZONE_OF_LINE),
+    "plants": _collection_of("Power plants of 250 MW and above", layout.geo("plants", "geojson"), ZONE, FUEL, MIN_MW),
+    "live": _collection_of("Zones with their newest figures, rounded", layout.LIVE, ZONE),
 }
 
 CONFORMS_TO = (
@@ -179,7 +144,7 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
         "description": layer.head["attribution"],
         "itemType": "feature",
         "crs": [_CRS],
-        "extent": {"spatial": {"bbox": [layer.extent(layer.select({}, None, None, None))], "crs": _CRS}},
+        "extent": {"spatial": {"bbox": [layer.extent()], "crs": _CRS}},
         "links": [
             _link(service, request, path, "self", _JSON, title),
             _link(service, request, f"{path}/items", "items", _GEOJSON, f"{title} as GeoJSON"),
@@ -191,29 +156,25 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
 def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
     document = service.documents.require(COLLECTIONS[name].document)
     layer = _with_reals(document)
-    words = {word: values[word] for word in ("zone", "fuel") if values.get(word) is not None}
-    matched = layer.select(words, values.get("min_mw"), values["bbox"], None)
+    matched = layer.select(values)
     offered = matched[:SAMPLE_FEATURES] if values["sample"] else matched
     first, last = values["offset"], values["offset"] + values["limit"]
     page = offered[first:last]
 
-    def link(relation: str, title: str, **changes: int) -> dict[str, str]:
-        merged = {**request.args.to_dict(flat=False), **{name: [str(value)] for name, value in changes.items()}}
-        address = f"{ROOT}/collections/{name}/items{'?' * bool(merged)}{urlencode(merged, doseq=True)}"
+    def link(relation: str, title: str, **changed: int) -> dict[str, str]:
+        query = urlencode({**request.args.to_dict(flat=False), **changed}, doseq=True)
+        address = f"{ROOT}/collections/{name}/items{'?' * bool(query)}{query}"
         return _link(service, request, address, relation, _GEOJSON, title)
 
-    links = [link("self", "This document")]
-    if last < len(offered):
-        links.append(link("next", "The next features", offset=last))
-    published_at = datetime.fromtimestamp(document.identity.version // 1_000_000_000, UTC)
-    extra: dict[str, Any] = {
+    following = [link("next", "The next features", offset=last)] if last < len(offered) else []
+    extra = {
         "numberMatched": len(matched),
         "numberReturned": len(page),
-        "timeStamp": f"{published_at:%Y-%m-%dT%H:%M:%SZ}",
-        "links": links,
+        "timeStamp": clock.iso(document.identity.version // 1_000_000_000),
+        "links": [link("self", "This document"), *following],
+        **({"sample": True} if values["sample"] else {}),
+        **({"valid_until": valid_until(document, page)} if name == "live" else {}),
     }
-    extra |= {"sample": True} if values["sample"] else {}
-    extra |= {"valid_until": valid_until(document, page)} if name == "live" else {}
     return layer.collection(page, extra), _caching(name, document, layer, page)
 
 
@@ -242,7 +203,9 @@ def _with_reals(document: Document) -> GeoLayer:
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
     document = service.documents.require(COLLECTIONS[name].document)
     layer = _with_reals(document)
-    places: dict[str, int] = document.derive("ids", lambda _: {layer.id(n): n for n in range(len(layer.features))})
+    places: dict[str, int] = document.derive(
+        "ids", lambda _: {orjson.loads(own)["id"]: place for place, own in enumerate(layer.features)}
+    )
     if feature not in places:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"

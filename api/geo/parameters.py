@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import replace
+from typing import Any
 
 from api.geo.layers import Box
-from api.http.parameters import Parameter, choice, words, yes_no, zones
+from api.http.parameters import Parameter, choice, words, zones
 from warehouse.market.market import Fuel
 
 FLOOR_MW = 250
@@ -30,6 +31,7 @@ FORMATS = {
 UNCUT = ("topojson", "pmtiles")
 """Formats that hold the whole layer: no filter applies to them."""
 _WIND = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE)
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*", re.IGNORECASE)
 
 
 def _fuels(text: str) -> tuple[str, ...]:
@@ -38,12 +40,20 @@ def _fuels(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(own for word in wanted for own in (_WIND if word == Fuel.WIND else (word,))))
 
 
+def _numbers(text: str, form: str) -> list[float]:
+    """The numbers that a form such as `west,south,east,north` names. Raises ValueError."""
+    parts = text.split(",")
+    for part in parts:
+        if not _NUMBER.fullmatch(part):
+            raise ValueError(f"holds {part[:40]!r}, which is not a number")
+    if len(parts) != len(form.split(",")):
+        raise ValueError(f"takes {form}")
+    return [float(part) for part in parts]
+
+
 def _point(text: str) -> tuple[float, float]:
     """Longitude and latitude of `lat,lon`."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise ValueError("takes two numbers: latitude,longitude in degrees")
-    lat, lon = (number(part) for part in parts)
+    lat, lon = _numbers(text, "latitude,longitude in degrees")
     if abs(lon) <= 90 < abs(lat) <= 180:
         raise ValueError(f"looks like longitude,latitude: latitude comes first, {lon:g},{lat:g}")
     if not (abs(lat) <= 90 and abs(lon) <= 180):
@@ -52,17 +62,17 @@ def _point(text: str) -> tuple[float, float]:
 
 
 def _min_mw(text: str) -> float:
-    megawatts = number(text)
+    [megawatts] = _numbers(text, "a number of MW")
     if megawatts < FLOOR_MW:
         raise ValueError(f"takes a number from {FLOOR_MW}: the layer holds no smaller plant")
     return megawatts
 
 
 def _bbox(text: str) -> Box:
-    parts = text.split(",")
-    if len(parts) != 4:
-        raise ValueError("takes four numbers: west,south,east,north in degrees")
-    west, south, east, north = (number(part) for part in parts)
+    if text.count(",") == 5:
+        west, south, _, east, north, _ = _numbers(text, "west,south,bottom,east,north,top")
+    else:
+        west, south, east, north = _numbers(text, "west,south,east,north in degrees")
     if not (abs(west) <= 180 and abs(east) <= 180 and abs(south) <= 90 and abs(north) <= 90):
         raise ValueError("takes longitudes from -180 to 180 and latitudes from -90 to 90")
     if south > north:
@@ -70,18 +80,10 @@ def _bbox(text: str) -> Box:
     return west, south, east, north
 
 
-def number(text: str) -> float:
-    """A finite number. Raises ValueError."""
-    try:
-        read = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        read = math.nan
-    if not math.isfinite(read):
-        raise ValueError(f"holds {text[:40]!r}, which is not a number")
-    return read
+def _numbers_schema(least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "number"}, "minItems": least, "maxItems": most}
 
 
-SAMPLE = yes_no("sample", 'The first 50 features only, marked `"sample": true`.')
 DETAIL = choice(
     "detail",
     "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB). "
@@ -92,11 +94,11 @@ DETAIL = choice(
 BBOX = Parameter(
     "bbox",
     "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, edges "
-    "included. West may be greater than east: the box then crosses the antimeridian.",
+    "included. West may be greater than east: the box then crosses the antimeridian. Of six numbers the third and the "
+    "sixth are heights, which no feature has.",
     _bbox,
-    {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
-    None,
-    [-11.0, 35.0, 25.0, 62.0],
+    _numbers_schema(4, 6),
+    example=[-11.0, 35.0, 25.0, 62.0],
     comma=True,
 )
 MIN_MW = Parameter(
@@ -104,8 +106,7 @@ MIN_MW = Parameter(
     f"Capacity from so many MW; at least {FLOOR_MW}.",
     _min_mw,
     {"type": "number", "minimum": FLOOR_MW},
-    None,
-    1000,
+    example=1000,
 )
 FUEL = replace(
     words(
@@ -121,9 +122,8 @@ AT = Parameter(
     "latitude,longitude in degrees (WGS 84): the zone that holds this point, by the boundaries of high detail. "
     "404 where no zone does.",
     _point,
-    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-    None,
-    [51.5, -0.12],
+    _numbers_schema(2, 2),
+    example=[51.5, -0.12],
     comma=True,
 )
 ZONE = zones("zone", "Zone, one or several with commas.")
@@ -137,7 +137,7 @@ def _format(layer: str) -> Parameter:
 
 
 PARAMETERS: dict[str, dict[str, Parameter]] = {
-    layer: {parameter.name: parameter for parameter in (*own, BBOX, _format(layer), SAMPLE)}
+    layer: {parameter.name: parameter for parameter in (*own, BBOX, _format(layer))}
     for layer, own in {
         "zones": (DETAIL, AT),
         "interconnectors": (ZONE_OF_LINE,),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
 from api.documents.catalogue import Document, DocumentCache
-from api.geo.layers import CUTS, Box, Cut, GeoLayer, Positions, cut_csv, properties_csv
+from api.geo.layers import CUTS, Cut, GeoLayer, Positions, cut_csv, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
@@ -30,39 +29,27 @@ _COMPRESSED = ("parquet", "pmtiles")
 _YEARLY = [("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"), ("Vary", "Accept, Accept-Encoding")]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which features of a layer, in which format."""
 
     layer: str
     format: str
-    detail: str | None
-    words: tuple[tuple[str, tuple[str, ...]], ...]
-    """Filters and their values: (("zone", ("GB", "FR")),)."""
-    min_mw: float | None
-    box: Box | None
-    at: tuple[float, float] | None
-    """Longitude and latitude of a point."""
-    sample: bool
-
-    @property
-    def whole(self) -> bool:
-        """Whether the answer is the document as published."""
-        return not (self.words or self.min_mw is not None or self.box or self.at or self.sample)
+    detail: str
+    filters: dict[str, Any]
+    """What the query says by name, `sample` included; empty: the answer is the document as published."""
 
     def document(self, format_: str) -> str:
         """The name of the published document that holds the layer in a format."""
-        return layout.geo(self.layer, format_, self.detail or "")
+        return layout.geo(self.layer, format_, self.detail)
 
 
 def _layer(service: Service, request: Request, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
     """The layer, or its features that a query selects. Raises Problem 400 for a conflict, 406 for an unknown format."""
     format_ = suffix or _format(layer, query["format"], request)
-    at, box, sample = query.get("at"), query.get("bbox"), query.get("sample", False)
-    if format_ in UNCUT and (box or at or sample):
+    filters = {name: value for name, value in query.items() if value and name not in ("format", "detail")}
+    if format_ in UNCUT and filters:
         raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
-    words = tuple((name, query[name]) for name in ("zone", "fuel") if query.get(name) is not None)
-    selection = Selection(layer, format_, query.get("detail"), words, query.get("min_mw"), box, at, sample)
+    selection = Selection(layer, format_, query.get("detail", ""), filters)
     with service.gate.enter(request) as entry:
         return entry.settle(responses.ranged(request, _answer(request, service.documents, selection)))
 
@@ -83,23 +70,22 @@ def _format(layer: str, name: str | None, request: Request) -> str:
 def _answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
     """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = documents.require(selection.document("geojson"))
-    layer = layer_of(source)
+    layer, is_live = layer_of(source), selection.layer == "live"
     positions = _positions(documents, selection, layer)
     caching_ = _YEARLY
-    if selection.layer == "live":
-        caching_ = caching(layer, layer.head["valid_until"] if selection.whole else valid_until(source, positions))
+    if is_live:
+        caching_ = caching(layer, valid_until(source, positions) if selection.filters else layer.head["valid_until"])
     headers = [*caching_, *_disposition(selection)]
-    media, compressible = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
-    as_published = selection.whole and selection.layer != "live"
-    if as_published:
+    media, is_coded = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
+    if not selection.filters and not (is_live and selection.format == "csv"):
         source = documents.require(selection.document(selection.format))
-    if selection.whole and compressible and selection.format != "csv":
-        return responses.document(request, source, media, headers)
-    etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), compressible)
+        if is_coded:
+            return responses.document(request, source, media, headers)
+        return responses.file(request, source.body, source.tag, media, headers)
+    etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), is_coded)
     if etag.matches:
         return etag.unchanged(headers)
-    body = source.body if as_published else _cut(documents, selection, source, positions)
-    return etag.response(pack(body, etag.coding), media, headers)
+    return etag.response(pack(_cut(documents, selection, source, positions), etag.coding), media, headers)
 
 
 def layer_of(document: Document) -> GeoLayer:
@@ -109,13 +95,13 @@ def layer_of(document: Document) -> GeoLayer:
 
 
 def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) -> Positions:
-    most = SAMPLE_FEATURES if selection.sample else None
-    positions = layer.select(dict(selection.words), selection.min_mw, selection.box, most)
-    if selection.at is None:
+    filters = selection.filters
+    positions = layer.select(filters, SAMPLE_FEATURES if "sample" in filters else None)
+    if "at" not in filters:
         return positions
-    lon, lat = selection.at
+    lon, lat = filters["at"]
     fine = layer_of(documents.require(layout.geo("zones", "geojson", "high")))
-    zones = fine.select({}, None, (lon, lat, lon, lat), 1)
+    zones = fine.select({"bbox": (lon, lat, lon, lat)}, 1)
     if not len(zones):
         raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones. Latitude comes first.")
     return np.intersect1d(positions, zones)
@@ -126,7 +112,7 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     layer, is_live = layer_of(source), selection.layer == "live"
     if selection.format == "geojson":
         until = {"valid_until": valid_until(source, positions)} if is_live else {}
-        return layer.collection(positions, until | ({"sample": True} if selection.sample else {}))
+        return layer.collection(positions, until | ({"sample": True} if "sample" in selection.filters else {}))
     if is_live:
         cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
         return cut(positions, None)

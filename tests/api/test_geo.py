@@ -56,7 +56,7 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
     east, north = min(180.0, west + drawn[2]), min(90.0, south + drawn[3])
     corners = shapely.MultiPoint([(west, south), (east, south), (east, north), (west, north)])
     expected = np.flatnonzero(frame_of(layer).intersects(corners.convex_hull))
-    assert index_of(layer).select({}, None, (west, south, east, north), None).tolist() == expected.tolist()
+    assert index_of(layer).select({"bbox": (west, south, east, north)}).tolist() == expected.tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,7 +118,7 @@ def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
         ("zone=GB,XX", "zone", "Zones are US-CAISO"),
         ("fuel=uranium", "fuel", "takes nuclear, coal"),
         ("min_mw=nan", "min_mw", "not a number"),
-        ("bbox=1,2,3", "bbox", "four numbers"),
+        ("bbox=1,2,3", "bbox", "west,south,east,north in degrees"),
         ("bbox=1,5,3,2", "bbox", "south before north"),
         ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
     ],
