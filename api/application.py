@@ -26,10 +26,10 @@ from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
-from api.http import middleware, parameters, problem_responses
+from api.http import middleware, parameters
 from api.http.messages import Request, Response, View
 from api.http.parameters import nearest_word
-from api.http.problems import KINDS, Problem
+from api.http.problems import Problem
 from api.mcp import endpoint as mcp
 from api.pages import discovery, html
 from api.pages.map_page import MapPage
@@ -92,7 +92,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
-    failed = html.for_browsers(partial(problem_responses.failed, settings.base_url))
+    failed = html.for_browsers(partial(middleware.failed, settings.base_url))
     listed = routes(service, failed)
     for route in listed:
         app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=route.methods)
@@ -210,7 +210,7 @@ def not_found(path: str) -> Problem:
         find_zone(match[2])
     except UnknownZone as unknown:
         return Problem("unknown-zone", str(unknown), members={"zones": list(endpoint.zones)})
-    return Problem("not-found", KINDS["not-found"].meaning)
+    return Problem("not-found")
 
 
 def _nearest(path: str) -> str | None:

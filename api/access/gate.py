@@ -33,7 +33,7 @@ from api.access.values import AccessMethod, Answer, Call, Grant, Headers, refuse
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
-from api.http.messages import Request, Response
+from api.http.messages import Request, Responded, Response
 from api.http.problems import Problem
 from api.http.responses import choose
 from api.settings import Network, Settings
@@ -52,14 +52,6 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
     "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
 }
-
-
-class NotAdmitted(Exception):
-    """The gate answers in the endpoint's place: with a refusal, or again with an answer that was paid for before."""
-
-    def __init__(self, outcome: Problem | Answer) -> None:
-        super().__init__()
-        self.outcome = outcome
 
 
 class Gate:
@@ -87,7 +79,7 @@ class Gate:
         return int(self._clock())
 
     def enter(self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b"") -> Entry:
-        """Let a request in; no price is a free path. Raises NotAdmitted.
+        """Let a request in; no price is a free path. Raises Responded.
 
         `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
         """
@@ -96,9 +88,9 @@ class Gate:
             signature = request.args.get("signature", "")
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
         outcome = self.admit(call)
-        if not isinstance(outcome, Grant):
-            raise NotAdmitted(outcome)
-        return Entry(request, outcome)
+        if isinstance(outcome, Grant):
+            return Entry(request, outcome)
+        raise Responded(replayed_response(outcome, request) if isinstance(outcome, Answer) else outcome)
 
     def admit(self, call: Call) -> Grant | Answer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
@@ -170,7 +162,7 @@ class Entry:
         self._request, self._grant, self._settled = request, grant, False
 
     def settle(self, response: Response, rows: int = 1) -> Response:
-        """Return the response to send, with the gate's headers. Raises NotAdmitted where a payment fails.
+        """Return the response to send, with the gate's headers. Raises Responded where a payment fails.
 
         `rows` are paid for; 0 where there are none or they are stale.
         """
@@ -182,7 +174,7 @@ class Entry:
             answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
         outcome = self._grant.settle(answer)
         if isinstance(outcome, Problem):
-            raise NotAdmitted(outcome)
+            raise Responded(outcome)
         headers, body = response.headers, response.body
         if is_payment:  # the gate brings its own caching
             headers = [pair for pair in headers if pair[0] != "Cache-Control"]
@@ -198,13 +190,13 @@ class Entry:
         stale: bool = False,
         caching: Iterable[tuple[str, str]] = (),
     ) -> Response:
-        """Settle the call with a JSON object, marked where it is a sample. Raises NotAdmitted."""
+        """Settle the call with a JSON object, marked where it is a sample. Raises Responded."""
         content = orjson.dumps({**body, "sample": True} if self.method == "sample" else body)
         headers = [*(caching or responses.caching(self.method)), *responses.marks(simulated, stale)]
         return self.settle(responses.body(self._request, content, responses.JSON, headers), rows)
 
     def document(self, content: Document, simulated: bool, stale: bool = False) -> Response:
-        """Settle the call with a published document; nobody pays for overdue figures. Raises NotAdmitted."""
+        """Settle the call with a published document; nobody pays for overdue figures. Raises Responded."""
         headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
 
@@ -250,8 +242,4 @@ def replayed_response(stored: Answer, request: Request) -> Response:
 
 def unavailable() -> Problem:
     """Return 503: nothing can be counted or charged at the moment."""
-    detail = (
-        "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
-        "sample=true works."
-    )
-    return refuse_for(5, "accounts-unavailable", detail, members={"charged": False})
+    return refuse_for(5, "accounts-unavailable", members={"charged": False})

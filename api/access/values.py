@@ -59,7 +59,7 @@ class Answer:
 
 
 def refuse_for(
-    wait: int, kind: str, detail: str, headers: Headers = (), members: Mapping[str, Any] | None = None
+    wait: int, kind: str, detail: str = "", headers: Headers = (), members: Mapping[str, Any] | None = None
 ) -> Problem:
     """Return a refusal after which another try makes sense, in `wait` seconds."""
     members = {**(members or {}), "retry_after": wait}

@@ -18,7 +18,7 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.http import parse_options_header
 from werkzeug.wsgi import get_content_length, get_host, get_input_stream
 
-from api.http.problems import Problem
+from api.http.problems import MEDIA, Problem, body_of
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -71,6 +71,12 @@ class Request:
         return self._args
 
     @property
+    def id(self) -> str:
+        """The client's own, or one of `api.http.middleware`."""
+        name: str = self.environ.get("emds.request_id", "")
+        return name
+
+    @property
     def sample(self) -> bool:
         """Whether the query asks for a sample: `sample=true`, or `%73ample=true`, which says the same."""
         query = self.query
@@ -115,6 +121,25 @@ class Response:
         return Response(self.status, [*self.headers, *headers], self.body)
 
 
+class Responded(Exception):
+    """What goes out in place of the response that a view would return."""
+
+    def __init__(self, outcome: Response | Problem) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def problem_response(base_url: str, problem: Problem, request: Request) -> Response:
+    """A problem as the answer to a request, never cached."""
+    body, media = problem.body, "application/json"
+    if body is None:
+        faults = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in problem.faults]
+        members = problem.members | ({"errors": faults} if faults else {})
+        body, media = body_of(base_url, problem.kind, problem.detail, request.id, members), MEDIA
+    headers = [("Cache-Control", "no-store"), *problem.headers, ("Content-Type", media)]
+    return Response(problem.kind.status, headers, body)
+
+
 View = Callable[..., Response]
 """What answers a path. In `api.application` it takes the request, and by name what the path holds (`zone`).
 
@@ -127,20 +152,17 @@ _CLOSING = (("Connection", "close"),)
 
 def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     """The whole body. Raises Problem 413 above `most` bytes, 400 where it is broken or shorter than it says."""
-    stream = get_input_stream(environ)
-    parts, room = [], most + 1
-    try:
-        while room and (part := stream.read(room)):
-            parts.append(part)
-            room -= len(part)
-    except (ParseException, OSError, ClientDisconnected):
-        raise _broken() from None
-    body = b"".join(parts)
-    if len(body) > most:
+    body, length = b"", get_content_length(environ) or 0
+    broken = Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING)
+    if length <= most:
+        try:
+            body = get_input_stream(environ, max_content_length=most + 1).read()
+        except (ParseException, OSError, ClientDisconnected):
+            raise broken from None
+    if max(length, len(body)) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
-    length = get_content_length(environ)
-    if length is not None and len(body) < length:
-        raise _broken()
+    if len(body) < length:
+        raise broken
     return body
 
 
@@ -153,7 +175,3 @@ def read_json(request: Request, most: int, example: str = "") -> Any:
         return orjson.loads(read_body(request.environ, most))
     except ValueError:
         raise Problem("invalid-request", f"The body is not JSON{f'; send {example}' if example else ''}.") from None
-
-
-def _broken() -> Problem:
-    return Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING)

@@ -1,8 +1,12 @@
-"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and a line in the access log."""
+"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and a line in the access log.
+
+And the answer where a view, or Flask, raised.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import random
 import re
@@ -14,14 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from prometheus_client import Counter, Histogram
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from api.http import problem_responses
-from api.http.messages import Request
-from api.http.problems import KINDS, Problem
+from api.access.database import AccountsUnavailable
+from api.access.gate import unavailable
+from api.http.messages import Request, Responded, Response, problem_response
+from api.http.problems import Problem, of_error
+from warehouse.errors import CallerError, StorageError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+_LOG = logging.getLogger("emds.api")
+_BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
+"""What Flask's routing raises."""
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 ANSWERS = Counter("emds_answers_total", "Answers by route and status.", ("route", "status"))
 SECONDS = Histogram("emds_answer_seconds", "Seconds to an answer, by route.", ("route",), buckets=_BUCKETS)
@@ -83,8 +93,8 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
         refusal = _refusal(environ)
         if refusal is not None:
             # The rest of the request stays unread: what follows on this connection would be taken for a request.
-            problem = Problem(refusal, KINDS[refusal].meaning, headers=[("Connection", "close")])
-            answer = problem_responses.response(base_url, problem, Request(environ))(environ, start)
+            problem = Problem(refusal, headers=[("Connection", "close")])
+            answer = problem_response(base_url, problem, Request(environ))(environ, start)
         elif _is_preflight(environ):
             start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
             answer = []
@@ -157,3 +167,26 @@ def _log_line(environ: WSGIEnvironment, status: int, seconds: float) -> bytes:
     if trace and _TRACE.fullmatch(trace):
         fields["trace"] = trace
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def failed(base_url: str, error: Exception, request: Request) -> Response:
+    """The answer where a view, or Flask, raised: its own, or a problem for whatever it is."""
+    outcome = error.outcome if isinstance(error, Responded) else _problem_of(error, request)
+    return problem_response(base_url, outcome, request) if isinstance(outcome, Problem) else outcome
+
+
+def _problem_of(error: Exception, request: Request) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case AccountsUnavailable():
+            return unavailable()
+        case CallerError() | StorageError():
+            return of_error(error)
+        case HTTPException():
+            code = error.code or 500
+            kind = _BY_STATUS.get(code, "internal-error" if code >= 500 else "invalid-request")
+            allowed = sorted(error.valid_methods or ()) if isinstance(error, MethodNotAllowed) else []
+            return Problem(kind, headers=[("Allow", ", ".join(allowed))] if allowed else [])
+    _LOG.error("request %s failed", request.id, exc_info=error)
+    return Problem("internal-error")

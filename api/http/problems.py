@@ -1,7 +1,6 @@
 """Errors as RFC 9457 problem documents, and the table of their kinds, from which problem pages and OpenAPI follow.
 
-No Flask here: `api.http.problem_responses` makes answers of them. The 402 is not in the table: its body is x402's own
-(`api.access.x402`).
+The 402 is not in the table: its body is x402's own (`api.access.x402`).
 """
 
 from __future__ import annotations
@@ -139,15 +138,16 @@ class Problem(Exception):
     def __init__(
         self,
         kind: str | ProblemKind,
-        detail: str,
+        detail: str = "",
         faults: Iterable[ParameterFault] = (),
         members: Mapping[str, Any] | None = None,
         headers: Iterable[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> None:
-        """`body`: JSON in place of a problem document, as the 402 has it."""
-        super().__init__(detail)
-        self.kind, self.detail, self.body = KINDS[kind] if isinstance(kind, str) else kind, detail, body
+        """No `detail`: what its kind means. `body`: JSON in place of a problem document, as the 402 has it."""
+        self.kind, self.body = KINDS[kind] if isinstance(kind, str) else kind, body
+        self.detail = detail or self.kind.meaning
+        super().__init__(self.detail)
         self.faults, self.members, self.headers = tuple(faults), dict(members or {}), tuple(headers)
 
 
@@ -181,9 +181,7 @@ def of_error(error: CallerError | StorageError) -> Problem:
             return _damaged(error.key)
         case StorageError():
             _LOG.error("warehouse: %s", error)
-            return Problem(
-                "warehouse-unavailable", KINDS["warehouse-unavailable"].meaning, headers=[("Retry-After", "10")]
-            )
+            return Problem("warehouse-unavailable", headers=[("Retry-After", "10")])
     return Problem("invalid-request", str(error))
 
 
@@ -192,12 +190,12 @@ def _damaged(key: str) -> Problem:
     headers = [("Retry-After", "60")]
     if key.startswith(layout.series_prefix()):
         metric, zone, month, _ = layout.of_series(key)
+        members = {"zone": zone, "metric": metric, "month": month}
         detail = (
             f"The {metric} rows of {zone} for {month} cannot be read. Other zones, metrics and months are answered."
         )
-        return Problem(
-            "damaged-file", detail, members={"zone": zone, "metric": metric, "month": month}, headers=headers
-        )
-    name = key.removeprefix(layout.published("")).removesuffix(".json")
-    detail = f"The document {name} cannot be read; the next publication replaces it. Other documents are answered."
-    return Problem("damaged-file", detail, members={"document": name}, headers=headers)
+    else:
+        name = key.removeprefix(layout.published("")).removesuffix(".json")
+        members = {"document": name}
+        detail = f"The document {name} cannot be read; the next publication replaces it. Other documents are answered."
+    return Problem("damaged-file", detail, members=members, headers=headers)

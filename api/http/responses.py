@@ -9,12 +9,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import brotli
-import werkzeug.wrappers
 import zstandard
 from isal import igzip_lib
 from werkzeug.datastructures import MIMEAccept
-from werkzeug.exceptions import RequestedRangeNotSatisfiable
-from werkzeug.http import parse_accept_header, parse_range_header
+from werkzeug.http import parse_accept_header, parse_etags, parse_range_header
 
 from api.access.values import AccessMethod
 from api.http.messages import Headers, Request, Response
@@ -131,9 +129,7 @@ class ETag:
     def matches(self) -> bool:
         """Whether If-None-Match names the tag (RFC 9110 section 13.1.2: weak comparison)."""
         known = self._request.header("HTTP_IF_NONE_MATCH")
-        if not known:
-            return False
-        return known.strip() == "*" or self.tag in (member.strip().removeprefix("W/") for member in known.split(","))
+        return bool(known) and parse_etags(known).contains_weak(self.tag[1:-1])
 
     def response(self, sent: bytes, media: str, headers: Headers) -> Response:
         """The answer under this tag; `sent` is coded."""
@@ -163,34 +159,26 @@ def file(request: Request, content: bytes, name: str, media: str, headers: Heade
     return etag.unchanged(headers) if etag.matches else etag.response(content, media, headers)
 
 
-def _asks_for_a_part(request: Request, length: int) -> bool:
-    """Whether a request asks for one range of bytes: what else a Range header says may be ignored, or must be."""
-    wanted = parse_range_header(request.header("HTTP_RANGE"))
-    if wanted is None or wanted.units != "bytes" or len(wanted.ranges) != 1:
-        return False
-    if wanted.ranges[0][0] <= -length:  # as many of the last bytes as there are, or more
-        return False
-    return request.method == "GET" and not request.header("HTTP_IF_RANGE").lstrip().startswith("W/")
-
-
 def ranged(request: Request, response: Response) -> Response:
     """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end.
 
     A body with a content coding is given whole: another worker's machine may code the same body to other bytes. So is
     any where several parts are asked for, another unit than bytes, as many last bytes as there are, another method than
-    GET, or a part only if a weak tag fits.
+    GET, or a part of what another tag names.
     """
     if response.status == 304 or response.header("Content-Encoding"):
         return response
-    length = len(response.body)
-    if response.status != 200 or not _asks_for_a_part(request, length):
-        return response.with_headers([("Accept-Ranges", "bytes")])
-    cut = werkzeug.wrappers.Response(response.body, 200, [*response.headers, ("Accept-Ranges", "bytes")])
-    try:
-        cut.make_conditional(request.environ, accept_ranges=True, complete_length=length)
-    except RequestedRangeNotSatisfiable:
-        raise Problem(
-            "range-not-satisfiable", f"The body has {length} bytes.", headers=[("Content-Range", f"bytes */{length}")]
-        ) from None
-    headers = [pair for pair in cut.headers.to_wsgi_list() if pair[0] not in ("Content-Length", "Date")]
-    return Response(cut.status_code, headers, b"".join(cut.iter_encoded()))
+    whole, length = response.with_headers([("Accept-Ranges", "bytes")]), len(response.body)
+    wanted, tag = parse_range_header(request.header("HTTP_RANGE")), request.header("HTTP_IF_RANGE").strip()
+    is_of_these_bytes = response.status == 200 and request.method == "GET" and tag in ("", response.header("ETag"))
+    if not is_of_these_bytes or wanted is None or wanted.units != "bytes" or len(wanted.ranges) != 1:
+        return whole
+    if wanted.ranges[0][0] <= -length:
+        return whole
+    part = wanted.range_for_length(length)
+    if part is None:
+        detail = f"The body has {length} bytes."
+        raise Problem("range-not-satisfiable", detail, headers=[("Content-Range", f"bytes */{length}")])
+    first, end = part
+    headers = [*whole.headers, ("Content-Range", f"bytes {first}-{end - 1}/{length}")]
+    return Response(206, headers, response.body[first:end])

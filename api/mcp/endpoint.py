@@ -17,7 +17,6 @@ from werkzeug.http import parse_accept_header, parse_options_header
 from api.access.gate import call_of
 from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
-from api.http.problem_responses import request_id
 from api.http.problems import Problem
 from api.mcp import protocol, server
 from api.mcp.protocol import CheckedRequest, ProtocolHeaders, RpcError, RpcReply, error, exchange
@@ -147,7 +146,7 @@ def _for_origin(response: Response, origin: str) -> Response:
 
 def unforeseen(failure: Exception, request: Request) -> Response:
     """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
-    name = request_id(request)
+    name = request.id
     _LOG.exception("request %s failed", name, exc_info=failure)
     fault = RpcError(protocol.INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
     reply = RpcReply(200, error(fault, request.environ.get("emds.mcp_id")))

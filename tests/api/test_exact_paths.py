@@ -11,7 +11,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from api import application
-from api.http import middleware, problem_responses
+from api.http import middleware
 from api.http.messages import Request, Response
 
 ID = {"X-Request-Id": "the-same"}
@@ -70,7 +70,7 @@ def test_flask_would_answer_the_same(market: Any) -> None:
     app = client.application
     service = app.extensions["emds"]
     plain = lambda environ, start: type(app).wsgi_app(app, environ, start)  # noqa: E731
-    failed = partial(problem_responses.failed, service.settings.base_url)
+    failed = partial(middleware.failed, service.settings.base_url)
     ours = application.exact_first(_never, application.routes(service, failed))
     by_flask = answers(app, plain, market.key(client))
     directly = answers(app, ours, market.key(client))
@@ -87,7 +87,7 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
     def fails(request: Request) -> Response:
         raise ZeroDivisionError(request.path)
 
-    failed = partial(problem_responses.failed, "http://emds.example")
+    failed = partial(middleware.failed, "http://emds.example")
     app = application.exact_first(_never, [application.Route("broken", "/broken", ("GET",), fails, failed)])
     answer = Client(middleware.around(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
