@@ -14,7 +14,7 @@ from api.access import webhooks
 from api.access.public_addresses import is_public
 from api.access.sign_up import private_json
 from api.access.values import NO_STORE
-from api.access.webhooks import EVENTS, Subscription, Webhook
+from api.access.webhooks import EVENTS, Webhook
 from api.documents import changes
 from api.http.messages import Request, Response, View, read_json
 from api.http.parameters import read_zone
@@ -32,9 +32,9 @@ _URL = re.compile(r"[\x21-\x7e]+")
 def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         key = service.gate.require_key(request)[1].key
-        wanted = _subscription(request, service.settings.webhook_private)
+        wanted = _wanted(request, service.settings.webhook_private)
         cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
-        webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
+        webhook = webhooks.create(service.gate.database, key, cursor, service.gate.now, **wanted)
         return entry.settle(private_json({**_body(webhook), "secret": webhook.secret}, 201))
 
 
@@ -78,25 +78,18 @@ def _own(service: Service, request: Request, webhook: str) -> Webhook:
 
 def _body(webhook: Webhook) -> dict[str, Any]:
     return {
-        "id": webhook.id,
-        "url": webhook.subscription.url,
-        "events": list(webhook.subscription.events),
-        "zones": list(webhook.subscription.zones),
-        "threshold": webhook.subscription.threshold,
-        "created": webhook.created,
+        **{name: getattr(webhook, name) for name in ("id", "url", "events", "zones", "threshold", "created")},
         "state": "disabled" if webhook.disabled else "failing" if webhook.failing_since else "good",
         "reason": webhook.disabled or webhook.last_error or None,
         "failing_since": webhook.failing_since,
         "next_attempt_at": webhook.next_at if webhook.failing_since and not webhook.disabled else None,
-        "delivered": webhook.delivered,
-        "last_delivery": webhook.last_delivery,
-        "waiting": webhook.waiting,
+        **{name: getattr(webhook, name) for name in ("delivered", "last_delivery", "waiting")},
         "docs": "/docs/webhooks",
     }
 
 
-def _subscription(request: Request, private: bool) -> Subscription:
-    """Read what the body asks for. Raises Problem 400, 413 or 415 that names every fault."""
+def _wanted(request: Request, private: bool) -> dict[str, Any]:
+    """Return what the body asks for, by member. Raises Problem 400, 413 or 415 that names every fault."""
     document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
         raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
@@ -127,12 +120,8 @@ def _subscription(request: Request, private: bool) -> Subscription:
     if faults:
         words = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in faults[:3])
         raise Problem("invalid-request", f"{words}.", faults[:20])
-    return Subscription(
-        document["url"],
-        tuple(dict.fromkeys(document["events"])),
-        zones,
-        None if threshold is None else float(threshold),
-    )
+    wanted = {"url": document["url"], "events": tuple(dict.fromkeys(events or ())), "zones": zones}
+    return wanted | {"threshold": None if threshold is None else float(threshold or 0)}
 
 
 def _is_fit(url: Any, private: bool) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, Select, delete, exists, func, insert, select, update
+from sqlalchemy import Row, Select, delete, func, insert, select, update
 
 from api.access.database import Database
 from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
@@ -33,22 +33,16 @@ _MOST_ERROR = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
-    """What a subscriber asks for. `zones` empty: all."""
-
-    url: str
-    events: tuple[str, ...]
-    zones: tuple[str, ...] = ()
-    threshold: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Webhook:
     """One subscription."""
 
     id: str
     key: int
-    subscription: Subscription
+    url: str
+    events: tuple[str, ...]
+    zones: tuple[str, ...]
+    """Empty: all."""
+    threshold: float | None
     secret: str = field(repr=False)
     created: int
     cursor: str
@@ -79,7 +73,16 @@ class Message:
     body: bytes
 
 
-def create(database: Database, key: int, subscription: Subscription, cursor: str, now: int) -> Webhook:
+def create(
+    database: Database,
+    key: int,
+    cursor: str,
+    now: int,
+    url: str,
+    events: Sequence[str],
+    zones: Sequence[str] = (),
+    threshold: float | None = None,
+) -> Webhook:
     """Create a subscription of a key that begins at a cursor of the change log. Raises Problem 409."""
     with database.begin() as connection:
         # Two at once must not both be the tenth: the key's row is locked where the database locks rows.
@@ -91,10 +94,10 @@ def create(database: Database, key: int, subscription: Subscription, cursor: str
         row = {
             "id": f"wh_{secrets.token_hex(12)}",
             "key_id": key,
-            "url": subscription.url,
-            "events": orjson.dumps(subscription.events).decode(),
-            "zones": orjson.dumps(subscription.zones).decode(),
-            "threshold": None if subscription.threshold is None else repr(subscription.threshold),
+            "url": url,
+            "events": orjson.dumps(events).decode(),
+            "zones": orjson.dumps(zones).decode(),
+            "threshold": None if threshold is None else repr(threshold),
             "secret": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
             "created": now,
             "change_cursor": cursor,
@@ -106,12 +109,13 @@ def create(database: Database, key: int, subscription: Subscription, cursor: str
 
 def listed(database: Database, key: int | None = None) -> list[Webhook]:
     """List the subscriptions of a key, or of all keys, the oldest first."""
-    return _read(database, _query(key).order_by(WEBHOOKS.c.created, WEBHOOKS.c.id))
+    query = _query().where(WEBHOOKS.c.key_id == key) if key is not None else _query()
+    return _read(database, query.order_by(WEBHOOKS.c.created, WEBHOOKS.c.id))
 
 
 def get(database: Database, webhook: str, key: int | None = None) -> Webhook | None:
     """Return a subscription, or None where there is none or it is another key's."""
-    return next(iter(_read(database, _query(key).where(WEBHOOKS.c.id == webhook))), None)
+    return next((each for each in listed(database, key) if each.id == webhook), None)
 
 
 def remove(database: Database, webhook: str) -> None:
@@ -140,15 +144,6 @@ def deliverable(database: Database) -> list[Webhook]:
     query = _query().join(KEYS, KEYS.c.id == WEBHOOKS.c.key_id)
     open_ = (KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None), WEBHOOKS.c.disabled == "")
     return _read(database, query.where(*open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id))
-
-
-def any_due(database: Database, now: int) -> bool:
-    """Return whether a message is due."""
-    mine = WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id
-    due = (WEBHOOKS.c.disabled == "", WEBHOOKS.c.next_at <= now, WEBHOOKS.c.claimed_until <= now)
-    with database.connect() as connection:
-        found = select(WEBHOOKS.c.id).where(*due, exists().where(mine)).limit(1)
-        return connection.execute(found).first() is not None
 
 
 def claim(database: Database, webhook: str, now: int) -> Message | None:
@@ -232,12 +227,11 @@ def _message(webhook: str, body: bytes, now: int) -> dict[str, Any]:
     return {"webhook_id": webhook, "message_id": f"msg_{secrets.token_hex(12)}", "body": body, "created": now}
 
 
-def _query(key: int | None = None) -> Select[Any]:
-    """Select subscriptions with the number of their messages, those of a key or all."""
+def _query() -> Select[Any]:
+    """Select subscriptions with the number of their messages."""
     mine = WEBHOOK_MESSAGES.c.webhook_id == WEBHOOKS.c.id
     waiting = select(func.count()).where(mine).correlate(WEBHOOKS).scalar_subquery()
-    query = select(WEBHOOKS, waiting.label("waiting"))
-    return query if key is None else query.where(WEBHOOKS.c.key_id == key)
+    return select(WEBHOOKS, waiting.label("waiting"))
 
 
 def _read(database: Database, query: Select[Any]) -> list[Webhook]:
@@ -246,8 +240,7 @@ def _read(database: Database, query: Select[Any]) -> list[Webhook]:
 
 
 def _webhook(row: Row[Any]) -> Webhook:
-    threshold = None if row.threshold is None else float(row.threshold)
-    events, zones = (tuple(orjson.loads(column)) for column in (row.events, row.zones))
     own = {name: getattr(row, name) for name in Webhook.__slots__ if name in row._fields}
+    own |= {name: tuple(orjson.loads(own[name])) for name in ("events", "zones")}
     own |= {"key": row.key_id, "cursor": row.change_cursor, "slow": bool(row.slow), "states": orjson.loads(row.states)}
-    return Webhook(**own, subscription=Subscription(row.url, events, zones, threshold))
+    return Webhook(**own | {"threshold": None if row.threshold is None else float(row.threshold)})

@@ -123,10 +123,10 @@ def list_webhooks() -> None:
     print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages wait")
     for each in subscribed:
         state = "disabled" if each.disabled else "failing" if each.failing_since else "good"
-        events, zones = (",".join(names) for names in (each.subscription.events, each.subscription.zones or ("all",)))
+        events, zones = (",".join(names) for names in (each.events, each.zones or ("all",)))
         print(
             f"{each.id}  key {each.key:>4}  {state:9} delivered {each.delivered:>6}  waiting {each.waiting:>4}  "
-            f"{urlsplit(each.subscription.url).hostname}  {events}  zones {zones}  {each.disabled or each.last_error}"
+            f"{urlsplit(each.url).hostname}  {events}  zones {zones}  {each.disabled or each.last_error}"
         )
 
 

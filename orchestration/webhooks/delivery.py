@@ -74,7 +74,8 @@ def position() -> str:
 def due() -> tuple[bool, bool]:
     """Return whether anybody subscribed, and whether a waiting message is due. Raises AccountsUnavailable."""
     with closing(Database(Settings.from_environ(os.environ).database_url)) as database:
-        return bool(webhooks.deliverable(database)), webhooks.any_due(database, int(time.time()))
+        subscribed = webhooks.deliverable(database)
+    return bool(subscribed), any(each.waiting and each.next_at <= time.time() for each in subscribed)
 
 
 def settled_s(settings: Settings) -> float:
@@ -87,7 +88,7 @@ def sender(private: bool) -> Send:
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = transport.signed(webhook.secret, message.id, message.body, now)
-        transport.post(webhook.subscription.url, headers, message.body, private)
+        transport.post(webhook.url, headers, message.body, private)
 
     return send
 

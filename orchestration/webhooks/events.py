@@ -64,16 +64,16 @@ def news_for(documents: Documents, webhook: Webhook, now: int, market_now: int) 
     """
     bodies: list[bytes] = []
     cursor, states, more = webhook.cursor, dict(webhook.states), False
-    if "changes" in webhook.subscription.events:
+    if "changes" in webhook.events:
         cursor, found, more = _changes(documents, webhook)
         bodies += [message("changes", now, data) for data in found]
-    for event in webhook.subscription.events:
+    for event in webhook.events:
         look = _LOOKS.get(event)
         if look is None:
             continue
         known = dict(states.get(event, {}))
-        for zone in webhook.subscription.zones or ZONES:
-            state, data = look(documents, zone, webhook.subscription.threshold, known.get(zone), market_now)
+        for zone in webhook.zones or ZONES:
+            state, data = look(documents, zone, webhook.threshold, known.get(zone), market_now)
             if data is not None:
                 bodies.append(message(event, now, {"zone": zone, **data}))
             if state is not None:
@@ -96,7 +96,7 @@ def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
 def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]], bool]:
     """Return the cursor behind one page, its body or none, and whether there is more; or that the cursor is gone."""
     try:
-        page = documents.changes(webhook.cursor, webhook.subscription.zones)
+        page = documents.changes(webhook.cursor, webhook.zones)
     except UnknownCursor:
         cursor = change_log.newest(documents.storage, changes.settled(documents.lag_s))
         return cursor, [{"count": 0, "entries": [], "next": cursor, "gone": True, "docs": "/docs/changes"}], False

@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from api.access import webhooks as subscriptions
-from api.access.webhooks import Subscription
 from api.application import create_app
 from api.documents import catalogue as api_catalogue
 from api.documents import changes
@@ -68,7 +67,7 @@ def test_a_row_read_after_its_entry_is_never_older(
     key = {"Authorization": f"Bearer {secret}"}
     put(writer, 0.0, 1)
     database = app.extensions["emds"].gate.database
-    webhook = subscriptions.create(database, 1, Subscription("https://hook.example/", ("changes",)), "0", 1)
+    webhook = subscriptions.create(database, 1, "0", 1, "https://hook.example/", ("changes",))
     follower = bucket_place.open()
 
     def read() -> float:

@@ -18,7 +18,7 @@ from api.access import webhooks
 from api.access.database import AccountsUnavailable
 from api.access.keys import digest_of
 from api.access.sign_up import SignUp
-from api.access.webhooks import Message, Subscription, Webhook
+from api.access.webhooks import Message, Webhook
 from api.http.problems import Problem
 from orchestration.webhooks import delivery, transport
 from tests.orchestration.webhook_receivers import NOW, Post, firsts
@@ -158,15 +158,15 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = transport.signed(webhook.secret, message.id, message.body, now)
-        if webhook.subscription.url == prompt.url:
+        if webhook.url == prompt.url:
             before.append(len(slow.tries))
-        transport.post(webhook.subscription.url, headers, message.body, True, 0.5)
+        transport.post(webhook.url, headers, message.body, True, 0.5)
 
     counts = delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
     assert firsts(prompt) == [1]
     assert before[0] < delivery.THREADS, "it is among the first that are under way"
     assert (counts.delivered, counts.failed) == (1, 30)
-    states = [each for each in webhooks.listed(post.accounts.database) if each.subscription.url == slow.url]
+    states = [each for each in webhooks.listed(post.accounts.database) if each.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
 
 
@@ -230,13 +230,9 @@ def test_redirects_are_not_followed(post: Post, status: int) -> None:
     assert post.state(webhook).last_error == f"answered {status}"
 
 
-SUBSCRIPTION = Subscription("https://hook.example/", ("changes",))
-
-
 def webhook(number: int, key: int) -> Webhook:
-    return Webhook(
-        f"wh_{number}", key, SUBSCRIPTION, "", 0, "", {}, "", None, 0, number, False, 0, None, "", waiting=1
-    )  # fmt: skip
+    wanted = ("https://hook.example/", ("changes",), (), None)
+    return Webhook(f"wh_{number}", key, *wanted, "", 0, "", {}, "", None, 0, number, False, 0, None, "", waiting=1)
 
 
 @given(st.lists(st.integers(1, 16), min_size=1, max_size=40))

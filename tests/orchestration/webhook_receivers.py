@@ -13,7 +13,7 @@ from api.access import webhooks
 from api.access.database import Database
 from api.access.keys import Keys
 from api.access.sign_up import SignUp
-from api.access.webhooks import Subscription, Webhook
+from api.access.webhooks import Webhook
 from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
 from warehouse.series import change_log
@@ -57,8 +57,8 @@ class Post:
         return made
 
     def subscribe(self, url: str, *events: str, key: int = 1, **given: Any) -> Webhook:
-        wish = Subscription(url, events or ("changes",), **given)
-        return webhooks.create(self.accounts.database, key, wish, change_log.newest(self.storage), 1)
+        events = events or ("changes",)
+        return webhooks.create(self.accounts.database, key, change_log.newest(self.storage), 1, url, events, **given)
 
     def change(self, zone: str = "GB", at: int = 1) -> None:
         change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)
