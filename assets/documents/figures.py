@@ -12,16 +12,17 @@ from typing import Any
 from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
-from warehouse.figures.context import Reading, read_at
-from warehouse.figures.recent import newest, recent
-from warehouse.market.clock import DAY, interval_end
+from warehouse.figures.context import WINDOW_S, Reading, read_at
+from warehouse.market.clock import DAY, Window, interval_end
 from warehouse.market.metrics import CURRENT, Metric
-from warehouse.series.reader import Reader, RowColumns
+from warehouse.series.reader import Reader, RowColumns, joined, read_again
 from warehouse.store.storage import Storage
 
 _READER_BYTES = 8_000_000
 _MIX_S = 62 * DAY
 """No older mix is shown."""
+_AHEAD_S = 2 * DAY
+"""A day-ahead auction reaches to the end of tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,52 +79,69 @@ def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[st
     """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
     kept_out = frozenset(feed for feed, member in catalogue["feeds"].items() if member["withheld"])
     reader = Reader(storage, _READER_BYTES)
-    reads = {z: _read(reader, catalogue["zones"][z], now, kept_out) for z in zones}
-    return {z: _of_zone(catalogue, z, read, now) for z, read in reads.items()}
+    return {z: _of_zone(reader, catalogue, z, now, kept_out) for z in zones}
 
 
-@dataclass(slots=True)
-class _ZoneRows:
-    """What was read of one zone: the rows by metric, the rows of its newest mix, and why a metric could not be read."""
-
-    rows: dict[str, RowColumns]
-    mix: RowColumns | None
-    unreadable: dict[str, str]
-
-
-def _read(reader: Reader, zone: Mapping[str, Any], now: int, withheld: frozenset[str]) -> _ZoneRows:
-    """Reads a zone metric by metric."""
-    read = _ZoneRows({}, None, {})
-    for metric in CURRENT:
-        if metric.value not in zone["metrics"]:
-            continue
-        with logged(f"{metric.value} of {zone['id']}") as attempt:
-            if metric is Metric.GENERATION:
-                read.mix = newest(reader, zone["id"], metric, max(0, now - _MIX_S), now, withheld)
-            elif (rows := recent(reader, zone["id"], metric, now, withheld)) is not None:
-                read.rows[metric.value] = rows
-        if attempt.error is not None:
-            read.unreadable[metric.value] = attempt.failure
-    return read
-
-
-def _of_zone(catalogue: Mapping[str, Any], zone: str, read: _ZoneRows, now: int) -> ZoneFigures:
+def _of_zone(
+    reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int, withheld: frozenset[str]
+) -> ZoneFigures:
     entry = catalogue["zones"][zone]
-    named = {
-        metric: _figure(rows, reading, _carriers(catalogue, zone, metric))
-        for metric, rows in read.rows.items()
-        if (reading := read_at(rows, entry["tz"], now)) is not None
-    }
-    missing = {
-        m.value: _missing(entry["metrics"][m], m in read.unreadable)
-        for m in CURRENT
-        if m in entry["metrics"] and m not in named
-    }
-    mix = None if read.mix is None else _mix(catalogue, zone, read.mix)
+    named: dict[str, Figure] = {}
+    histories: dict[str, RowColumns] = {}
+    missing: dict[str, str] = {}
+    unreadable: list[str] = []
+    mix = None
+    for metric in (m for m in CURRENT if m.value in entry["metrics"]):
+        rows = None
+        with logged(f"{metric.value} of {zone}") as attempt:
+            if metric is Metric.GENERATION:
+                rows = newest(reader, zone, metric, max(0, now - _MIX_S), now, withheld)
+            else:
+                rows = recent(reader, zone, metric, now, withheld)
+        if attempt.error is not None:
+            unreadable.append(attempt.failure)
+        carriers = _carriers(catalogue, zone, metric)
+        if rows is not None and metric is Metric.GENERATION:
+            mix = _mix(rows, carriers)
+        elif rows is not None and (reading := read_at(rows, entry["tz"], now)) is not None:
+            named[metric.value], histories[metric.value] = _figure(rows, reading, carriers), rows
+        else:
+            missing[metric.value] = _missing(entry["metrics"][metric], attempt.error is not None)
     mix_missing = missing.pop(Metric.GENERATION, "")
-    unreadable = tuple(read.unreadable.values())
-    histories = {metric: read.rows[metric] for metric in named}
-    return ZoneFigures(entry, named, missing, mix, "" if mix else mix_missing, histories, unreadable)
+    return ZoneFigures(entry, named, missing, mix, mix_missing, histories, tuple(unreadable))
+
+
+@read_again
+def recent(reader: Reader, zone: str, metric: str, now: int, withheld: Collection[str]) -> RowColumns | None:
+    """The net rows from 30 days before the last that has begun at `now` (Unix seconds) to the last one known ahead.
+
+    Opens the months that these days touch. None where no row has begun, however far back. Raises StorageError.
+
+    Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
+    """
+    last = newest(reader, zone, metric, max(0, now - WINDOW_S), now, withheld)
+    last = newest(reader, zone, metric, 0, now, withheld) if last is None else last
+    if last is None:
+        return None
+    files = reader.files(zone, metric, Window(max(0, int(last.ts[0]) - WINDOW_S), now + _AHEAD_S))
+    return joined(reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld) for file in files)
+
+
+@read_again
+def newest(
+    reader: Reader, zone: str, metric: str, since: int, now: int, withheld: Collection[str]
+) -> RowColumns | None:
+    """The net rows of the last interval that has begun at `now`: one row, or all fuels of a mix.
+
+    Of the months from `since` (Unix seconds) on; None where none has. Raises StorageError.
+    """
+    for file in reversed(reader.files(zone, metric, Window(since, now + 1))):
+        rows = reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld)
+        _, begun = rows.between(Window(0, now + 1))
+        if begun:
+            last = int(rows.ts[begun - 1])
+            return rows.take(slice(*rows.between(Window(last, last + 1))))
+    return None
 
 
 def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier]) -> Figure:
@@ -159,7 +177,7 @@ def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
     return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
 
 
-def _mix(catalogue: Mapping[str, Any], zone: str, rows: RowColumns) -> Mix:
+def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> Mix:
     first, ts = rows.labels[rows.label[0]], int(rows.ts[0])
     return Mix(
         ts,
@@ -167,5 +185,5 @@ def _mix(catalogue: Mapping[str, Any], zone: str, rows: RowColumns) -> Mix:
         first.resolution,
         first.source,
         {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)},
-        _due(_carriers(catalogue, zone, Metric.GENERATION), first.feed, first.resolution, ts),
+        _due(carriers, first.feed, first.resolution, ts),
     )

@@ -43,11 +43,13 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     reader = Reader(storage, 0)
     borders = live_history.border_rows(reader, catalogue, zone, now)
     flows = live_history.newest_flows(zone, borders, now)
-    history = None if figures.empty else live_history.zone_history(reader, catalogue, figures, borders, now)
-    return ZoneParts(bands, flows, live_history.hours(reader, catalogue, figures, now), history)
+    hours, metrics = live_history.metric_histories(reader, catalogue, figures, now)
+    mix = live_history.parts_of_mix(reader, catalogue, zone, now)
+    history = {"metrics": metrics, "mix": mix, "borders": live_history.parts(borders, "counterparty", now)}
+    return ZoneParts(bands, flows, hours, None if figures.empty else history)
 
 
-def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
+def _properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
     """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
     facts = geo_layers.zone_shapes()[zone["id"]]["properties"]
     body: Body = {
@@ -74,23 +76,6 @@ def properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mappin
     return body | {"updated": member["updated"], "attribution": member["attribution"], "license": member["license"]}
 
 
-def collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[Body]) -> bytes:
-    """The zones at low detail with these properties as GeoJSON, and `flows`: the newest flow of each border."""
-    features = [
-        {"type": "Feature", "id": zone, "bbox": box, "properties": zones[zone], "geometry": geometry}
-        for zone, (box, geometry) in _shapes().items()
-    ]
-    top = {
-        "type": "FeatureCollection",
-        "name": "live",
-        **head,
-        "license": f"Boundaries: {LICENCE['zones']} Figures: the `license` of each feature.",
-        "attribution": f"{ATTRIBUTION['zones']} Figures: the `attribution` of each feature.",
-        "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in enumerate((min, min, max, max))],
-    }
-    return orjson.dumps({**top, "flows": flows, "features": features})
-
-
 @cache
 def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
     """Bounding box and encoded geometry of each zone at low detail; one without a map record is not drawn."""
@@ -105,6 +90,7 @@ def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
 def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, ZoneParts]) -> None:
     """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
 
+    The collection: the zones at low detail with their figures as GeoJSON, and `flows`, the newest flow of each border.
     To be called after the snapshot was put.
     """
     version = artefact.new_version()
@@ -119,7 +105,36 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         "rounded": True,
         "simulated": catalogue["mode"] == "simulated",
     }
-    _put_collection(storage, catalogue, snapshot, head, zones)
+
+    def merge(before: Any) -> bytes:
+        before = before or {"features": [], "flows": []}
+        bands: dict[str, Mapping[str, str | None]] = {
+            f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]
+        } | {zone: own.bands for zone, own in zones.items()}
+        features = [
+            {
+                "type": "Feature",
+                "id": zone,
+                "bbox": box,
+                "properties": _properties(catalogue["zones"][zone], snapshot["zones"][zone], bands.get(zone, {})),
+                "geometry": geometry,
+            }
+            for zone, (box, geometry) in _shapes().items()
+        ]
+        flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
+        flows += [flow for own in zones.values() for flow in own.flows]
+        edges = enumerate((min, min, max, max))
+        top = {
+            "type": "FeatureCollection",
+            "name": "live",
+            **head,
+            "license": f"Boundaries: {LICENCE['zones']} Figures: the `license` of each feature.",
+            "attribution": f"{ATTRIBUTION['zones']} Figures: the `attribution` of each feature.",
+            "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in edges],
+        }
+        return orjson.dumps({**top, "flows": flows, "features": features})
+
+    artefact.update(storage, layout.LIVE, merge)
 
     def merge_hours(before: Any) -> Body:
         hours = (before or {"zones": {}})["zones"] | {z: own.hours for z, own in zones.items()}
@@ -134,26 +149,3 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         until = {"valid_until": member.get("valid_until", head["valid_until"])}
         body = {"zone": zone, **head, **until, **own.history, **{n: described[n] for n in ("attribution", "license")}}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
-
-
-def _put_collection(
-    storage: Storage,
-    catalogue: Mapping[str, Any],
-    snapshot: Mapping[str, Any],
-    head: Mapping[str, Any],
-    zones: Mapping[str, ZoneParts],
-) -> None:
-    own_bands = {zone: dict(own.bands) for zone, own in zones.items()}
-
-    def merge(before: Any) -> bytes:
-        before = before or {"features": [], "flows": []}
-        bands = {f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]}
-        bodies = {
-            z: properties(catalogue["zones"][z], snapshot["zones"][z], (bands | own_bands).get(z, {}))
-            for z in _shapes()
-        }
-        flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
-        flows += [flow for own in zones.values() for flow in own.flows]
-        return collection(head, bodies, flows)
-
-    artefact.update(storage, layout.LIVE, merge)

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assets.documents.figures import Figure, ZoneFigures
+from warehouse.figures import resample
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS, Metric
+from warehouse.rows.versions import Floats
 from warehouse.series.reader import MonthFileSide, Reader, RowColumns
 
 SHORT_HOURS = 48
@@ -27,10 +28,6 @@ _AHEAD = 2 * DAY
 _ROUNDED_TO = {"MW": 100, "gCO2/kWh": 10}
 """Rounding by unit; prices and shares in percent are rounded to 1."""
 
-Means = dict[str, Any]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 
 def rounded(value: float, unit: str) -> int:
     """The nearest multiple of the unit's step, halves away from zero: -149.9 MW is -100."""
@@ -38,31 +35,13 @@ def rounded(value: float, unit: str) -> int:
     return int(math.copysign(math.floor(abs(value) / step + 0.5), value)) * step
 
 
-def means(ts: Ints, seconds: Ints, values: Floats, window: Window, step: int, unit: str) -> Means:
-    """Duration-weighted means of intervals no longer than `step`, rounded for their unit."""
-    exact = _step_means(ts, seconds, values, window, step)
-    return {"start": window.start, "step": step, "values": _rounded_values(exact, unit)}
-
-
-def _step_means(ts: Ints, seconds: Ints, values: Floats, window: Window, step: int) -> Floats:
-    """The exact means, NaN where less than half of a step is covered. The window is made of whole steps."""
-    count = (window.end - window.start) // step
-    ts, seconds, values = _within(ts, seconds, values, window)
-    short = seconds <= step
-    place, lengths = (ts[short] - window.start) // step, seconds[short]
-    covered = np.bincount(place, lengths, count)
-    sums = np.bincount(place, values[short] * lengths, count)
-    exact: Floats = np.divide(sums, covered, out=np.full(count, np.nan), where=covered * 2 >= step)
+def step_means(rows: RowColumns, window: Window, step: int) -> Floats:
+    """The exact means of one series over a window of whole steps, NaN where less than half of a step is covered."""
+    bounds = np.arange(window.start, window.end + 1, step)
+    means = resample.means(resample.sums(rows, bounds), bounds, "1h")
+    exact = np.full(len(bounds) - 1, np.nan)
+    exact[(means.ts - window.start) // step] = means.value
     return exact
-
-
-def _within(ts: Ints, seconds: Ints, values: Floats, window: Window) -> tuple[Ints, Ints, Floats]:
-    """The rows with a value that start in a window. Of an interval given twice the later row counts."""
-    inside = (ts >= window.start) & (ts < window.end) & np.isfinite(values)
-    ts, seconds, values = ts[inside], seconds[inside], values[inside]
-    _, last = np.unique(ts[::-1], return_index=True)
-    chosen = len(ts) - 1 - last
-    return ts[chosen], seconds[chosen], values[chosen]
 
 
 def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
@@ -74,10 +53,9 @@ def _percentiles(figure: Figure, rows: RowColumns, values: Floats) -> list[int |
     context = figure.reading.context
     if context is None:
         return [None] * len(values)
-    window = Window(context.window_start, context.window_end)
-    _, seconds, known = _within(rows.ts, rows.seconds(), rows.value, window)
-    order = np.argsort(known)
-    ascending, weights = known[order], np.concatenate(([0], np.cumsum(seconds[order])))
+    ranked = rows.take(slice(*rows.between(Window(context.window_start, context.window_end))))
+    order = np.argsort(ranked.value)
+    ascending, weights = ranked.value[order], np.concatenate(([0], np.cumsum(ranked.seconds()[order])))
     below, up_to = (weights[np.searchsorted(ascending, values, side)] for side in ("left", "right"))
     rank = np.clip((below + up_to + weights[-1] / 100) * 50 // weights[-1], 1, 99)  # rounded half up
     rank[up_to == 0], rank[below == weights[-1]] = 0, 100
@@ -90,58 +68,54 @@ def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
     return Window(end - hours * HOUR, end + ahead)
 
 
-def hours(reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> dict[str, Any]:
-    """Hourly means of each metric from `start` on: 48 hours, the running one last, and what is known ahead of it.
+def metric_histories(
+    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Hourly means of each metric from `start` on, for the map; and what the panel of a zone draws of each metric.
 
-    Ahead lie the prices that an auction has fixed and, by metric and apart from it, what publishers expect. Each mean
-    has its percentile; what is expected has none, for it is not ranked among readings.
+    The first: 48 hours, the running one last, and what is known ahead of it: the prices that an auction has fixed and,
+    by metric and apart from it, what publishers expect. Each mean has its percentile; what is expected has none, for it
+    is not ranked among readings. The second: the same over 7 days, and means over 30.
     """
-    window = _back(now, SHORT_HOURS, HOUR, _AHEAD)
-    body: dict[str, Any] = {"start": window.start}
+    week, month = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
+    skipped = HOURLY_DAYS * 24 - SHORT_HOURS
+    hours: dict[str, Any] = {"start": week.start + skipped * HOUR}
+    metrics: dict[str, Any] = {}
     for metric, figure in figures.figures.items():
-        own = figures.histories[metric]
-        exact = _step_means(own.ts, own.seconds(), own.value, window, HOUR)
-        values = _rounded_values(exact, figure.unit)
-        count = max(SHORT_HOURS, _known_steps(values))
-        body[metric] = values[:count]
-        body[f"{metric}_percentile"] = _percentiles(figure, own, exact[:count])
-        expected = _expected(reader, catalogue, figures, metric, window)
-        if expected is not None:
-            body[f"{metric}_forecast"] = expected["values"][: _known_steps(expected["values"])]
-    return body
+        own, unit = figures.histories[metric], figure.unit
+        exact = step_means(own, week, HOUR)
+        values = _rounded_values(exact, unit)
+        last = max(HOURLY_DAYS * 24, _known_steps(values))
+        hours[metric] = values[skipped:last]
+        hours[f"{metric}_percentile"] = _percentiles(figure, own, exact[skipped:last])
+        expected = _expected(reader, catalogue, figures.zone["id"], metric, week, unit)
+        if (known := _known_steps(expected)) > skipped:
+            hours[f"{metric}_forecast"] = expected[skipped:known]
+        metrics[metric] = {
+            "unit": unit,
+            "hours": _trimmed(week.start, HOUR, values),
+            "days": _trimmed(month.start, LONG_STEP, _rounded_values(step_means(own, month, LONG_STEP), unit)),
+            "forecast": _trimmed(week.start, HOUR, expected) if expected else None,
+        }
+    return hours, metrics
 
 
 def _expected(
-    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, metric: str, window: Window
-) -> Means | None:
-    """The newest forecast of a metric by its publisher, over a window; None where there is none."""
-    forecast = f"{metric}_forecast"
-    if forecast not in FORECASTS:
+    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: str, window: Window, unit: str
+) -> list[int | None]:
+    """The newest forecast of a metric by its publisher, hour by hour of a window; empty where there is none."""
+    if f"{metric}_forecast" not in FORECASTS:
+        return []
+    rows = _open_rows(reader, catalogue, zone, f"{metric}_forecast", "net", window)
+    return _rounded_values(step_means(rows, window, HOUR), unit) if len(rows) else []
+
+
+def parts_of_mix(reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int) -> dict[str, Any] | None:
+    """Hourly means of the fuels of a zone over 48 hours; None where there are none."""
+    if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
         return None
-    rows = _open_rows(reader, catalogue, figures.zone["id"], forecast, "net", window)
-    unit = figures.figures[metric].unit
-    return means(rows.ts, rows.seconds(), rows.value, window, HOUR, unit) if len(rows) else None
-
-
-def zone_history(
-    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, borders: RowColumns | None, now: int
-) -> dict[str, Any]:
-    """What the panel of a zone draws: metrics over 7 and 30 days, the mix and the borders over 48 hours."""
-    metrics: dict[str, Any] = {}
-    for metric, figure in figures.figures.items():
-        own = figures.histories[metric]
-        short, long = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
-        expected = _expected(reader, catalogue, figures, metric, short)
-        metrics[metric] = {
-            "unit": figure.unit,
-            "hours": _trimmed(means(own.ts, own.seconds(), own.value, short, HOUR, figure.unit)),
-            "days": _trimmed(means(own.ts, own.seconds(), own.value, long, LONG_STEP, figure.unit)),
-            "forecast": None if expected is None else _trimmed(expected),
-        }
-    zone, mix = figures.zone["id"], None
-    if Metric.GENERATION in catalogue["zones"][zone]["metrics"]:
-        mix = _open_rows(reader, catalogue, zone, Metric.GENERATION, "net", _back(now, SHORT_HOURS, HOUR))
-    return {"metrics": metrics, "mix": _parts(mix, "fuel", now), "borders": _parts(borders, "counterparty", now)}
+    window = _back(now, SHORT_HOURS, HOUR)
+    return parts(_open_rows(reader, catalogue, zone, Metric.GENERATION, "net", window), "fuel", now)
 
 
 def _known_steps(values: Sequence[int | None]) -> int:
@@ -149,12 +123,10 @@ def _known_steps(values: Sequence[int | None]) -> int:
     return max((place + 1 for place, value in enumerate(values) if value is not None), default=0)
 
 
-def _trimmed(history: Means) -> Means:
+def _trimmed(start: int, step: int, values: list[int | None]) -> dict[str, Any]:
     """Without the steps before the first and after the last known one."""
-    values = history["values"]
-    known = [place for place, value in enumerate(values) if value is not None] or [0, -1]
-    first, last = known[0], known[-1]
-    return {**history, "start": history["start"] + first * history["step"], "values": values[first : last + 1]}
+    first = next((place for place, value in enumerate(values) if value is not None), 0)
+    return {"start": start + first * step, "step": step, "values": values[first : _known_steps(values)]}
 
 
 def border_rows(reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int) -> RowColumns | None:
@@ -177,7 +149,7 @@ def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[s
     return list(newest.values())
 
 
-def _parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:
+def parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:
     """Hourly means over 48 hours by fuel or by border; None without rows.
 
     A border has its total where one is published, else its ties added, in the hours in which all of them have a value:
@@ -186,15 +158,13 @@ def _parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | N
     if rows is None or not len(rows):
         return None
     window, unit = _back(now, SHORT_HOURS, HOUR), rows.labels[rows.label[0]].unit
-    seconds = rows.seconds()
     names = [(getattr(label, column) or "", label.link or "") for label in rows.labels]
     rows_of: dict[str, dict[str, list[int | None]]] = {}
     for name, link in sorted({names[code] for code in np.unique(rows.label)}):
-        own = np.array([each == (name, link) for each in names])[rows.label]
-        steps = means(rows.ts[own], seconds[own], rows.value[own], window, HOUR, unit)["values"]
-        rows_of.setdefault(name, {})[link] = steps
-    parts = {name: _border(own) for name, own in rows_of.items()}
-    return {"unit": unit, "start": window.start, "step": HOUR, "parts": parts}
+        own = rows.take(np.array([each == (name, link) for each in names])[rows.label])
+        rows_of.setdefault(name, {})[link] = _rounded_values(step_means(own, window, HOUR), unit)
+    steps = {name: _border(own) for name, own in rows_of.items()}
+    return {"unit": unit, "start": window.start, "step": HOUR, "parts": steps}
 
 
 def _border(rows_of: Mapping[str, list[int | None]]) -> list[int | None]:

@@ -20,6 +20,8 @@ from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.market import Feed, Metric, Publication
 from warehouse.market.metrics import Forecast
 from warehouse.market.zones import ZONES
+from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import RowColumns
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -167,12 +169,19 @@ def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
 
 
 def test_means_weigh_by_duration_and_need_half_the_step() -> None:
-    ts = np.array([0, 1800, 3600, 7200, 7500, 9000], np.int64)
-    seconds = np.array([1800, 1800, 900, 300, 1500, 1800], np.int64)
-    values = np.array([10.0, 20.0, 99.0, 60.0, 0.0, 6.0])
-    block = live_history.means(ts, seconds, values, Window(0, 4 * HOUR), HOUR, "EUR/MWh")
-    assert block == {"start": 0, "step": HOUR, "values": [15, None, 8, None]}
-    again = live_history.means(
-        np.append(ts, 0), np.append(seconds, 1800), np.append(values, 30.0), Window(0, HOUR), HOUR, "%"
+    pieces = [
+        (0, "30m", 10),
+        (1800, "30m", 20),
+        (3600, "15m", 99),
+        (7200, "5m", 60),
+        (7500, "15m", 0),
+        (9000, "30m", 6),
+    ]
+    rows = RowColumns(
+        tuple(RowLabels(None, None, None, "EUR/MWh", step, "toy", "toy.price") for _, step, _ in pieces),
+        np.arange(len(pieces), dtype=np.int32),
+        np.array([ts for ts, _, _ in pieces], np.int64),
+        np.array([value for _, _, value in pieces], np.float64),
     )
-    assert again["values"] == [25], "a later row of an interval corrects the earlier one"
+    exact = live_history.step_means(rows, Window(0, 4 * HOUR), HOUR)
+    assert np.array_equal(exact, [15, np.nan, 9.6, np.nan], equal_nan=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from warehouse.figures.recent import recent
+import pytest
+
+from assets.documents.figures import recent
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series
@@ -15,6 +17,11 @@ from warehouse.store.storage import Folder
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 RANKS = {"one.a": 1, "two.b": 2}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
 
 
 def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):
