@@ -97,10 +97,7 @@ def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: i
 
     False: a publisher that read later had put it.
     """
-    if body is None:
-        artefact.withdraw(storage, name, version)
-        return True
-    return artefact.put(storage, name, artefact.encode(body), version)
+    return artefact.put(storage, name, artefact.encode(artefact.WITHDRAWN if body is None else body), version)
 
 
 def _is_newer(storage: Storage, z: str, version: int) -> bool:

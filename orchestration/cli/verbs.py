@@ -224,7 +224,7 @@ def record(feeds: list[Feed], day: date | None, requests: int, folder: Path) -> 
 
     if (folder / "MANIFEST.json").exists():
         raise click.UsageError(f"{folder} already holds recordings: name a new folder")
-    if any((folder / name).exists() for name in (layout.MODE, layout.SCHEMA)):
+    if (folder / layout.MODE).exists():
         raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
     return record.record(folder, feeds, day, requests)
 

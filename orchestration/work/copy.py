@@ -15,7 +15,7 @@ from warehouse.store import home, layout, modes
 from warehouse.store.storage import Storage
 
 _AT_ONCE = 8
-_FIRST = (layout.SCHEMA, layout.PRUNED, layout.FIRST_DAYS)
+_FIRST = (layout.PRUNED, layout.FIRST_DAYS)
 
 
 def copy(source: Storage, target: Storage) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
     """
     if modes.get(source) is None:
         raise StorageError(f"{source} holds no warehouse")
-    modes.check_schema(source)
+    modes.check_release(source)
     if target.stat(layout.MODE) is not None:
         raise StorageError(f"{target} holds a warehouse already: name an empty place")
     copied = 0

@@ -37,9 +37,9 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
                 f"{recordings} holds answers of simulated publishers: a warehouse holds recordings of real ones"
             )
     storage = settings.home.open_to_write()
-    if isinstance(storage, Bucket) and modes.schema_version(storage) is None:
+    if isinstance(storage, Bucket) and storage.stat(layout.MODE) is None:
         storage.require_conditions()
-    modes.mark_schema(storage)
+    modes.check_release(storage)
     mode = modes.ensure(storage, "recorded" if recordings else settings.feeds)
     return _context(environ, settings, storage, mode, recordings)
 
@@ -48,14 +48,13 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
     """Open it for a verb that only reports: an empty warehouse takes no mode and no version. Raises StorageError."""
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
-    modes.check_schema(storage)
+    modes.check_release(storage)
     return _context(environ, settings, storage, modes.check(storage, settings.feeds), None)
 
 
 def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
     """Open a warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
     storage = Folder(folder)
-    modes.mark_schema(storage)
     modes.ensure(storage, mode)
     return _context(os.environ, settings, storage, mode, None)
 

@@ -158,7 +158,6 @@ def _accounts(storage: Storage, key: str) -> None:
 
 
 SINGLE: Mapping[str, Check] = {
-    layout.SCHEMA: lambda storage, _: modes.check_schema(storage),
     layout.MODE: lambda storage, _: modes.get(storage),
     layout.PRUNED: _pruned,
     layout.FIRST_DAYS: lambda storage, _: first_days.read(storage),

@@ -34,7 +34,6 @@ CALLS = 9
 def fill(storage: Folder) -> None:
     """Ten civil years of quarter hours."""
     rng, known = random.Random(1), sources()
-    modes.mark_schema(storage)
     modes.ensure(storage, "live")
     for year in YEARS:
         start, end = (local_midnight(date(each, 1, 1), "Europe/Paris") for each in (year, year + 1))

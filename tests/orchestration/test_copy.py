@@ -67,7 +67,7 @@ def small(_small: Path, tmp_path: Path) -> Path:
 
 def files(storage: Storage) -> dict[str, tuple[int, bytes | None]]:
     """Version and bytes of everything that is the warehouse's own."""
-    keys = [layout.MODE, layout.SCHEMA, *(key for prefix in layout.KEPT for key in storage.keys(prefix))]
+    keys = [layout.MODE, *(key for prefix in layout.KEPT for key in storage.keys(prefix))]
     return {key: (identity.version, storage.get(key)) for key in keys if (identity := storage.stat(key)) is not None}
 
 
@@ -129,7 +129,6 @@ def test_a_copy_over_a_warehouse_is_refused_its_own_by_whatever_name_too(tmp_pat
     tiny, other = (Folder(tmp_path / name) for name in ("tiny", "other"))
     for number, place in enumerate((tiny, other)):
         modes.ensure(place, "simulated")
-        modes.mark_schema(place)
         place.put(layout.published("a.json"), bytes([number]))
     (tmp_path / "link").symlink_to(tiny.root)
     before = files(tiny), files(other)
@@ -169,7 +168,6 @@ def _by_name(storage: Storage) -> dict[str, bytes | None]:
 
 def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_to_it(tmp_path, monkeypatch):
     source, target = Folder(tmp_path / "source"), Folder(tmp_path / "target")
-    modes.mark_schema(source)
     for turn in (1, 2):
         fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
     put, turns = Folder.put, iter((3, 4))

@@ -56,7 +56,7 @@ def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = Non
     file = pq.ParquetFile(pa.BufferReader(body))
     members = orjson.loads(file.metadata.metadata[b"emds"])
     seal.check_version(members["schema"], key)
-    modes.compare(mode, members["mode"], key)
+    modes.check_file(mode, members["mode"], key)
     if members["key"] != key:
         raise DamagedFile(key, f"is a copy of {members['key']}")
     return MartFile(file.read(columns=columns and [*columns], use_threads=False), members["marks"])

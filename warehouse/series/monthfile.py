@@ -227,7 +227,7 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     if begin < 0 or tail[digits : digits + seal.SHORT_DIGITS] != seal.short(text).encode():
         return None
     members = _checked_footer(orjson.loads(text + b"}"), key)
-    modes.compare(mode, members.get("mode"), key)
+    modes.check_file(mode, members.get("mode"), key)
     return net_rows.layout(members["net"]) if members.get("net") else None
 
 
@@ -240,7 +240,7 @@ def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, p
 def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
     """The columns of a month file, and its footer."""
     footer = _checked(body, key)
-    modes.check_file(storage, footer.get("mode"), key)
+    modes.check_file(modes.require(storage), footer.get("mode"), key)
     try:
         # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
@@ -277,7 +277,7 @@ def whole(storage: Storage, key: str) -> bytes | None:
     """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `read` does."""
     body = storage.get(key)
     if body is not None:
-        modes.check_file(storage, _checked(body, key).get("mode"), key)
+        modes.check_file(modes.require(storage), _checked(body, key).get("mode"), key)
     return body
 
 

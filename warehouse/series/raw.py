@@ -226,7 +226,7 @@ def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes
         seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
         header = orjson.loads(head)
         seal.check_version(header["schema"], key)
-        modes.check_file(storage, header["mode"], key)
+        modes.check_file(modes.require(storage), header["mode"], key)
         return request_of(header["request"]), stored[8 + size :]
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DamagedFile(key, f"does not say what was asked: {error}") from None

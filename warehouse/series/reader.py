@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from warehouse.caches import AskedBefore, LruCache, TtlCache
+from warehouse.caches import LruCache, TtlCache
 from warehouse.errors import StorageError
 from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month_of, months
 from warehouse.rows import resolve
@@ -136,7 +136,6 @@ class Reader:
         self.storage = storage
         self._memory = LruCache(limit_bytes // 2)
         self._layouts = LruCache(limit_bytes // 2)
-        self._read_before = AskedBefore()
         self._stats = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
@@ -204,8 +203,7 @@ class Reader:
     def _read_parts(self, file: MonthFile, nets: NetLayout, parts: range) -> list[Floats] | None:
         values = monthfile.net_parts(self.storage, file.key, file.identity, nets, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
-            if self._read_before.note((file, part)):
-                self._memory.keep((file, part), value, value.nbytes + 700)
+            self._memory.keep((file, part), value, value.nbytes + 700)
         return values
 
     def _mode(self) -> str:

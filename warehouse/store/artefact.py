@@ -14,7 +14,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -23,14 +23,6 @@ from warehouse.store import layout, seal
 from warehouse.store.storage import Identity, Storage, Stored
 
 _LOG = logging.getLogger("emds.warehouse")
-
-
-class Artefact(NamedTuple):
-    """A published document as it is stored."""
-
-    name: str
-    body: bytes
-    identity: Identity
 
 
 def new_version() -> int:
@@ -109,23 +101,9 @@ def _decoded_or_none(stored: bytes, key: str) -> Any:
         return None
 
 
-def withdraw(storage: Storage, name: str, version: int) -> bool:
-    """Removes a document unless the stored one is as new; returns whether there was one.
-
-    From then on no older one can be put.
-    """
-    removed = False
-
-    def unless_newer(there: Stored | None) -> bytes | None:
-        nonlocal removed
-        if there is not None and _is_as_new(there.identity, version):
-            removed = False
-            return None
-        removed = there is not None and there.body != _WITHDRAWN
-        return _WITHDRAWN
-
-    storage.update(layout.published(name), unless_newer, version)
-    return removed
+def withdraw(storage: Storage, name: str, version: int) -> None:
+    """Removes a document unless the stored one is as new. From then on no older one can be put."""
+    put(storage, name, encode(WITHDRAWN), version)
 
 
 def stands(storage: Storage, name: str, version: int) -> bool:
@@ -139,8 +117,8 @@ def _is_as_new(there: Identity, version: int) -> bool:
     return version <= there.version <= time.time_ns()
 
 
-def get(storage: Storage, name: str) -> Artefact | None:
-    """The document, or None. Body and identity belong together even while it is being replaced.
+def get(storage: Storage, name: str) -> Stored | None:
+    """The document as it was put, or None. Body and identity belong together even while it is being replaced.
 
     Raises DamagedFile for one that cannot be read or is not what was put, StorageError for one of another release.
     """
@@ -148,7 +126,7 @@ def get(storage: Storage, name: str) -> Artefact | None:
     stored = storage.read(key)
     if stored is None or stored.body == _WITHDRAWN:
         return None
-    return Artefact(name, checked(storage, key, stored.body), stored.identity)
+    return stored._replace(body=checked(storage, key, stored.body))
 
 
 def checked(storage: Storage, key: str, stored: bytes) -> bytes:

@@ -1,14 +1,15 @@
 """The warehouse's mode: simulated, live or recorded. It keeps one; rows of another are neither folded in nor served.
 
-It stands in the file `mode`, and in every month file and kept body, so that a file of another warehouse is noticed. The
-file `schema` has the version of the layout: a warehouse of another release is refused, and left as it is.
+It stands in the file `mode`, and in every month file and kept body, so that a file of another warehouse is noticed.
 """
 
 from __future__ import annotations
 
-from warehouse.errors import StorageError, WrongMode
+from contextlib import suppress
+
+from warehouse.errors import DamagedFile, WrongMode
 from warehouse.settings import MODES
-from warehouse.store import layout, seal
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 
@@ -54,13 +55,8 @@ def check(storage: Storage, wanted: str | None) -> str:
     return mode
 
 
-def check_file(storage: Storage, found_mode: object, key: str) -> None:
+def check_file(mode: str, found_mode: object, key: str) -> None:
     """Raises WrongMode for a file whose mode is not the warehouse's."""
-    compare(require(storage), found_mode, key)
-
-
-def compare(mode: str, found_mode: object, key: str) -> None:
-    """The same where the caller knows the warehouse's mode."""
     if found_mode != mode:
         raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
 
@@ -69,32 +65,7 @@ def _holds_rows(storage: Storage) -> bool:
     return any(storage.keys(prefix) for prefix in (layout.series_prefix(), layout.history_prefix(), layout.RAW))
 
 
-def schema_version(storage: Storage) -> int | None:
-    """The schema's version that a warehouse has; None where its file is missing: each file says its own version.
-
-    Raises StorageError for a file that holds no version.
-    """
-    body = storage.get(layout.SCHEMA)
-    if body is None:
-        return None
-    text = body.decode("utf-8", "replace").strip()
-    if not (text.isascii() and text.isdigit()):
-        raise StorageError(
-            f"the file `{layout.SCHEMA}` holds {text[:20]!r} and no version: write {seal.SCHEMA_VERSION} into it, "
-            "or restore it"
-        )
-    return int(text)
-
-
-def check_schema(storage: Storage) -> None:
-    """Raises StorageError for a warehouse of another release, with the way out. Writes nothing."""
-    version = schema_version(storage)
-    if version is not None:
-        seal.check_version(version, "this warehouse")
-
-
-def mark_schema(storage: Storage) -> None:
-    """Checks, and writes this release's version into a warehouse that has none. Raises StorageError."""
-    check_schema(storage)
-    if storage.stat(layout.SCHEMA) is None:
-        storage.put(layout.SCHEMA, f"{seal.SCHEMA_VERSION}\n".encode())
+def check_release(storage: Storage) -> None:
+    """Raises StorageError for a warehouse of another release: by its catalogue, which every start publishes first."""
+    with suppress(DamagedFile):
+        artefact.get(storage, layout.CATALOGUE)
