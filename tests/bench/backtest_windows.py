@@ -20,7 +20,7 @@ from warehouse.market.clock import HOUR, Window, month_window
 from warehouse.market.market import Forecast
 from warehouse.market.metrics import METRICS, actual_of
 from warehouse.market.zones import ZONES
-from warehouse.rows import forecasts
+from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat
 from warehouse.series import series, vintages
 from warehouse.series.vintages import Month
@@ -30,7 +30,7 @@ from warehouse.store.storage import Folder
 def outcome(versions: Versions, actual: Actual, published: int, seconds: int, tz: str) -> tuple[float, ...] | None:
     """The realised, the best and the average mean of a vintage's blocks; None where not every block came true."""
     ranks = {label.feed: 1 for label in versions.labels}
-    rows = forecasts.newest(versions, ranks, published_before=published)
+    rows = Pick(published_before=published).choose(versions, ranks)
     rows = rows.take(rows.ts + rows.seconds() > published)
     ends = (rows.ts + rows.seconds()).tolist()
     known = tuple(map(Interval, rows.ts.tolist(), ends, rows.value.tolist()))

@@ -48,7 +48,7 @@ def answers(folder: Folder, **question: int) -> dict[int, float]:
 
 
 def of_versions(versions: Versions, **question: int) -> dict[int, float]:
-    found = forecasts.newest(versions, RANKS, **question)
+    found = forecasts.Pick(**question).choose(versions, RANKS)
     return {(ts - NOON) // HOUR: value for ts, value in zip(found.ts.tolist(), found.value.tolist(), strict=True)}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from warehouse.errors import BadWindow
 from warehouse.market.clock import HOUR, Window, local_date, local_instant, zone_of
-from warehouse.rows import forecasts
+from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, Versions
 
 LEADS = tuple(hours * HOUR for hours in (1, 6, 12, 24, 48))
@@ -76,7 +76,7 @@ def _step(versions: Versions) -> int:
 def _pairs(versions: Versions, actual: Actual, lead_s: int, window: Window) -> tuple[Versions, Floats]:
     """The forecasts that are scored, and what came."""
     step = _step(versions)
-    picked = forecasts.newest(versions, {label.feed: 1 for label in versions.labels}, lead_s=lead_s)
+    picked = Pick(lead_s=lead_s).choose(versions, {label.feed: 1 for label in versions.labels})
     picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
     came = actual.means(picked.ts, step)
     known = ~np.isnan(came)

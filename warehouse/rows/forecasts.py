@@ -95,73 +95,43 @@ def _known_until(identity: Ints, known_at: Ints) -> Ints:
 
 
 class Pick(NamedTuple):
-    """Which vintages of each interval answer a question: the newest within these bounds, or every one.
-
-    Unix seconds and seconds, as `newest` takes them.
-    """
+    """Which vintages of each interval answer a question: the newest within these bounds, or every one."""
 
     known_at: int | None = None
+    """Only what was known by then, Unix seconds."""
     published_before: int | None = None
+    """Only what was published by then, Unix seconds."""
     lead_s: int | None = None
+    """Only what was published so long ahead of its interval, seconds."""
     every: bool = False
 
     def choose(self, versions: Versions, ranks: Mapping[str, int]) -> Versions:
-        """Return the versions that it picks."""
+        """Return the versions that it picks, of the feeds that `ranks` names.
+
+        The newest are of the feed of the best rank that has one, in canonical order; an interval without a vintage that
+        early is absent. Every one is of all feeds, by `ts`, then `published_at`; of a vintage that was corrected what
+        was known last.
+        """
+        chosen = versions.where(lambda labels: labels.feed in ranks)
+        if self.known_at is not None:
+            chosen &= versions.known_at <= self.known_at
+        if self.published_before is not None:
+            chosen &= versions.published_at <= self.published_before
+        if self.lead_s is not None:
+            chosen &= versions.published_at <= versions.ts - self.lead_s
+        able = versions.take(np.flatnonzero(chosen))
+        identity = _identities(able)
+        order = np.lexsort((able.known_at, able.published_at, identity))
+        follows = _repeats(identity[order])
         if self.every:
-            return every(versions, ranks, self.known_at)
-        return newest(
-            versions,
-            ranks,
-            known_at=self.known_at,
-            published_before=self.published_before,
-            lead_s=self.lead_s,
-        )
-
-
-def every(versions: Versions, ranks: Mapping[str, int], known_at: int | None = None) -> Versions:
-    """Every vintage of each interval, of all feeds that `ranks` names, by `ts`, then `published_at`.
-
-    `known_at`: only what was known by then, Unix seconds. A vintage that was corrected is there once, as last known.
-    """
-    chosen = versions.where(lambda labels: labels.feed in ranks)
-    if known_at is not None:
-        chosen &= versions.known_at <= known_at
-    able = versions.take(chosen)
-    identity = _identities(able)
-    order = np.lexsort((able.known_at, able.published_at, identity))
-    follows = _repeats(identity[order]) & _repeats(able.published_at[order])
-    picked = able.take(order[~np.roll(follows, -1)]).compact()
-    return picked.take(np.lexsort((picked.label, picked.published_at, picked.ts)))
-
-
-def newest(
-    versions: Versions,
-    ranks: Mapping[str, int],
-    *,
-    known_at: int | None = None,
-    published_before: int | None = None,
-    lead_s: int | None = None,
-) -> Versions:
-    """Of each interval the newest vintage that was known, and published, by these instants, or so long ahead.
-
-    Unix seconds and seconds. Of several feeds the one of the best rank that has one. An interval without a vintage that
-    early is absent. In canonical order.
-    """
-    chosen = np.ones(len(versions), np.bool_)
-    if known_at is not None:
-        chosen &= versions.known_at <= known_at
-    if published_before is not None:
-        chosen &= versions.published_at <= published_before
-    if lead_s is not None:
-        chosen &= versions.published_at <= versions.ts - lead_s
-    able = versions.take(np.flatnonzero(chosen))
-    identity = _identities(able)
-    order = np.lexsort((able.known_at, able.published_at, identity))
-    last = order[~np.roll(_repeats(identity[order]), -1)]
-    current = able.take(last)
-    current = replace(current, superseded_at=np.full(len(current), LIVE))
-    current = current.take(resolve.served(current, ranks))
-    return current.take(current.order())
+            follows &= _repeats(able.published_at[order])
+        picked = able.take(order[~np.roll(follows, -1)])
+        if self.every:
+            picked = picked.compact()
+            return picked.take(np.lexsort((picked.label, picked.published_at, picked.ts)))
+        picked = replace(picked, superseded_at=np.full(len(picked), LIVE))
+        picked = picked.take(resolve.served(picked, ranks))
+        return picked.take(picked.order())
 
 
 def _identities(versions: Versions) -> Ints:
