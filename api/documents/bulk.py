@@ -18,7 +18,7 @@ from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets
 from api.documents.catalogue import Catalogue, Document, sources_of
-from api.documents.month_files import METRICS, MonthBytes, list_files, manifest, read, stored_month, withheld
+from api.documents.month_files import METRICS, MonthBytes, list_files, read, stored_month, withheld
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
@@ -75,17 +75,12 @@ def _dataset(
 
 def _whole_list(service: Service) -> Document:
     """Return the list of all files: computed once a publication, and once a day, since months become final."""
-    document, catalogue = service.documents.require(layout.MANIFEST), service.catalogue
-    settings = service.settings
-    put = service.documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
-    key = f"bulk {document.identity} {put and put.identity} {clock.now() // clock.DAY}"
-
-    def build() -> dict[str, Any]:
-        files = list_files(service.documents, document, service.answers, catalogue)
-        public = dict.fromkeys(put.json["sha256"], settings.public_url) if put else {}
-        return manifest(document, files, catalogue, settings.base_url, clock.now(), public)
-
-    return catalogue.document.render(key, build)
+    documents, catalogue, settings = service.documents, service.catalogue, service.settings
+    public_months = documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
+    public = dict.fromkeys(public_months.json["sha256"], settings.public_url) if public_months else {}
+    now, identity = clock.now(), documents.require(layout.MANIFEST).identity
+    key = f"bulk {identity} {public_months and public_months.identity} {now // clock.DAY}"
+    return catalogue.document.render(key, lambda: list_files(documents, catalogue, settings.base_url, now, public))
 
 
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:

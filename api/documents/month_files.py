@@ -9,14 +9,13 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from datetime import date
-from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
-from api.documents.catalogue import Catalogue, Document, DocumentCache, sources_of
+from api.documents.catalogue import Catalogue, DocumentCache, sources_of
 from warehouse.caches import LruCache
-from warehouse.documents.manifest import Place, Summary, summaries_of
+from warehouse.documents.manifest import summaries_of
 from warehouse.market import clock
 from warehouse.market.metrics import YEARLY, Metric, is_forecast
 from warehouse.market.zones import ZONES
@@ -26,88 +25,44 @@ from warehouse.store.storage import Storage
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """As the paths spell them: `price-day-ahead`, `carbon-intensity`."""
-_MEMBERS = ("zone", "metric", "month", "rows", "first", "last", "bytes", "sha256", "changed_at", "sources")
+_MEMBERS = ("rows", "first", "last", "bytes", "sha256", "changed_at")
 
 
 def list_files(
-    documents: DocumentCache, document: Document, cache: LruCache, catalogue: Catalogue
-) -> list[Mapping[str, Any]]:
-    """The entry of every month file of readings that may be passed on, in the order of metric, zone and month."""
-    return [
-        entry
-        for place, summary in summaries_of(document.json).items()
-        if not is_forecast(place[0])
-        for entry in cache.get(
-            ("manifest", place, summary.mark or document.identity), partial(_months_of, documents, place, summary)
-        )
-        if not withheld(catalogue, entry["feeds"])
-    ]
-
-
-def _months_of(documents: DocumentCache, place: Place, summary: Summary) -> tuple[list[Mapping[str, Any]], int]:
-    """The entries of one metric and zone, and their size in memory."""
-    part = documents.get(layout.manifest(*place))
-    if part is None:
-        return [], 100
-    metric, zone = place
-    entries: list[Mapping[str, Any]] = [
-        {
-            "zone": zone,
-            "metric": metric,
-            "month": month,
-            "final_at": clock.month_window(month).end + summary.final_after_days * clock.DAY,
-            **{name: entry[name] for name in ("rows", "first", "last", "bytes", "sha256", "changed_at", "feeds")},
-            "sources": sorted(sources_of(entry["feeds"])),
-        }
-        for month, entry in sorted(part.json["months"].items())
-        if entry["rows"]
-    ]
-    return entries, 1000 * len(entries) + 100
-
-
-def manifest(
-    document: Document,
-    months: Iterable[Mapping[str, Any]],
-    catalogue: Catalogue,
-    base_url: str,
-    now: int,
-    public: Mapping[str, str] | None = None,
+    documents: DocumentCache, catalogue: Catalogue, base_url: str, now: int, public: Mapping[str, str]
 ) -> dict[str, Any]:
-    """{as_of, count, files}: the listed month files, as of the document's publication.
+    """{as_of, docs, count, files}: the month files of readings that may be passed on, by metric, zone and month.
 
-    `public`: by SHA-256 the public address below which a file lies.
+    `public`: by SHA-256 the public address below which a file lies. Raises Problem 503 before the first publication.
     """
-    files = [file_entry(e, catalogue, base_url, now, (public or {}).get(e["sha256"], "")) for e in months]
-    return {"as_of": document.json["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
-
-
-def file_entry(
-    entry: Mapping[str, Any], catalogue: Catalogue, base_url: str, now: int, public_url: str = ""
-) -> dict[str, Any]:
-    """Return what the list says of a month file."""
-    terms = catalogue.terms(entry["zone"], entry["metric"], frozenset(entry["sources"]))
-    month = month_of(entry["metric"], entry["first"], entry["month"])
-    members = {**{name: entry[name] for name in _MEMBERS}, "month": month}
-    path = f"/v1/bulk/{entry['metric'].replace('_', '-')}/{entry['zone']}/{month}.parquet"
-    return {
-        **members,
-        "url": f"{public_url}/{public_key(members)}" if public_url else base_url + path,
-        "license": terms.license,
-        "attribution": terms.attribution,
-        "final": now >= entry["final_at"],
-    }
-
-
-def month_of(metric: str, first: int, month: str) -> str:
-    """Return the month under which a file is listed; `first`: its first `ts`, `month`: its UTC month.
-
-    A year begins with January, which begins in December of UTC east of Greenwich.
-    """
-    return clock.month_of(first + clock.DAY) if metric in YEARLY else month
+    manifest = documents.require(layout.MANIFEST).json
+    files = []
+    for (metric, zone), summary in summaries_of(manifest).items():
+        part = None if is_forecast(metric) else documents.get(layout.manifest(metric, zone))
+        for month, stored in sorted(part.json["months"].items()) if part else ():
+            if not stored["rows"] or withheld(catalogue, stored["feeds"]):
+                continue
+            # A year begins with January, which begins in December of UTC east of Greenwich.
+            label = clock.month_of(stored["first"] + clock.DAY) if metric in YEARLY else month
+            file = {"zone": zone, "metric": metric, "month": label, **{name: stored[name] for name in _MEMBERS}}
+            path = f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{label}.parquet"
+            address = public.get(file["sha256"])
+            sources = sources_of(stored["feeds"])
+            terms = catalogue.terms(zone, metric, sources)
+            final_at = clock.month_window(month).end + summary.final_after_days * clock.DAY
+            file |= {
+                "sources": sorted(sources),
+                "url": f"{address}/{public_key(file)}" if address else base_url + path,
+                "license": terms.license,
+                "attribution": terms.attribution,
+                "final": now >= final_at,
+            }
+            files.append(file)
+    return {"as_of": manifest["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
 def stored_month(metric: str, zone: str, month: str) -> str:
-    """The UTC month of the file that is listed under a month: the other way round."""
+    """The UTC month of the file that is listed under a month."""
     if metric not in YEARLY:
         return month
     return clock.month_of(clock.local_midnight(date.fromisoformat(f"{month}-01"), ZONES[zone].tz))

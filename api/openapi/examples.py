@@ -72,16 +72,13 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
     def first(name: str, key: Callable[[str], str]) -> Any:
         return next(filter(None, (documents.get(key(zone)) for zone in ENDPOINTS[name].zones))).json
 
-    def bulk() -> dict[str, Any]:
-        listed, catalogue = documents.require(layout.MANIFEST), service.catalogue
-        months = month_files.list_files(documents, listed, service.answers, catalogue)
-        return month_files.manifest(listed, months, catalogue, base_url, catalogue.generated)
-
     return {
         "latest": lambda: published.sample_latest(first("latest", layout.latest)),
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
         "snapshot": lambda: _few(published.sample_snapshot(documents.require(layout.SNAPSHOT).json), "zones"),
-        "bulk": lambda: _few(bulk(), "files"),
+        "bulk": lambda: _few(
+            month_files.list_files(documents, service.catalogue, base_url, service.catalogue.generated, {}), "files"
+        ),
         "changes": lambda: changes.page(service.storage, None, _ROWS, changes.Wanted(), 0),
         "publishers": lambda: _few(
             published.publishers_of(documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))),

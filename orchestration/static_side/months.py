@@ -39,19 +39,17 @@ def put_months(
     it names is there. Once a day the target itself is asked.
     """
     documents = DocumentCache(storage)
-    document = documents.get(layout.MANIFEST)
-    if document is None:
+    if documents.get(layout.MANIFEST) is None:
         return (), 0
     known = {month["object"]: month for month in before.get("months", ())}
     lying = {key: month["bytes"] for key, month in known.items()}
     if is_new_day(before, now):
         lying = {key: size for key, (size, _) in target.listing(SERIES).items()}
     entries, put = [], 0
-    for month in month_files.list_files(documents, document, LruCache(0), catalogue):
-        entry = month_files.file_entry(month, catalogue, settings.base_url, clock.now())
+    for entry in month_files.list_files(documents, catalogue, settings.base_url, clock.now(), {})["files"]:
         key = month_files.public_key(entry)
         if lying.get(key) != entry["bytes"]:
-            whole = _whole(storage, month)
+            whole = _whole(storage, entry)
             if whole is None or whole.sha256 != entry["sha256"]:
                 continue  # replaced since it was listed, or damaged: the next publication has it
             put += target.put(StaticObject(key, whole.body, _PARQUET))
@@ -59,10 +57,13 @@ def put_months(
     return tuple(entries), put
 
 
-def _whole(storage: Storage, month: Mapping[str, Any]) -> month_files.MonthBytes | None:
+def _whole(storage: Storage, entry: Mapping[str, Any]) -> month_files.MonthBytes | None:
     """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
     try:
-        return month_files.read(storage, LruCache(0), month["metric"], month["zone"], month["month"])
+        metric, zone = entry["metric"], entry["zone"]
+        return month_files.read(
+            storage, LruCache(0), metric, zone, month_files.stored_month(metric, zone, entry["month"])
+        )
     except DamagedFile as error:
         _LOG.error("not published: %s", error)
         return None
