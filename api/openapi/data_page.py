@@ -62,7 +62,8 @@ def _members(schema: Schema, place: str) -> Iterator[tuple[str, bool, str]]:
         yield from _members(schema["additionalProperties"], f"{place}.*")
     for name, part in schema.get("properties", {}).items():
         path = f"{place}.{name}".removeprefix(".")
-        yield path, name in schema.get("required", ()), part["description"].replace("|", "\\|")
+        words = f" `{' '.join(part['enum'])}`" if "enum" in part and len(part["enum"]) < 10 else ""
+        yield path, name in schema.get("required", ()), f"{part['description']}{words}".replace("|", "\\|")
         yield from _members(part, path)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from api.access.prices import for_zones, price_of
 from api.documents.month_files import METRICS
+from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
 from api.geo.ogc import LIMIT
-from api.http.parameters import Parameter
+from api.http.parameters import Parameter, choice, text
 from api.http.problems import KINDS
 from api.http.times import FORMS
 from api.openapi import responses
@@ -94,7 +95,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
-            "parameters": {name: _described(parameter) for name, parameter in _SHARED.items()},
+            "parameters": {name: _described(parameter, {}) for name, parameter in _SHARED.items()},
             "responses": responses.shared(settings.base_url, examples.get("402")),
             "headers": responses.HEADERS,
             "securitySchemes": _SECURITY_SCHEMES,
@@ -111,16 +112,12 @@ def _contact(settings: Settings) -> Json:
 
 def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """One method of one path."""
-    own_examples = examples.get(f"parameters of {endpoint.id}", {})
     described: Json = {
         "operationId": endpoint.id,
         "summary": endpoint.summary,
         "description": endpoint.description,
         "tags": [endpoint.tag],
-        "parameters": [
-            *_path_parameters(endpoint, own_examples),
-            *(_parameter(own, own_examples) for own in endpoint.parameters.values()),
-        ],
+        "parameters": [*_parameters(endpoint, examples.get(f"parameters of {endpoint.id}", {}))],
         "responses": responses.answers(endpoint, examples),
         "security": _security(endpoint),
     }
@@ -150,40 +147,36 @@ def _security(endpoint: Endpoint) -> list[Json]:
     return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
-# fmt: off
-_PATH_PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
-    "metric": ("A metric, as paths spell it.", {"type": "string", "enum": list(METRICS)}, "price"),
-    "month": ("A UTC month, `YYYY-MM`, of those in `/v1/bulk`.",
-              {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}, "2026-11"),
-    "feature": ("The id of a feature.", {"type": "string"}, "GB"),
-    "webhook": ("The id of a webhook of the key.", {"type": "string", "pattern": "^wh_[0-9a-f]{24}$"},
-                "wh_0123456789abcdef01234567"),
-    "page": ("A page of the documentation.", {"type": "string", "enum": list(DOC_PAGES)}, "brief"),
-    "file": ("A file of a guide.", {"type": "string", "enum": list(EXAMPLES)}, "evcc.yaml"),
-    "kind": ("The last part of a `type`.", {"type": "string", "enum": list(KINDS)}, "not-found"),
+_PATH_PARAMETERS = {
+    "metric": choice("metric", "A metric, as paths spell it.", METRICS),
+    "month": replace(query.MONTH, description="A UTC month, `YYYY-MM`, of those in `/v1/bulk`."),
+    "feature": Parameter("feature", "The id of a feature.", str, {"type": "string"}, example="GB"),
+    "webhook": text("webhook", "The id of a webhook of the key.", "^wh_[0-9a-f]{24}$", str, f"wh_{'0' * 24}"),
+    "page": choice("page", "A page of the documentation.", DOC_PAGES),
+    "file": choice("file", "A file of a guide.", EXAMPLES),
+    "kind": choice("kind", "The last part of a `type`.", KINDS),
 }
-# fmt: on
 
 
-def _path_parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
-    """The variable parts of a path, in its order."""
-    zone: Json = {"description": "A zone.", "schema": {"type": "string", "enum": list(endpoint.zones)}}
+def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
+    """The variable parts of a path, in its order, then what its query takes."""
     for name in re.findall(r"{(\w+)}", endpoint.path):
-        described: Json = {"name": name, "in": "path", "required": True}
-        if name == "zone":
-            yield {**described, **zone, "example": own_examples.get(name, endpoint.zones[0])}
+        parameter = _PATH_PARAMETERS[name] if name != "zone" else choice("zone", "A zone.", endpoint.zones)
+        yield _described(replace(parameter, required=True), own_examples, "path")
+    for parameter in endpoint.parameters.values():
+        if _SHARED.get(parameter.name) is parameter:
+            yield {"$ref": f"#/components/parameters/{parameter.name}"}
         else:
-            words, schema, example = _PATH_PARAMETERS[name]
-            yield {**described, "description": words, "schema": schema, "example": own_examples.get(name, example)}
+            yield _described(parameter, own_examples)
 
 
-def _parameter(parameter: Parameter, own_examples: Json) -> Json:
-    if _SHARED.get(parameter.name) is parameter:
-        return {"$ref": f"#/components/parameters/{parameter.name}"}
-    return _described(replace(parameter, example=own_examples.get(parameter.name, parameter.example)))
-
-
-def _described(parameter: Parameter) -> Json:
-    described: Json = {"name": parameter.name, "in": "query", "description": parameter.description}
-    described |= {"schema": dict(parameter.schema)} | ({"style": "form", "explode": False} if parameter.comma else {})
-    return described | ({"required": True} if parameter.required else {}) | {"example": parameter.example}
+def _described(parameter: Parameter, own_examples: Json, place: str = "query") -> Json:
+    return {
+        "name": parameter.name,
+        "in": place,
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+        **({"style": "form", "explode": False} if parameter.comma else {}),
+        **({"required": True} if parameter.required else {}),
+        "example": own_examples.get(parameter.name, parameter.example),
+    }

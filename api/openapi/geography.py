@@ -87,9 +87,7 @@ _LIVE_PROPERTIES = record(
 def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
     """A feature; alone it carries the layer's terms and links too."""
     return record(
-        ("type", text(const="Feature"), "GeoJSON type (RFC 7946)."),
-        ("id", "text", "As `properties.id`."),
-        _BOX,
+        ("type", text(const="Feature"), "GeoJSON type (RFC 7946)."), ("id", "text", "As `properties.id`."), _BOX,
         ("geometry", record(
             ("type", choice(*geometry), "GeoJSON type (RFC 7946)."),
             ("coordinates", listed({}), "Positions as [longitude, latitude], nested by the geometry's type.")),

@@ -8,22 +8,16 @@ from api.openapi.members import Member, Schema, choice, keyed, listed, or_null, 
 from api.series.gaps import MOST as MOST_GAPS
 from api.series.windows import REASONS
 from warehouse.figures.context import Band
-from warehouse.rows.schema import Basis
 
 # fmt: off
-_OF_SEVERAL: Member = ("source?", "text", "Code of the row's source; only where the window mixes several.")
 _ROW: tuple[Member, ...] = (
-    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?", _OF_SEVERAL,
-    "samples?", "coverage?",
+    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?", "source?", "samples?",
+    "coverage?",
 )
 _FORECAST_ROW: tuple[Member, ...] = (
-    "ts", "time?", "value", "unit", "resolution", _OF_SEVERAL,
-    ("basis", choice(*get_args(Basis)),
-     "What says when it was published: `body` (the answer), `name` (the file's name), or `fetched`: nothing, so it is "
-     "when this service asked."),
-    ("published_at", "instant",
-     "Unix seconds when the publisher first said so; a later forecast of the same value is not a row."),
-    ("lead_s", {"type": "integer"}, "Seconds from `published_at` to `ts`; below 0 where the interval had begun."),
+    "ts", "time?", "value", "unit", "resolution", "source?", "basis",
+    ("published_at", "instant", "Unix seconds when the publisher first said so; a repetition of the value is no row."),
+    ("lead_s", "integer", "Seconds from `published_at` to `ts`; below 0 where the interval had begun."),
 )
 _PICKED: tuple[Member, ...] = (
     ("kind", text(const="forecast"), "`forecast`: what the publisher expects, no readings."),
@@ -32,60 +26,53 @@ _PICKED: tuple[Member, ...] = (
     ("lead?", "text", "The newest forecast that was published at least so long ahead: `24h`."),
     ("vintages?", text(const="all"), "`all`: every forecast of each interval."),
 )
-_SINCE: tuple[Member, ...] = (("since", text(format="date"), "The first civil day of the period with history."),)
-_SPAN: tuple[Member, ...] = (
-    ("start", "instant", "Start of the span, Unix seconds."),
-    ("end", "instant", "End of the span, exclusive, Unix seconds."),
-)
+_BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
+    ("zones", listed("zone", minItems=1), "The zones of the answer, those without rows included."),
     ("known_since?", keyed("instant", "zone"),
-     "Unix seconds by zone from which on its rows were known; only where `as_of` is earlier: no gap is listed."),
+     "Unix seconds by zone since when its rows are known; only where `as_of` is earlier: no gap is listed."),
     ("attribution", keyed("text", "zone"), "Attribution by zone. Show it wherever you show the data."),
     ("license", keyed("text", "zone"), "Licence by zone under which the data may be passed on."),
 )
-_OF_VALUE: Member = ("source?", "text", "Code of the source of the value.")
-_ZONES: Member = ("zones", listed("zone", minItems=1), "The zones of the answer, those without rows included.")
+_BY: Member = ("by?", text(const="border"), "`border` where rows are those of borders and ties; absent for the net.")
+_OF_PERIOD: Member = ("since", text(format="date"), "The first civil day of the period with history.")
+
+
+def _rows(row: str, order: str) -> Member:
+    meaning = f"Ascending by {order}; descending with `order=desc`. A missing interval has no row."
+    return ("data", listed(row), meaning)
 
 
 def _gaps(hole: str) -> Member:
-    return (
-        "gaps", listed(ref(hole), maxItems=MOST_GAPS),
-        "Holes of the answer's window: spans without a row that was due by the feeds' own calendars; the first 20.")
+    meaning = "Spans of the answer's window without a row that was due by the feeds' own calendars; the first 20."
+    return ("gaps", listed(hole, maxItems=MOST_GAPS), meaning)
 
 
 MARKET_DATA: dict[str, Schema] = {
     "Zone": record(
-        ("id", "zone", "Identifier."),
-        "name", ("source", "text", "Names of the publishers that carry the zone."),
+        ("id", "zone", "Zone id."), "name",
+        ("source", "text", "Names of the publishers that carry the zone."),
         "tz", "currency", "attribution", "license", "market_tz"),
-    "Zones": record(
-        ("zones", listed("Zone"), "All zones of the service, in a fixed order."),
-        "sample?"),
+    "Zones": record(("zones", listed("Zone"), "All zones of the service, in a fixed order."), "sample?"),
     "SourceFreshness": record(
         "source", "zone",
         ("last_ok", "instant", "Unix seconds when it last gave data for the zone; 0 for never."),
         ("last_error", "text",
          "What went wrong last, and ties, fuels or the like that no table has, each with the feed's id; empty for"
          " nothing. Never a secret."),
-        ("state", choice("ok", "late", "down", "unknown"),
-         "`ok`, `late`, `down` or `unknown`, against the feeds' own schedules."),
-        ("expected_by", or_null("instant"),
-         "Unix seconds by which the next figures are due; null where that is not known."),
-        ("serving", keyed("text"),
-         "By metric of this source: the feed, of whatever source, that the zone's newest row comes from.")),
+        ("state", choice("ok", "late", "down", "unknown"), "Against the feeds' own schedules."),
+        ("expected_by", or_null("instant"), "Unix seconds by which the next figures are due; null where not known."),
+        ("serving", keyed("text"), "By metric: the feed, of whatever source, that the zone's newest row comes from.")),
     "Status": record(
         ("now", "instant", "Unix seconds of the answer."),
         ("sources", listed("SourceFreshness"), "One entry a source and zone."),
         "sample?"),
     "MetricValue": record(
-        "value", "unit", "ts", "resolution", "expected_by?", _OF_VALUE,
-        ("percentile?", or_null("percentile"),
-         "Rank among the zone's own last 30 days, 0 to 100; null with too little history.")),
+        "value", "unit", "ts", "resolution", "expected_by?", "source?",
+        ("percentile?", or_null("percentile"), "Rank among the zone's last 30 days; null with too little history.")),
     "GenerationMix": record(
-        ("unit", "text", "`%` of the total (GB) or `MW` (US-CAISO)."),
-        "ts",
-        ("fuels", keyed("number", "fuel"),
-         "Value by fuel, in `unit`. A fuel that the publisher does not report is absent."),
+        "unit", "ts",
+        ("fuels", keyed("number", "fuel"), "Value by fuel, in `unit`. A fuel that is not reported is absent."),
         "resolution?", "source?", "expected_by?"),
     "Latest": record(
         "zone", "metrics", "attribution", "license", "updated", "valid_until?", "generation_mix?", "sample?"),
@@ -96,47 +83,28 @@ MARKET_DATA: dict[str, Schema] = {
          "Every zone by id; one without any value has empty `metrics`."),
         "sample?"),
     "Row": record(*_ROW, closed=True),
-    "Gap": record(*_SPAN),
+    "Gap": record("start", "end"),
     "Series": record(
-        "zone", "metric", "start", "end", "count", "attribution", "license",
-        ("data", listed("Row"),
-         "The rows, ascending by `ts`, then `fuel` (descending with `order=desc`). A missing interval has no row."),
-        "truncated", "cursor_only?", "sources",
-        _gaps("Gap"),
-        "gaps_truncated?", "market?",
-        ("by?", text(const="border"),
-         "`border` where the rows are those of borders and ties; absent for the zone's net."),
-        "interval?", "as_of?", "known_since?", "sample?"),
+        "zone", "metric", "start", "end", "count", "attribution", "license", _rows("Row", "`ts`, then `fuel`"),
+        "truncated", "cursor_only?", "sources", _gaps("Gap"), "gaps_truncated?", "market?", _BY, "interval?", "as_of?",
+        "known_since?", "sample?"),
     "RowOfZone": record("zone", *_ROW, closed=True),
-    "GapOfZone": record("zone", *_SPAN),
+    "GapOfZone": record("zone", "start", "end"),
     "SeriesOfZones": record(
-        _ZONES,
-        "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
-        "market?",
-        ("by?", text(const="border"),
-         "`border` where the rows are those of borders and ties; absent for the zones' nets."),
-        "interval?", "as_of?", "sample?", *_BY_ZONE,
-        ("data", listed("RowOfZone"), "The rows, ascending by `ts`, then `zone` (descending with `order=desc`)."),
-        _gaps("GapOfZone")),
+        *_BY_ZONE, "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
+        "market?", _BY, "interval?", "as_of?", "sample?", _rows("RowOfZone", "`ts`, then `zone`"), _gaps("GapOfZone")),
     "ForecastRow": record(*_FORECAST_ROW, closed=True),
     "Forecast": record(
-        "zone", *_PICKED, "known_since?", "attribution", "license",
-        ("data", listed("ForecastRow"),
-         "The rows, ascending by `ts`, then `published_at` (descending with `order=desc`).")),
+        "zone", *_PICKED, "known_since?", "attribution", "license", _rows("ForecastRow", "`ts`, then `published_at`")),
     "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
-    "ForecastOfZones": record(
-        _ZONES,
-        *_PICKED, *_BY_ZONE,
-        ("data", listed("ForecastRowOfZone"),
-         "The rows, ascending by `ts`, `zone`, `published_at` (descending with `order=desc`).")),
-    "CurrentValue": record(
-        "value", "unit", "ts", "resolution?", _OF_VALUE, "expected_by?"),
+    "ForecastOfZones": record(*_BY_ZONE, *_PICKED, _rows("ForecastRowOfZone", "`ts`, `zone`, `published_at`")),
+    "CurrentValue": record("value", "unit", "ts", "resolution?", "source?", "expected_by?"),
     "ContextBlock": record(
         ("percentile", "percentile",
          "Share of the window's time below the current value, ties by half, rounded half up: 1 to 99; 0 only below "
          "every value, 100 only above every value."),
         ("vs_median_pct", or_null("number"),
-         "The same in percent of the median; null where the median is not above zero or near zero."),
+         "`vs_median` in percent; null where the median is not above zero or near zero."),
         ("median", "number", "Duration-weighted median of the window, in `unit`."),
         "min", "max",
         ("sample_count", "whole", "Rows in the window."),
@@ -146,23 +114,18 @@ MARKET_DATA: dict[str, Schema] = {
         ("vs_median_pct_reason?", "text", "Why `vs_median_pct` is null: `median_not_positive` or `median_near_zero`."),
         ("percentile_same_hour", or_null("percentile"),
          "The percentile among the same hour of the (civil) day; null with a reason beside it."),
-        ("p10", "number", "The value that a tenth of the window's time lies below, in `unit`."),
-        ("p90", "number", "The value that nine tenths of the window's time lie below, in `unit`."),
+        "p10", "p90",
         ("percentile_exact", "number", "The percentile with two decimals."),
         ("percentile_same_hour_reason?", "text", "Why `percentile_same_hour` is null."),
         ("ties_pct", "number", "Percent of the window's time at exactly the current value."),
-        ("band", choice(*get_args(Band)),
-         "The rank in a word: `record_low`, `very_low`, `low`, `typical`, `high`, `very_high`, `record_high`."),
+        ("band", choice(*get_args(Band)), "The rank in a word."),
         ("coverage", "fraction", "Share of the 30 days that rows cover, 0 to 1."),
-        ("confidence", choice("low", "normal"),
-         "`low` where less than nine tenths of the window are covered, else `normal`."),
+        ("confidence", choice("low", "normal"), "`low` where less than nine tenths of the window are covered."),
         ("window_start", "instant", "Start of the window, Unix seconds: 30 days before the current interval."),
         ("window_end", "instant", "End of the window, Unix seconds: the start of the current interval.")),
     "Trend": record(
-        ("direction", choice("rising", "falling", "flat"),
-         "`rising`, `falling` or `flat` (a change within `flat_threshold`)."),
-        ("change_pct", or_null("number"),
-         "The same in percent; null where the earlier value is not above zero or near zero."),
+        ("direction", choice("rising", "falling", "flat"), "`flat`: a change within `flat_threshold`."),
+        ("change_pct", or_null("number"), "`change` in percent; null where `from_value` is not above zero or near it."),
         ("from_value", "number", "The value 24 hours earlier, in `unit`."),
         ("change_pct_reason?", "text", "Why `change_pct` is null."),
         ("change", "number", "Current value minus the one 24 hours earlier, in `unit`."),
@@ -187,8 +150,7 @@ MARKET_DATA: dict[str, Schema] = {
          "numbers, each in `summary_figures.headline`."),
         ("summary", "text", "The brief in plain English; every number in it stands in this document."),
         ("coverage_note", "text", "How much of the 30 days is known, and what is left out and why."),
-        "attribution", "license", "method",
-        ("docs", "text", "Path of the page that describes the method."),
+        "attribution", "license", "method", "docs",
         ("context_omitted", keyed("text"),
          "Why a metric has no context: `too_few_samples`, `coverage_below_50_pct`, `no_rows`, "
          "`withheld_by_terms`; `sample` in a sample."),
@@ -199,10 +161,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("generation_mix_ts?", "instant", "Start of the mix's interval, Unix seconds; absent without a mix."),
         ("generation_mix_expected_by?", "instant", "Unix seconds by which a newer mix is due; absent without a mix."),
         ("generation_mix_omitted?", "text", "Why a zone that publishes a mix has none here.")),
-    "WindowBlock": record(
-        *_SPAN, "mean", "min", "max",
-        ("rank", "whole", "1 is the best."),
-        "vs_horizon_mean_pct"),
+    "WindowBlock": record(*_BLOCK),
     "Windows": record(
         "zone",
         ("metric", "WindowMetric", "Metric of the rows."),
@@ -219,16 +178,10 @@ MARKET_DATA: dict[str, Schema] = {
         ("lead_s?", "whole", "Of a forecast: seconds from then to the start of the block, or of the last slot."),
         ("error?", or_null("number"),
          "Its mean absolute error so far ahead over the last 30 days, in `unit`; null below 100 intervals."),
-        "market?", "unit?",
-        ("start?", "instant", "Start of the best block, Unix seconds."),
-        ("end?", "instant", "End of the best block, exclusive, Unix seconds."),
-        "mean?", "min?", "max?",
-        ("rank?", "whole", "Place among all blocks, 1 is the best."),
-        "vs_horizon_mean_pct?",
+        "market?", "unit?", *(f"{name}?" for name in _BLOCK),
         ("blocks?", "whole", "How many blocks of that length the horizon holds."),
         ("alternatives?", listed("WindowBlock"), "The next best blocks that do not overlap the best."),
-        ("slots?", listed(record(*_SPAN, ("value", "number", "Its value in `unit`."))),
-         "The best intervals in order of time, in place of a block."),
+        ("slots?", listed(record("start", "end", "value")), "The best intervals by time, in place of a block."),
         ("cost?", record(
             ("value", "number", "Of the energy at the mean of the best block."),
             ("unit", "text", "The currency; of carbon intensity gCO2."),
@@ -245,14 +198,13 @@ MARKET_DATA: dict[str, Schema] = {
             ("until?", "instant", "End of what is known, Unix seconds."),
             ("complete?", "flag", "Whether all of the time asked for is known."),
             "mean?",
-            ("next_auction_by", or_null("instant"),
-             "Unix seconds by which more is due; null where that is not known.")),
+            ("next_auction_by", or_null("instant"), "Unix seconds by which more is due; null where not known.")),
          "The intervals that are known ahead."),
         "valid_until?", "sample?"),
-    "Record": record("value", "unit", "ts", *_SINCE, (
+    "Record": record("value", "unit", "ts", _OF_PERIOD, (
         "end?", "instant", "End of a run, exclusive, Unix seconds; `value` is its length in hours.")),
     "RecordsOfPeriod": record(
-        *_SINCE, ("until", text(format="date"), "The last civil day that was looked at."), "unit",
+        _OF_PERIOD, ("until", text(format="date"), "The last civil day that was looked at."), "unit",
         ("highest", or_null("Record"), "The highest value; the earliest where it came twice."),
         ("lowest", or_null("Record"), "The lowest value."),
         ("longest_negative", or_null("Record"),
@@ -263,22 +215,17 @@ MARKET_DATA: dict[str, Schema] = {
         ("years", keyed("RecordsOfPeriod"), "By calendar year of the zone's civil time; empty in a sample."),
         "method", "docs", "sources", "attribution", "license", "sample?"),
     "SeriesStatistics": record(
-        "zone", "metric", "market?", "as_of?", "start",
-        ("end", "instant", "End of the window, exclusive, Unix seconds."),
+        "zone", "metric", "market?", "as_of?", "start", "end",
         ("unit", or_null("text"), "Unit of the values; null without rows."),
-        ("statistics?", or_null("Statistics"),
-         "Over the window; null without rows. Absent where `fuels` is there."),
+        ("statistics?", or_null("Statistics"), "Over the window; null without rows. Absent where `fuels` is there."),
         ("fuels?", keyed("Statistics", "fuel"), "Statistics by fuel, for metrics that have fuels."),
-        ("method", "text", "Version of the method (/docs/statistics)."),
-        "docs", "sources", "attribution", "license", "sample?"),
+        "method", "docs", "sources", "attribution", "license", "sample?"),
     "Statistics": record(
-        ("count", "whole", "Rows in this answer."),
-        "coverage", "mean",
+        "count", "coverage", "mean",
         ("std", "number", "Duration-weighted standard deviation, in `unit`."),
-        "min", "max",
-        ("p10", "number", "The value that a tenth of the time lies below."),
+        "min", "max", "p10",
         ("p50", "number", "The median by time."),
-        ("p90", "number", "The value that nine tenths of the time lie below."),
+        "p90",
         ("min_ts", "instant", "Start of the first interval with the lowest value, Unix seconds."),
         ("max_ts", "instant", "Start of the first interval with the highest value, Unix seconds."),
         ("above?", "TimeBeyond", "Time above the threshold; only where one was given."),
@@ -288,7 +235,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("hours", "number", "Hours beyond it."),
         ("intervals", "whole", "Intervals beyond it."),
         ("spans", "whole", "Unbroken stretches of time beyond it."),
-        ("first", listed(record(*_SPAN)), "The first ten of them.")),
+        ("first", listed(record("start", "end")), "The first ten of them.")),
     "SeriesAnswer": {"oneOf": [*map(ref, ("Series", "SeriesStatistics"))]},
     "SeriesOrForecast": {"oneOf": [*map(ref, ("Series", "Forecast", "SeriesStatistics"))]},
     "SeriesOrForecastOfZones": {"oneOf": [*map(ref, ("SeriesOfZones", "ForecastOfZones"))]},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from api.access.keys import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
@@ -10,6 +10,7 @@ from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.market import Fuel
 from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
 from warehouse.market.zones import ZONES
+from warehouse.rows.schema import Basis
 
 Schema = dict[str, Any]
 Kind = Schema | str
@@ -88,7 +89,7 @@ SHARED: dict[str, tuple[Kind, str]] = {
     "tz": ("text", "Civil time where the zone's people live (IANA)."),
     "market_tz": ("text", "The market's own clock (IANA), by which its days run."),
     "currency": (text(pattern="^[A-Z]{3}$"), "ISO 4217 code of the zone's prices."),
-    "rank": ("whole", "1 is served first."),
+    "rank": ("whole", "Place among all of its kind: 1 is the best."),
     "redistributable": (choice("yes", "no", "unclear"), "Whether the terms allow passing the figures on."),
     "withheld": ("flag", "Whether its rows stay out of every answer."),
     "title": ("text", "Title."),
@@ -99,60 +100,54 @@ SHARED: dict[str, tuple[Kind, str]] = {
     "ts": ("instant", "Start of the interval, Unix seconds UTC."),
     "date": (text(format="date"), "The civil day on which a mean's day, week, month or year begins; only there."),
     "time": (text(format="date-time"),
-        "`ts` as RFC 3339: in UTC, or in the zone's civil time with its offset; only with `time=`. A timestamp in "
-        "Parquet and Arrow."),
+        "`ts` as RFC 3339, in UTC or civil time with its offset; only with `time=`. A timestamp in Parquet and Arrow."),
     "resolution": ("resolution", "Length of the interval."),
     "fuel": ("fuel", "Fuel or energy source."),
-    "counterparty": (or_null("text"),
-        "The other side of the border: a zone id where it is one of ours, else the area's name."),
-    "link": (or_null("text"),
-        "The tie's id, as `/v1/geo/interconnectors` has it; null where only the border's total is published."),
-    "source": ("text", "Code of the source."),
+    "counterparty": (or_null("text"), "The other side of the border: a zone id, or the name of an area that is none."),
+    "link": (or_null("text"), "Id in `/v1/geo/interconnectors`; null where only the border's total is published."),
+    "source": ("text", "Code of the source; of rows only where the window mixes several."),
     "sources": (listed("text"), "Codes of the sources of the window's rows; rows name theirs where there are several."),
+    "feed": ("text", "Id of the feed."),
+    "hub": ("text", "Node, hub or region of a price; empty for other metrics."),
+    "basis": (choice(*get_args(Basis)),
+        "What says when it was published: `body` (the answer), `name` (of the file), or `fetched`: nothing, so "
+        "it is when this service asked."),
     "samples": ("whole", "Rows in the mean."),
     "coverage": ("fraction", "Share of the time that rows cover, 0 to 1."),
-    "start": ("instant", "Start of the window, inclusive, Unix seconds."),
-    "end": ("instant",
-        "End of the window, exclusive, Unix seconds. Where rows were left out: the `ts` of the first of them."),
-    "interval": (choice(*LONGEST),
-        "Averaging interval: UTC hours (`1h`), civil days (`1d`), ISO weeks (`1w`), months (`1mo`) or years (`1y`); "
-        "absent for stored rows."),
+    "start": ("instant", "Start, inclusive, Unix seconds."),
+    "end": ("instant", "End, exclusive, Unix seconds. Where rows were left out: the `ts` of the first of them."),
+    "interval": (choice(*LONGEST), "Of means: UTC hours, civil days, ISO weeks, months or years; else absent."),
     "as_of": ("instant", "Unix seconds: the rows as this service knew them then; at least ten seconds ago."),
-    "known_since": ("instant",
-        "Unix seconds from which on rows of the window were known; only where `as_of` is earlier, and no gap is listed "
-        "then."),
-    "count": ({"type": "integer", "minimum": 0, "maximum": 5000}, "Rows in this answer."),
+    "known_since": ("instant", "Unix seconds since when rows are known, where `as_of` is earlier: no gap is listed."),
+    "count": ("whole", "Rows, files or entries that this answer is of."),
     "truncated": ("flag", "Whether rows of the window were left out; `Link: rel=next` goes on exactly there."),
-    "cursor_only": ("flag",
-        "Always true where `limit` is below the rows of one instant: only the cursor in `Link` goes on, or a higher "
-        "`limit`; else absent."),
+    "cursor_only": ("flag", "Only where `limit` cuts an instant: the cursor in `Link` goes on, or a higher `limit`."),
     "gaps_truncated": ("flag", "Always true, where there are more holes than are listed; else absent."),
     "metrics": (keyed("MetricValue", "metric"), "Newest values by metric; a metric without any row is absent."),
     "generation_mix": ("GenerationMix", "Newest generation by fuel; absent where the zone publishes none."),
     "expected_by": ("instant", "Unix seconds by which a newer value is due, by the feed's own schedule and grace."),
     "updated": ("instant", "Unix seconds when the document was built."),
-    "valid_until": ("instant",
-        "Unix seconds until which nothing newer is due; later answers carry `X-EMDS-Stale: true`."),
+    "valid_until": ("instant", "Unix seconds. Nothing newer is due before; later answers carry `X-EMDS-Stale: true`."),
     "generated": ("instant", "Unix seconds when the document was built."),
     "rounded": ("flag", "Always true: whole currency units, 100 MW, 10 g. The snapshot has exact figures."),
     "simulated": ("flag", "Whether the figures are simulated, not market data."),
     "sample": ("flag", "Always true, where the answer is a sample; else absent."),
     "attribution": ("text", "Attribution. Show it wherever you show the data."),
     "license": ("text", "Licence under which the data may be passed on."),
-    "method": ("text", "Version of the method."),
+    "method": ("text", "Version of the method, which stands at /docs under the same name."),
     "docs": ("text", "Path of the page that describes the method or the service."),
     "mean": ("number", "Duration-weighted mean, in the unit of the values."),
     "min": ("number", "The lowest value, in the unit of the values. May be negative."),
     "max": ("number", "The highest value, in the unit of the values."),
+    "p10": ("number", "The value that a tenth of the time lies below, in the unit of the values."),
+    "p90": ("number", "The value that nine tenths of the time lie below, in the unit of the values."),
     "median": (or_null("number"), "Median; null without rows."),
     "p95": (or_null("number"), "95th percentile; null without rows."),
     "worst": (or_null("number"), "The largest; null without rows."),
-    "vs_horizon_mean_pct": (or_null("number"),
-        "Mean against the mean of the horizon, percent; null where that is not above zero."),
+    "vs_horizon_mean_pct": (or_null("number"), "Mean against the horizon's, percent; null unless that is positive."),
     "step": ("whole", "Seconds between two values."),
     "rows": ("whole", "Rows behind these figures."),
     "month": (text(pattern="^[0-9]{4}-[0-9]{2}$"), "UTC month, `YYYY-MM`."),
-    "properties": ("object", "Flat properties; /docs names those of each layer."),
     "api_key": (text(pattern=KEY_PATTERN), "The key. Shown once: only its SHA-256 is kept."),
     "email": ("text", "The address that the key belongs to."),
     "confirmed": ("flag", "Whether the address was confirmed by the link in the mail."),

@@ -9,7 +9,6 @@ import orjson
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
-from api.geo.parameters import FORMATS
 from api.http.problems import KINDS, MEDIA, body_of
 from api.openapi.members import ref
 from api.series import formats
@@ -47,14 +46,17 @@ HEADERS: Json = {
     name: {"description": words, "schema": {"type": "integer" if name == "Retry-After" else "string"}}
     for name, words in _WORDS.items()
 }
-_SUFFIXES = tuple(f".{suffix}" for suffixes in FORMATS.values() for suffix in suffixes if suffix != "geojson")
 _QUOTA = ("RateLimit", "RateLimit-Policy")
 _CACHED = ("ETag", "Cache-Control", "Vary")
-_OF_TAG: Mapping[str, tuple[str, ...]] = {
-    "Bulk": ("Content-Disposition", *(formats.ENVELOPE_FIELDS[name] for name in ("license", "attribution"))),
-    "Series": ("Link", "Content-Disposition", *formats.ENVELOPE_FIELDS.values()),
+_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "Now": ("X-EMDS-Stale",),
+    "Series": ("Link", "Content-Disposition", "Accept-Ranges", *formats.ENVELOPE_FIELDS.values()),
+    "Bulk": ("Content-Disposition", "Accept-Ranges", "X-EMDS-License", "X-EMDS-Attribution"),
+    "/v1/geo/": ("Link", "Content-Disposition", "Accept-Ranges", "X-EMDS-Stale"),
+    "/v1/changes": ("Link",),
+    "/docs/examples/": ("Content-Disposition",),
 }
+"""What some answers have, by tag or by how their path begins."""
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     405: ("Allow",),
@@ -103,17 +105,11 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
         yield from (*_CACHED, "Content-Encoding", "X-Sample", "X-EMDS-Data")
     else:
         yield from ("Cache-Control", "X-Sample")
-    yield from _OF_TAG.get(endpoint.tag, ())
+    for tag_or_path, names in _OF_SOME.items():
+        if tag_or_path == endpoint.tag or endpoint.path.startswith(tag_or_path):
+            yield from names
     if endpoint.media == ("text/html",):
         yield "Content-Security-Policy"
-    elif len(endpoint.media) > 1 or endpoint.path.endswith(_SUFFIXES) or endpoint.id == "example":
-        yield "Content-Disposition"
-    if (endpoint.id.startswith("geo-") and "text/csv" in endpoint.media) or endpoint.id == "changes":
-        yield "Link"
-    if 416 in endpoint.statuses:
-        yield "Accept-Ranges"
-    if "live" in endpoint.id:  # the newest figures in the geo layers
-        yield "X-EMDS-Stale"
     if endpoint.paid or endpoint.id == "usage":
         yield from _QUOTA
     if endpoint.paid:

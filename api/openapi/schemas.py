@@ -1,6 +1,7 @@
 """What answers look like, as JSON Schema (2020-12): the components of the OpenAPI document, every member defined.
 
-Market data is in `api.openapi.market_data`; here are files, changes, geography, keys, webhooks, the service itself.
+Market data is in `api.openapi.market_data`, layers in `api.openapi.geography`; here are files, changes, keys, webhooks,
+the service itself.
 """
 
 from __future__ import annotations
@@ -11,24 +12,21 @@ from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import WORDS, Member, Schema, choice, keyed, listed, or_null, record, text
 
 # fmt: off
-_URL: Member = ("url", text(format="uri", maxLength=500), "Where to send messages: https, a public host.")
-_EVENTS: Member = (
-    "events", listed(choice(*EVENTS)),
-    "What to send: changes of rows, the latest price beyond `threshold`, a brief's band that moves, data that is "
-    "late.")
+_URL_EVENTS: tuple[Member, ...] = (
+    ("url", text(format="uri", maxLength=500), "Where to send messages: https, a public host."),
+    ("events", listed(choice(*EVENTS)),
+     "What to send: changes of rows, the latest price beyond `threshold`, a brief's band that moves, late data."),
+)
 _OF_ZONES, _THRESHOLD = (
     (listed("zone"), "Of these zones only; empty: of all."),
     (or_null("number"), "For `price.above` and `price.below`, in each zone's own currency per MWh."))
-_SUBSCRIPTION: tuple[Member, ...] = (_URL, _EVENTS, ("zones?", *_OF_ZONES), ("threshold?", *_THRESHOLD))
 _WEBHOOK: tuple[Member, ...] = (
-    ("id", "text", "The webhook's id."),
-    _URL, _EVENTS, ("zones", *_OF_ZONES), ("threshold", *_THRESHOLD),
+    ("id", "text", "The webhook's id."), *_URL_EVENTS, ("zones", *_OF_ZONES), ("threshold", *_THRESHOLD),
     ("created", "instant", "Unix seconds."),
     ("state", choice("good", "failing", "disabled"),
-     "`good`, `failing` (tried again with growing pauses), `disabled` after 24 hours without a delivery."),
+     "`failing`: tried again with growing pauses; `disabled`: after 24 hours without a delivery."),
     ("reason", or_null("text"), "Why the last try failed, or why it is disabled."),
-    ("failing_since", or_null("instant"),
-     "Unix seconds of the first failed try since the last delivery; null while all is well."),
+    ("failing_since", or_null("instant"), "Unix seconds of the first failed try since the last delivery, if any."),
     ("next_attempt_at", or_null("instant"), "Unix seconds of the next try; null while all is well."),
     ("delivered", "whole", "Messages delivered."),
     ("last_delivery", or_null("instant"), "Unix seconds; null before the first."),
@@ -40,14 +38,14 @@ _QUOTA: tuple[Member, ...] = (
     ("window", text(const="day"), "The period that the quota counts."),
     ("resets_at", "instant", "Unix seconds at which the next day begins (UTC midnight)."),
 )
+_FEED: tuple[Member, ...] = (("id", "text", "The feed's id."), "source", "rank", "resolution", "withheld")
 SCHEMAS: dict[str, Schema] = {
     **WORDS,
     **MARKET_DATA,
     **GEOGRAPHY,
     "BulkFile": record(
         "zone",
-        ("metric", "FileMetric",
-         "The stored series; `price_day_ahead` where the auction is a series of its own."),
+        ("metric", "FileMetric", "The stored series; `price_day_ahead` where the auction is a series of its own."),
         "month",
         ("rows", "whole", "Rows in the file, those of borders and fuels included."),
         ("first", "instant", "The `ts` of its first row."),
@@ -63,24 +61,19 @@ SCHEMAS: dict[str, Schema] = {
          "for by hand still gives it other bytes, and another hash.")),
     "Bulk": record(
         ("as_of", "instant", "Unix seconds when the files were listed."),
-        "docs",
-        ("count", "whole", "Files in this answer."),
-        ("files", listed("BulkFile"),
-         "By metric, zone and month. A file with rows of a withheld source is left out."),
+        "docs", "count",
+        ("files", listed("BulkFile"), "By metric, zone and month. Without files that hold rows of a withheld source."),
         ("signed_until?", "instant", "When the addresses cease to open without a key; of a list asked with one."),
         "sample?"),
     "DataPackage": record(
-        ("name", "text", "Name of the package."),
-        ("title", "text", "Title of the package."),
+        ("name", "text", "Name of the package."), "title",
         ("description", "text", "What the package holds."),
         ("homepage", "text", "How to read the files."),
         ("created", "text", "When the files were listed, ISO 8601 in UTC."),
         ("resources", listed("object"), "A resource of the Data Package standard for each file.")),
     "Croissant": {"type": "object"},
     "Publisher": record(
-        "source",
-        ("feed", "text", "Id of the feed."),
-        "month",
+        "source", "feed", "month",
         ("complete", "flag", "Whether the month has ended."),
         ("asked", record(
             ("every_s", "whole", "Seconds between two scheduled runs."),
@@ -99,20 +92,15 @@ SCHEMAS: dict[str, Schema] = {
             ("longest_hole_s", "whole", "Seconds of the longest hole."))),
          "Intervals against the feed's own calendar; null where it has none."),
         ("late_s", record(
-            "rows",
-            ("unwatched", "whole", "Rows first seen by a back-fill, whose lateness is not known."),
+            "rows", ("unwatched", "whole", "Rows first seen by a back-fill, whose lateness is not known."),
             "median", "p95", "worst"),
          "Seconds from the end of an interval until its row was first seen."),
         ("revised", record(
             "rows",
-            ("share", or_null("fraction"),
-             "Share of the rows that were revised, 0 to 1; null where no row was watched."),
+            ("share", or_null("fraction"), "Share of the rows that were revised; null where no row was watched."),
             ("withdrawn", "whole", "Rows that the publisher took back."),
-            ("after_s", record("median", "p95", "worst"),
-             "Seconds from when a value was first seen until its revision."),
-            ("by", or_null(listed(record(
-                ("metric", "text", "Metric of the rows."),
-                "unit", "median", "p95", "worst"))),
+            ("after_s", record("median", "p95", "worst"), "Seconds from when a value was first seen to its revision."),
+            ("by", or_null(listed(record(("metric", "text", "Metric of the rows."), "unit", "median", "p95", "worst"))),
              "Size of the revisions by metric and unit; null where there are none.")),
          "Values that the publisher changed.")),
     "Change": record(
@@ -120,19 +108,15 @@ SCHEMAS: dict[str, Schema] = {
         ("at", "instant", "Unix seconds when the rows were in place."),
         "zone", "metric",
         ("market?", text(const="day_ahead"), "`day_ahead`: of the day-ahead auction's own rows (`?market=day_ahead`)."),
-        ("feed", or_null("text"),
-         "The feed that changed the rows; null where rights or ranks were resolved again, or a damaged file was "
-         "set aside."),
+        ("feed", or_null("text"), "The feed that changed the rows; null: rights, ranks or damage changed them."),
         ("first", "instant", "`ts` of the first row touched."),
         ("last", "instant", "`ts` of the last row touched: read `[first, last]` again."),
         ("added", "whole", "Rows that were not served before."),
         ("changed", "whole", "Rows with another value, unit, resolution or source."),
-        ("withdrawn", or_null("whole"),
-         "Rows no longer served; null: of the whole month, how many is not known (damaged file)."),
-        ("published", listed("text"),
-         "Paths of the documents built from these rows; they follow within the same run.")),
+        ("withdrawn", or_null("whole"), "Rows no longer served; null: of the whole month, how many is not known."),
+        ("published", listed("text"), "Paths of the documents built from these rows, within the same run.")),
     "Changes": record(
-        ("count", "whole", "Entries in this answer."),
+        "count",
         ("entries", listed("Change"), "Oldest first."),
         ("next", "text", "The cursor to go on with: give it as `since`. Always there."),
         ("more", "flag", "Whether more entries follow: call again at once."),
@@ -140,20 +124,14 @@ SCHEMAS: dict[str, Schema] = {
         "docs", "sample?"),
     "Publishers": record(
         ("as_of", "instant", "Unix seconds when this was computed."),
-        ("method", text(const="publishers/1"), "Version of the method (/docs/publishers)."),
-        "docs",
+        "method", "docs",
         ("months", listed("text"), "The months that are known."),
-        ("count", "whole", "Entries in this answer."),
+        "count",
         ("publishers", listed("Publisher"), "One entry a feed and month."),
         ("scores", listed("ForecastScores"), "One entry a zone, metric and feed that forecasts it."),
         "sample?"),
     "ForecastScores": record(
-        "zone", "metric",
-        ("feed", "text", "The feed that forecasts."),
-        "source", "unit", "resolution",
-        ("basis", choice("body", "name", "fetched"), "What says when a forecast was published."),
-        ("start", "instant", "Start of the days that are scored, Unix seconds."),
-        ("end", "instant", "Their end, exclusive, Unix seconds."),
+        "zone", "metric", "feed", "source", "unit", "resolution", "basis", "start", "end",
         ("leads", listed(record(
             ("lead_s", "whole", "Seconds that the newest vintage was at least old when the interval began."),
             ("n", "whole", "Intervals scored; below 100 no figure is stated."),
@@ -162,29 +140,23 @@ SCHEMAS: dict[str, Schema] = {
             ("mae", or_null("number"), "Mean absolute error, in `unit`."),
             ("rmse", or_null("number"), "Root of the mean squared error, in `unit`."),
             ("wape", or_null("number"), "Of demand: sum of absolute errors in per cent of the sum of readings."),
-            ("skill", or_null("number"),
-             "1 less the error as a share of that of the same hour of the last whole day."))),
+            ("skill", or_null("number"), "1 less the error as a share of that of the last whole day's same hour."))),
          "By how long ahead."),
         ("mae_by_hour", listed(or_null("number")),
          "Of what windows are searched by: `mae` at leads of 1, 2, ... 48 hours, as far as 100 intervals are there.")),
-    "Subscription": record(*_SUBSCRIPTION, closed=True),
+    "Subscription": record(*_URL_EVENTS, ("zones?", *_OF_ZONES), ("threshold?", *_THRESHOLD), closed=True),
     "Webhook": record(*_WEBHOOK),
     "NewWebhook": record(*_WEBHOOK, ("secret", "text", "Signs every message (Standard Webhooks). Shown once.")),
-    "Webhooks": record(
-        ("count", "whole", "Webhooks of this key."),
-        ("webhooks", listed(record(*_WEBHOOK)), "The oldest first.")),
+    "Webhooks": record("count", ("webhooks", listed("Webhook"), "The oldest first.")),
     "TestedWebhook": record(
         ("id", "text", "The webhook's id."),
         ("message", "text", "The `webhook-id` under which the message comes.")),
     "SignUp": record(
-        ("email", text(format="email", maxLength=254),
-         "Address that the key is for; at most three live keys each.")),
-    "Key": record(
-        "api_key", "email", ("quota", record(*_QUOTA), "What the key may ask for."), "docs", "confirmed?"),
+        ("email", text(format="email", maxLength=254), "Address that the key is for; at most three live keys each.")),
+    "Key": record("api_key", "email", ("quota", record(*_QUOTA), "What the key may ask for."), "docs", "confirmed?"),
     "Confirmed": record("confirmed", "email", "docs"),
     "Rotated": record(
-        "api_key",
-        ("previous_valid_until", "instant", "Unix seconds until when the old key still works.")),
+        "api_key", ("previous_valid_until", "instant", "Unix seconds until when the old key still works.")),
     "Usage": record(
         ("quota", record(
             *_QUOTA, ("used", "whole", "Answers given today."), ("remaining", "whole", "Answers left today.")),
@@ -198,11 +170,9 @@ SCHEMAS: dict[str, Schema] = {
         "unit",
         ("resolution", or_null("resolution"), "Length of the intervals of its first feed."),
         ("market", "text", "Hub or region and market of a price; empty for other metrics."),
-        ("hub", "text", "Node, hub or region of a price; empty for other metrics."),
+        "hub",
         ("feeds", listed(record(
-            ("id", "text", "The feed's id."), "source",
-            ("origin", "text", "Whose figures they are in the first place: feeds of one origin fail together."),
-            "rank", ("resolution", "resolution", "Length of its intervals."), "withheld")),
+            *_FEED, ("origin", "text", "Whose figures they are first: feeds of one origin fail together."))),
          "The feeds that carry it, the best first."),
         ("independent_origins", "whole", "Origins that may be passed on."),
         ("source", "text", "Names of the publishers whose rows may be served."),
@@ -212,44 +182,39 @@ SCHEMAS: dict[str, Schema] = {
         ("rows", "whole", "Rows held."),
         ("silent_borders?", listed("text"), "Interchange: neighbours that are silent while other borders report.")),
     "Catalogue": record(
-        ("generated", "instant", "Unix seconds when the catalogue was built."),
-        ("mode", choice("simulated", "live", "recorded"),
-         "Whether the figures are simulated, live or from recordings."),
+        "generated",
+        ("mode", choice("simulated", "live", "recorded"), "Simulated, live, or from recordings."),
         ("zones", keyed(record(
-            ("id", "zone", "Zone id."),
-            "name", ("source", "text", "Names of the publishers that carry the zone."),
+            ("id", "zone", "Zone id."), "name", ("source", "text", "Names of the publishers that carry the zone."),
             "tz", "market_tz", "currency", "attribution", "license",
             ("headline", "text", "What `price` is here: hub or region, and market."),
             ("day_ahead", "text", "What `price?market=day_ahead` is here; empty where there is none."),
             ("day_ahead_metric", or_null("text"), "The stored metric behind it; null where there is none."),
             ("metrics", keyed("CatalogueSeries", "FileMetric"), "The series, by metric."),
-            ("forecasts", keyed("CatalogueSeries", "metric"),
-             "The same of the publishers' forecasts (`kind=forecast`), by metric.")), "zone"),
+            ("forecasts", keyed("CatalogueSeries", "metric"), "The publishers' forecasts (`kind=forecast`), alike.")),
+            "zone"),
          "What is held, by zone."),
         ("sources", keyed(record(
             ("code", "text", "The source's code."), "name",
             ("homepage", "text", "Address of the publisher."),
             ("license", "text", "Licence, or what the terms say."),
             ("license_url", "text", "Where the terms stand."),
-            "attribution", "redistributable",
-            ("withheld", "flag", "Whether they stay out of every answer."),
+            "attribution", "redistributable", "withheld",
             ("configured", "flag", "Whether the credentials that it needs are set."),
             ("required_env", listed("text"), "Environment variables that hold those."),
             ("notes", listed("text"), "What a reader of its figures must know."))),
          "The publishers, by code."),
         ("feeds", keyed(record(
-            ("id", "text", "The feed's id."), "source",
+            *_FEED,
             ("title", "text", "What it is, in a sentence."),
             ("zones", listed("zone"), "The zones that it carries."),
             ("metrics", listed("text"), "The stored metrics that it carries, forecasts too."),
-            "rank", ("resolution", "resolution", "Length of its intervals."),
             ("tz", "text", "The clock of its market day (IANA)."),
             ("every_minutes", "whole", "Minutes between two scheduled runs."),
             ("since", text(format="date"), "First market day that it ever published."),
             ("ahead_days", "whole", "1 where tomorrow is published today."),
             ("reach_days", or_null("whole"), "Days back that it answers for; null for all."),
-            ("hub", "text", "Node, hub or region of its price; empty for other metrics."),
-            "withheld", ("yearly", "flag", "Whether its rows are years."),
+            "hub", ("yearly", "flag", "Whether its rows are years."),
             ("publication", record(
                 ("lag_minutes", "integer", "Minutes from the end of an interval until it is out."),
                 ("daily_at", or_null("text"), "Time of day, by `tz`, at which a whole day is out; null: rolling."),
@@ -263,8 +228,7 @@ SCHEMAS: dict[str, Schema] = {
             ("path", "text", "Path with its variable parts in braces."),
             ("url", "text", "Address."),
             ("summary", "text", "What it is, in a sentence."),
-            ("access", choice("free", "paid", "key", "token"),
-             "Access: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."),
+            ("access", choice("free", "paid", "key", "token"), "`paid`: key, payment or sample; `key`: about itself."),
             ("price_usd?", "text", "Price of a call in USD, for paid paths."),
             ("zones", listed("zone"), "What `{zone}` may be."),
             ("parameters", listed("text"), "Names of its query parameters."))),
