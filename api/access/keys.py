@@ -244,11 +244,11 @@ def resets_at(now: int) -> int:
 
 def invalid(key: str = "", unconfirmed: bool = False) -> Problem:
     """Return 401: no such key, revoked, mistyped, or not confirmed yet."""
-    detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs none."
+    detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs no key."
     if unconfirmed:
-        detail = "This API key opens once the link in its mail was opened. sample=true needs no key."
+        detail = "This API key opens once the link in its mail was opened; sample=true needs no key."
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
-        detail = "This API key is mistyped or cut: its length or checksum is wrong. sample=true needs no key."
+        detail = "This API key is mistyped or cut: its length or checksum is wrong; sample=true needs no key."
     return _refuse(detail)
 
 

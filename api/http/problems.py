@@ -53,7 +53,7 @@ _TABLE = (
           "The payment header holds no payment that can be read. Nothing was charged.", title="Invalid payment header"),
     _kind("invalid-key", 401,
           "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; `sample=true` needs "
-          "none.", title="Invalid API key"),
+          "no key.", title="Invalid API key"),
     _kind("not-found", 404, "There is nothing at this path. /openapi.json lists every path."),
     _kind("unknown-zone", 404, "There is no such zone. `zones` lists those that this path knows."),
     _kind("metric-not-available", 404,
@@ -110,7 +110,7 @@ _TABLE = (
           "The mail that confirms a new key could not be sent, and no key was made. Try again later."),
     _kind("accounts-unavailable", 503,
           "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
-          "`sample=true` works."),
+          "`sample=true` needs no key."),
     _kind("damaged-file", 503,
           "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
           "the zone and metric; all others are answered. The file is rebuilt from the publishers' own "

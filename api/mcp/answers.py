@@ -14,8 +14,7 @@ from api.documents.status import status
 from api.http.parameters import conflict
 from api.http.problems import Problem
 from api.mcp import text
-from api.mcp.arguments import require_taken
-from api.mcp.calls import ToolAnswer, ToolRequest
+from api.mcp.calls import Prepare, ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import views, windows
 from api.series.query import SAMPLE_ROWS
@@ -53,18 +52,22 @@ def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
     return ToolRequest("", "/v1/status", answer)
 
 
-def get_latest(service: Service, arguments: Arguments) -> ToolRequest:
-    zone = arguments["zone"]
-    document = service.documents.require(layout.latest(zone))
-    answer = partial(_published, document, published.sample_latest, partial(text.words, "latest"))
-    return ToolRequest("latest", f"/v1/latest/{zone}", answer, "the price")
+Sampled = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def get_zone_brief(service: Service, arguments: Arguments) -> ToolRequest:
-    zone = arguments["zone"]
-    document = service.documents.require(layout.brief(zone))
-    answer = partial(_published, document, published.sample_brief, partial(text.words, "brief"))
-    return ToolRequest("brief", f"/v1/brief/{zone}", answer, "context and trend of one metric")
+def _of_zone(name: str, key: Callable[[str], str], sampled: Sampled, sample_holds: str) -> Prepare:
+    """The call of `/v1/<name>/{zone}`, a published document."""
+
+    def prepare(service: Service, arguments: Arguments) -> ToolRequest:
+        document = service.documents.require(key(arguments["zone"]))
+        answer = partial(_published, document, sampled, partial(text.words, name))
+        return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer, sample_holds)
+
+    return prepare
+
+
+get_latest = _of_zone("latest", layout.latest, published.sample_latest, "the price")
+get_zone_brief = _of_zone("brief", layout.brief, published.sample_brief, "context and trend of one metric")
 
 
 def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
@@ -76,12 +79,7 @@ def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
     return ToolRequest("snapshot", "/v1/map/snapshot", answer, "the price of each zone")
 
 
-def _published(
-    document: Document,
-    sampled: Callable[[dict[str, Any]], dict[str, Any]],
-    words: Callable[[Mapping[str, Any]], str],
-    sample: bool,
-) -> ToolAnswer:
+def _published(document: Document, sampled: Sampled, words: Callable[[Arguments], str], sample: bool) -> ToolAnswer:
     """A published document or its sample, worded once a publication."""
     overdue_after = document.derive("stale_after", published.stale_after)
     form = document.render("sample", lambda: sampled(document.json)) if sample else document
@@ -97,31 +95,21 @@ def _filtered(
     zones: tuple[str, ...] | None,
     sample: bool,
 ) -> ToolAnswer:
-    """The snapshot of some metrics or zones."""
+    """The snapshot of some metrics or zones; of some metrics as `values` by rank, under the terms of their sources."""
     whole = published.sample_snapshot(document.json) if sample else document.json
     body = published.filtered_snapshot(whole, None if sample else metrics, zones)
     overdue_after = published.overdue_after(body)
+    if metrics is not None:
+        members = body.pop("zones")
+        values = [(zone, name, value) for zone, of in members.items() for name, value in of["metrics"].items()]
+        terms = [catalogue.terms(zone, name, frozenset([value["source"]])) for zone, name, value in values]
+        body |= {
+            name: "; ".join(dict.fromkeys(getattr(of, name) for of in terms)) for name in ("attribution", "license")
+        }
+        silent = [zone for zone, of in members.items() if not of["metrics"]]
+        body |= {"values": text.ranked(members), "silent": silent, "generated_time": iso(body["generated"])}
     stale_since = overdue_after if clock.now() > overdue_after else None
-    if metrics is None:
-        return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
-    silent = [zone for zone, member in body["zones"].items() if not member["metrics"]]
-    groups = {
-        **{name: part for name, part in body.items() if name != "zones"},
-        "generated_time": iso(body["generated"]),
-        "values": text.ranked(body["zones"]),
-        "silent": silent,
-        **_terms(catalogue, body["zones"]),
-    }
-    return ToolAnswer(text.snapshot(groups), orjson.dumps(groups), 1, stale_since)
-
-
-def _terms(catalogue: Catalogue, zones: Mapping[str, Any]) -> dict[str, str]:
-    """Attribution and licence of the sources of a snapshot's values alone."""
-    sources = frozenset(value["source"] for member in zones.values() for value in member["metrics"].values())
-    if catalogue.simulated or not sources:
-        return {name: "; ".join(dict.fromkeys(m[name] for m in zones.values())) for name in ("attribution", "license")}
-    terms = catalogue.terms("", "", sources)
-    return {"attribution": terms.attribution, "license": terms.license}
+    return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
 
 
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
@@ -140,18 +128,20 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
 
 def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
-    zone, name, metric = arguments["zone"], arguments["metric"], BY_PATH[arguments["metric"]]
-    if metric in YEARLY:
-        raise conflict("metric", f"not {metric}, whose rows are yearly")
-    require_taken(name, arguments)
-    request = request_of(service, metric, (zone,), arguments)
+    zone, name = arguments["zone"], arguments["metric"]
+    if BY_PATH[name] in YEARLY:
+        raise conflict("metric", f"not {name}, whose rows are yearly")
+    request = request_of(service, (zone,), arguments)
     if request.end - request.start > views.LONGEST_OF_STATISTICS:
         raise conflict("start", "statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
-        sampled = request._replace(sample=sample)
         body, rows = views.statistics_of(
-            service.reader, service.catalogue, sampled, arguments["above"], arguments["below"]
+            service.reader,
+            service.catalogue,
+            request._replace(sample=sample),
+            arguments["above"],
+            arguments["below"],
         )
         return ToolAnswer(text.words("statistics", body), orjson.dumps(text.with_times(body, text.INSTANTS)), rows)
 

@@ -1,28 +1,26 @@
-"""The life of a tool call at the gate, and its outcome in the words of tools: refusals, samples, receipts."""
+"""A tool call from its arguments through the gate to its outcome: answer, refusal, sample, receipt."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from api.access.values import Answer, Call, Headers
-from api.http.problems import Problem
-from api.mcp import text
+from api.http.problems import Problem, of_error
+from api.mcp import arguments, text
 from api.service import Service
+from warehouse.errors import CallerError, StorageError
+
+if TYPE_CHECKING:
+    from api.mcp.tools import Tool
 
 _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
-_WORDS_OF_TOOLS = (
-    ("or add sample=true", "or call the tool without both for a sample"),
-    ("sample=true needs none", "a call without a key gives a sample"),
-    ("sample=true needs no key", "A call without a key gives a sample"),
-    ("sample=true works", "a call without a key gives a sample"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,45 +49,52 @@ Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
 """Turns checked arguments into a request; raises Problem, CallerError or StorageError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a tool call, before any protocol version. An error has texts alone."""
 
     texts: tuple[str, ...]
     structured: bytes = b""
     """A JSON object; empty for an error."""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] | None = None
     headers: Headers = ()
     """The gate's count, for the HTTP answer."""
+    misfit: bool = False
+    """Whether arguments did not fit."""
 
 
-def answer(service: Service, request: ToolRequest, call: Call) -> Outcome:
-    """Admit a call, answer it, settle it (`api.access.values`). Raises CallerError, StorageError."""
-    grant = service.gate.admit(call)
-    if isinstance(grant, Problem):
-        return _refused(service, grant, call)
-    if isinstance(grant, Answer):  # what this payment bought before
-        stored = orjson.loads(grant.body)
-        return Outcome(tuple(stored["texts"]), orjson.dumps(stored["structured"]), _receipt(grant.headers))
-    sample, outcome = grant.method == "sample", None
+def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, caller: Call) -> Outcome:
+    """Read a call's arguments, admit it, answer it, settle it (`api.access.values`)."""
     try:
-        answer = request.answer(sample)
-        outcome = _worded(service, request, answer, sample)
-    finally:
-        if outcome is None:
+        values = arguments.read(tool.arguments, sent)
+        request = tool.prepare(service, values)
+        call = _gate_call(request, tool.name, values, replace(caller, payment=_encoded(payment)))
+        grant = service.gate.admit(call)
+        if isinstance(grant, Problem):
+            return _refused(service, grant, call)
+        if isinstance(grant, Answer):  # what this payment bought before
+            stored = orjson.loads(grant.body)
+            return Outcome(tuple(stored["texts"]), orjson.dumps(stored["structured"]), _receipt(grant.headers))
+        sample = grant.method == "sample"
+        try:
+            answer = request.answer(sample)
+            words, structured = _with_notes(service, request, answer, sample)
+        except BaseException:
             grant.release()
+            raise
+    except (Problem, CallerError, StorageError) as error:
+        return _failed(error if isinstance(error, Problem) else of_error(error))
     rows = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
-    body = {"texts": outcome.texts, "structured": orjson.Fragment(outcome.structured)}
+    body = {"texts": [words], "structured": orjson.Fragment(structured)}
     settled = grant.settle(Answer(200, rows, orjson.dumps(body) if grant.method == "payment" else b""))
     if isinstance(settled, Problem):
         return _refused(service, settled, call)
     meta = _receipt(settled)
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
         meta[_OFFER] = orjson.Fragment(offer)
-    return replace(outcome, meta=meta, headers=settled)
+    return Outcome((words,), structured, meta, settled)
 
 
-def gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
+def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
     """Build the gate's call: without key and payment it is a sample, unless the caller wants none.
 
     The key of the connection goes before the argument: a model may repeat an old one. A payment is for the tool and its
@@ -111,7 +116,7 @@ def gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], cal
     )
 
 
-def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> Outcome:
+def _with_notes(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> tuple[str, bytes]:
     """Put what must not be missed first in the text, and as `notes` into the structure."""
     notes = []
     if sample and request.price:
@@ -121,7 +126,17 @@ def _worded(service: Service, request: ToolRequest, answer: ToolAnswer, sample: 
     if answer.stale_since is not None:
         notes.append(text.stale_note(answer.stale_since))
     member = b',"notes":%b}' % orjson.dumps(notes) if notes else b"}"
-    return Outcome(("\n".join([*notes, answer.text]),), answer.structured[:-1] + member)
+    return "\n".join([*notes, answer.text]), answer.structured[:-1] + member
+
+
+def _failed(problem: Problem) -> Outcome:
+    """Say what cannot be answered, and what can."""
+    if problem.faults:
+        faults = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in problem.faults[:5])
+        return Outcome((f"Invalid arguments: {faults}",), misfit=True)
+    zones = problem.members.get("zones")
+    more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
+    return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
 
 
 def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
@@ -146,9 +161,10 @@ def _offer(refusal: Problem) -> str:
 
 def _in_words_of_tools(words: str) -> str:
     """A sample comes without credentials here, not by a query parameter."""
-    for rest, tools in _WORDS_OF_TOOLS:
-        words = words.replace(rest, tools)
-    return words
+    words = words.replace("`sample=true`", "sample=true").replace(
+        "or add sample=true", "or call the tool without both for a sample"
+    )
+    return words.replace("sample=true needs no key", "a call without a key gives a sample")
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:
@@ -157,7 +173,7 @@ def _receipt(headers: Headers) -> dict[str, Any]:
     return {_RECEIPT: orjson.Fragment(base64.b64decode(header))} if header else {}
 
 
-def encoded_payment(payment: Any) -> str:
+def _encoded(payment: Any) -> str:
     """The payment of `_meta["x402/payment"]` as its HTTP header carries it; empty for none."""
     if payment is None:
         return ""

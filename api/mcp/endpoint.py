@@ -18,9 +18,10 @@ from api.access.gate import call_of
 from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problems import Problem
-from api.mcp import protocol, server
+from api.mcp import protocol
 from api.mcp.protocol import CheckedRequest, ProtocolHeaders, RpcError, RpcReply, error, exchange
 from api.mcp.server import Server
+from api.mcp.tools import TOOLS
 from api.service import Service
 from api.settings import Settings, is_loopback
 from warehouse.caches import cache_short
@@ -52,12 +53,20 @@ def view(service: Service) -> View:
     admits = _origin_policy(settings)
 
     def answer(request: Request) -> Response:
-        origin = request.header("HTTP_ORIGIN")
-        if not admits(request.header("HTTP_HOST"), origin):
+        header = request.environ.get
+        origin = header("HTTP_ORIGIN", "")
+        if not admits(header("HTTP_HOST", ""), origin):
             return _refused(403, _FOREIGN)
         if request.method == "OPTIONS":
-            return _for_origin(_sent(RpcReply(204), (), ("Allow", "POST"), *_PREFLIGHT), origin)
-        return _for_origin(_post(mcp, settings, request), origin)
+            response = _sent(RpcReply(204), ("Allow", "POST"), *_PREFLIGHT)
+        elif request.method != "POST":
+            message = "Send JSON-RPC messages by POST; this server has no streams and no sessions"
+            response = _refused(405, message, ("Allow", "POST"))
+        elif fault := _http_fault(header("CONTENT_TYPE", ""), header("HTTP_ACCEPT", "")):
+            response = _refused(*fault)
+        else:
+            response = _post(mcp, settings, request)
+        return _for_origin(response, origin)
 
     return answer
 
@@ -101,24 +110,21 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
 
 
 def _post(mcp: Server, settings: Settings, request: Request) -> Response:
-    """Answer a request of an admitted origin."""
-    if request.method != "POST":
-        message = "Send JSON-RPC messages by POST; this server has no streams and no sessions"
-        return _refused(405, message, ("Allow", "POST"))
-    if fault := _http_fault(request.header("CONTENT_TYPE"), request.header("HTTP_ACCEPT")):
-        return _refused(*fault)
+    """Answer the message in a request's body."""
+    environ = request.environ
     try:
-        body = read_body(request.environ, MOST_BYTES)
+        body = read_body(environ, MOST_BYTES)
     except Problem as problem:
         return _refused(problem.kind.status, problem.detail, *problem.headers)
-    environ, sent = request.environ, call_of(request, "", settings.trusted_proxies)
+    sent = call_of(request, "", settings.trusted_proxies)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
     caller = Call(PATH, "", sent.client, authorization=authorization)
     counts: list[Headers] = []
 
     def perform(rpc: CheckedRequest) -> bytes:
+        tool = rpc.params["name"] if rpc.method == "tools/call" and rpc.params["name"] in TOOLS else ""
         # For the access log, the counts, and `unforeseen`.
-        environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{server.label(rpc)}"
+        environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{tool or rpc.method.replace('/', '.')}"
         result, count = mcp.perform(rpc, caller)
         if rpc.method == "tools/call":
             counts.append(count)
@@ -126,17 +132,17 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
 
     headers = (environ.get(f"HTTP_{name}") for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
     reply = exchange(body, ProtocolHeaders(*(each if each is None else each.strip() for each in headers)), perform)
-    return _sent(reply, counts[0] if len(counts) == 1 else ())  # several calls in a batch have several counts
+    count = counts[0] if len(counts) == 1 else ()  # several calls in a batch have several counts
+    return _sent(reply, *(header for header in count if header[0].startswith("RateLimit")))
 
 
-def _sent(reply: RpcReply, counted: Headers = (), *more: tuple[str, str]) -> Response:
-    headers = [NO_STORE, *(header for header in counted if header[0].startswith("RateLimit")), *more]
-    return Response(reply.status, [*headers, ("Content-Type", _JSON)] if reply.body else headers, reply.body)
+def _sent(reply: RpcReply, *more: tuple[str, str]) -> Response:
+    return Response(reply.status, [NO_STORE, *more, *([("Content-Type", _JSON)] if reply.body else ())], reply.body)
 
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
     """Answer for HTTP's own checks: a JSON-RPC error without id, since no message was read."""
-    return _sent(RpcReply(status, error(RpcError(protocol.INVALID_REQUEST, message), None)), (), *more)
+    return _sent(RpcReply(status, error(RpcError(protocol.INVALID_REQUEST, message), None)), *more)
 
 
 def _for_origin(response: Response, origin: str) -> Response:

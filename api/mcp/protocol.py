@@ -174,6 +174,10 @@ def _check_request(document: dict[str, Any], headers: ProtocolHeaders, legacy: b
         _check_modern(document, method, params, headers)
     if method not in methods:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
+    if (named := _NAMED.get(method)) and not isinstance(params.get(named), str):
+        raise RpcError(INVALID_PARAMS, f"params.{named} is required")
+    if named and not legacy and _decode(headers.name) != params[named]:
+        raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
     return CheckedRequest(document["id"], method, params, version)
 
 
@@ -192,13 +196,6 @@ def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any],
         raise _unsupported(version)
     if headers.method != method:
         raise RpcError(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
-    named = _NAMED.get(method)
-    if named is None:
-        return
-    if not isinstance(params.get(named), str):
-        raise RpcError(INVALID_PARAMS, f"params.{named} is required")
-    if _decode(headers.name) != params[named]:
-        raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
 
 
 def _decode(value: str | None) -> str | None:

@@ -6,7 +6,7 @@ Hosts show a model the text, the structured content, or both: each says by itsel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -92,37 +92,31 @@ def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     `rank` 1 is the highest value; `percentile` is a zone's own among its last 30 days.
     """
-    groups: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for zone, member in zones.items():
         for name, value in member["metrics"].items():
-            groups.setdefault((name, value["unit"]), []).append((zone, value))
-    return [
-        {"metric": name, "unit": unit, **_ranked(sorted(values, key=lambda each: -each[1]["value"]))}
-        for (name, unit), values in sorted(groups.items(), key=lambda item: _ORDER[item[0][0]])
-    ]
-
-
-def _ranked(values: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    figures = [value["value"] for _, value in values]
-    usual = Counter(value["ts"] for _, value in values).most_common(1)[0][0]
-    others = {zone: iso(value["ts"]) for zone, value in values if value["ts"] != usual}
-    percentiles = [value["percentile"] for _, value in values]
-    return {
-        "time": iso(usual),
-        **({"other_times": others} if others else {}),
-        "zone": [zone for zone, _ in values],
-        "value": [int(figure) if figure.is_integer() else figure for figure in map(float, figures)],
-        "rank": [figures.index(figure) + 1 for figure in figures],
-        **({"percentile": percentiles} if any(p is not None for p in percentiles) else {}),
-    }
+            groups.setdefault((name, value["unit"]), []).append({**value, "zone": zone})
+    listed = []
+    for (name, unit), values in sorted(groups.items(), key=lambda item: _ORDER[item[0][0]]):
+        values.sort(key=lambda each: -each["value"])
+        figures, percentiles = [each["value"] for each in values], [each["percentile"] for each in values]
+        usual = Counter(each["ts"] for each in values).most_common(1)[0][0]
+        others = {each["zone"]: iso(each["ts"]) for each in values if each["ts"] != usual}
+        columns = {
+            "zone": [each["zone"] for each in values],
+            "value": figures,
+            "rank": [figures.index(figure) + 1 for figure in figures],
+            **({"percentile": percentiles} if any(each is not None for each in percentiles) else {}),
+        }
+        other_times = {"other_times": others} if others else {}
+        listed.append({"metric": name, "unit": unit, "time": iso(usual), **other_times, **columns})
+    return listed
 
 
 def snapshot(body: Mapping[str, Any]) -> str:
-    """A line for each metric and unit with the values of zones, the highest first; `values` are ranked already."""
+    """A line for each metric and unit with the values of zones, the highest first."""
     if "values" in body:
         return words("snapshot", body, body["values"], body["silent"], [body])
     members = body["zones"]
-    published = {zone: member for zone, member in members.items() if member["metrics"]}
-    return words(
-        "snapshot", body, ranked(members), [zone for zone in members if zone not in published], [*published.values()]
-    )
+    silent = [zone for zone, member in members.items() if not member["metrics"]]
+    return words("snapshot", body, ranked(members), silent, [members[zone] for zone in members if zone not in silent])

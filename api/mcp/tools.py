@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,6 @@ from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
 from warehouse.market.metrics import METRICS, SCALAR, Metric
 from warehouse.market.zones import ZONES, zones_with
-
-_REFERENCE = "#/components/schemas/"
-_ALL = 100
-"""Levels of members, more than any answer has."""
-_BOUNDS = {"enum", "const", "pattern", "propertyNames", "minItems", "maxItems", "minimum", "maximum", "format"}
-_STRICT = _BOUNDS | {"description", "required"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +29,24 @@ class Tool:
     prepare: Prepare
 
 
-def loose(schema: Any, levels: int = _ALL) -> Any:
-    """Strip references, bounds and descriptions: a schema stands in every prompt, and clients keep it and refuse
-    answers that outgrow it. What lies below some `levels` loses its members: their names say what they are.
-    """
-    if isinstance(schema, list):
-        return [loose(member) for member in schema]
-    if not isinstance(schema, dict):
-        return schema
+def _type_of(schema: Schema) -> Schema:
+    """Return the type of a member. What lies in it is in the REST path's own schema: this one stands in every prompt,
+    and clients refuse answers that outgrow it."""
     if "$ref" in schema:
-        return loose(SCHEMAS[schema["$ref"].removeprefix(_REFERENCE)], levels)
-    parts = {name: part for name, part in schema.items() if name not in _STRICT and part is not False}
-    if levels <= 0:
-        parts = {name: part for name, part in parts.items() if name in ("type", "anyOf")}
-    for name, part in parts.items():
-        if name == "properties":  # members keep their names, also those that are words of JSON Schema
-            parts[name] = {member: loose(of, levels - 1) for member, of in part.items()}
-        else:
-            parts[name] = loose(part, levels - 1 if name in ("items", "additionalProperties") else _ALL)
-    return parts
+        return _type_of(SCHEMAS[schema["$ref"].removeprefix("#/components/schemas/")])
+    return {"anyOf": [*map(_type_of, schema["anyOf"])]} if "anyOf" in schema else {"type": schema["type"]}
+
+
+def _schema(name: str, **own: Schema | None) -> Schema:
+    """Return the schema of a REST answer with a tool's `own` members in place of some, or for None without them."""
+    rest = SCHEMAS[name]
+    members = {member: _type_of(schema) for member, schema in rest["properties"].items()}
+    properties = {member: schema for member, schema in {**members, "notes": _NOTES, **own}.items() if schema}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [member for member in rest["required"] if member not in own],
+    }
 
 
 def _described(kind: str, words: str, **more: Any) -> Schema:
@@ -63,73 +55,33 @@ def _described(kind: str, words: str, **more: Any) -> Schema:
 
 _NOTES = _described("array", "Whether this is a sample, stale or simulated.", items={"type": "string"})
 _TIME = _described("string", "As ISO 8601; so is every other member that ends in _time.")
-
-
-def _whole(name: str, levels: int = _ALL, **added: Schema) -> Schema:
-    """The answer's schema with the members that tools add."""
-    schema: Schema = loose(SCHEMAS[name], levels)
-    notes = _NOTES if levels > 1 else {"type": "array"}
-    properties = {**schema["properties"], "notes": notes, **added}
-    return {**schema, "properties": properties, "required": SCHEMAS[name]["required"]}
-
-
-_OBJECT: Schema = {"type": "object"}
-# fmt: off
-_SNAPSHOT = {
-    **_whole("Snapshot", 2, values=_described(
-        "array", "Instead of zones where metric is given: metric, unit, and columns of zones, the highest value first.",
-        items=_OBJECT)),
-    "required": ["generated"],
-}
+_VALUES = _described(
+    "array", "Instead of zones where metric is given: metric, unit, and columns of zones, the highest value first."
+)
+_SNAPSHOT = _schema("Snapshot", zones={"type": "object"}, values=_VALUES)
+_CORRECTED = _described(
+    "array",
+    "Series with corrections: rows added, changed and withdrawn, within first_time to last_time, the last correction "
+    "at at_time, and its feeds.",
+)
 _COLUMNS = _described(
     "object",
     "All rows, as arrays of one length: time (UTC), or date (civil) of days and longer; and value, or an array for "
-    "each fuel, border or zone (null: none). Where other members differ between rows, each has its array.",
-    properties={name: {"type": "array", "items": {"type": "string"}} for name in ("time", "date")},
-    additionalProperties={"type": "array"})
-_HISTORY_MEMBERS: Mapping[str, Schema] = {
-    "columns": _COLUMNS,
-    "constant": _described("object", "The members that are the same in every row, such as unit."),
-    "units": _described("object", "Of several zones: the unit of each."),
-    "resolutions": _described("object", "Of several zones: the resolution of each."),
-    "start_time": _described("string", "start as ISO 8601."),
-    "end_time": _described("string", "end as ISO 8601."),
-    "covered_in_part": _described("array", "Of several zones: the means of less than a whole interval.", items=_OBJECT),
-    "clock": _described("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
-    "reason": _described("string", "Where there are no rows: why."),
-    "held": _described("object", "Where there are no rows: the first and last interval held."),
-    "next": _described(
-        "object", "Where rows were left out: the window and as_of to call again with, other arguments unchanged."),
-    "gaps": {"type": "array"},
-}
-# fmt: on
-_CHANGES: Schema = {
-    "type": "object",
-    "properties": {
-        "corrected": _described(
-            "array",
-            "Series with corrections: rows added, changed and withdrawn, within first_time to last_time, the "
-            "last correction at at_time, and its feeds.",
-            items=_OBJECT,
-        ),
-        "only_new": _described("object", "By zone: the metrics that only got new rows."),
-        "entries": {"type": "integer"},
-        "next": {"type": "string"},
-        "more": {"type": "boolean"},
-        "oldest": {"type": "string"},
-        "notes": _NOTES,
-    },
-    "required": ["corrected", "only_new", "next", "more"],
-}
-
-
-def _history() -> Schema:
-    """The series' schema with columns instead of rows; of several zones there is no one zone, and terms are by zone."""
-    schema = _whole("Series", _ALL, **_HISTORY_MEMBERS)
-    for name in ("data", "gaps_truncated", "attribution", "license", "known_since"):
-        del schema["properties"][name]
-    required = [name for name in schema["required"] if name not in ("data", "zone", "attribution", "license", "gaps")]
-    return {**schema, "required": [*required, "columns", "constant"]}
+    "each fuel, border or zone (null: none). Other members that differ between rows have arrays too.",
+    additionalProperties={"type": "array"},
+)
+_HISTORY = _schema(
+    "Series",
+    zone={"type": "string"},
+    columns=_COLUMNS,
+    constant=_described("object", "What all rows share, such as unit, or all of a fuel, border or zone, by its name."),
+    clock=_described("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
+    start_time=_TIME,
+    next=_described("object", "Where rows were left out: what to call again with, other arguments unchanged."),
+    reason=_described("string", "Where there are no rows: why; and held, the first and last interval of the zone."),
+    gaps={"type": "array"},
+    **dict.fromkeys(("data", "gaps_truncated", "attribution", "license", "known_since")),
+)
 
 
 def _scalar_words(metric: Metric) -> str:
@@ -149,26 +101,26 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         f"Lists the {len(ZONES)} electricity grid zones (US, Great Britain, Australia, continental Europe) with id, "
         "name, time zone, currency, source, licence, attribution and the metrics that each publishes. Ids, which the "
         f"other tools take as zone: {', '.join(ZONES)}. Free, needs no key.",
-        (takes.API_KEY,), _whole("Zones"), answers.list_zones),
+        (takes.API_KEY,), _schema("Zones"), answers.list_zones),
     Tool(
         "get_status", "Check data freshness",
         "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), the "
         "last error, a state (ok, late, down, unknown) against the source's own schedule, and when the next reading is "
         "due. Free, needs no key.",
-        (takes.API_KEY,), _whole("Status"), answers.get_status),
+        (takes.API_KEY,), _schema("Status"), answers.get_status),
     Tool(
         "get_latest", "Get latest values of a zone",
         f"Returns the newest value of each metric that a zone publishes: {_SCALAR_WORDS}, and the generation mix "
         f"({_MIX_WORDS}), each with unit, time of its interval's start and length. Interchange: + is net import. "
         "get_zone_brief tells how unusual the values are, get_history gives the past, get_map_snapshot all zones at "
         "once.",
-        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _whole("Latest", 2), answers.get_latest),
+        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _schema("Latest"), answers.get_latest),
     Tool(
         "get_zone_brief", "Get a zone's brief",
         "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over "
         "the trailing 30 days, the change against 24 hours ago (rising, falling, flat), the generation mix where "
         "published, and a summary. Metrics without enough data are left out, the reason in context_omitted.",
-        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _whole("Brief", 2), answers.get_zone_brief),
+        (takes.ZONE, takes.SAMPLE, takes.API_KEY), _schema("Brief"), answers.get_zone_brief),
     Tool(
         "get_history", "Get a zone's history",
         "Returns the rows of one metric of one zone or several in a window [start, end), by default the last 24 hours; "
@@ -177,7 +129,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "Where limit leaves rows out, next holds the window that goes on. A missing interval has no row.",
         (takes.ONE_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
          takes.INTERVAL, takes.MARKET, takes.BY, takes.AS_OF, takes.FORECAST, takes.LEAD, takes.SAMPLE, takes.API_KEY),
-        _history(), history.prepare),
+        _HISTORY, history.prepare),
     Tool(
         "get_map_snapshot", "Get latest values of all zones",
         "Returns the newest values of every zone in one answer, for comparing zones: the metrics of get_latest, each "
@@ -191,7 +143,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
-        _whole("Windows", 1, start_time=_TIME), answers.find_window),
+        _schema("Windows", start_time=_TIME), answers.find_window),
     Tool(
         "get_statistics", "Get statistics of a window",
         "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
@@ -199,13 +151,15 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (
         "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
         (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.END, takes.ABOVE, takes.BELOW, takes.MEASURED_MARKET,
          takes.AS_OF, takes.SAMPLE, takes.API_KEY),
-        _whole("SeriesStatistics", 2, start_time=_TIME), answers.get_statistics),
+        _schema("SeriesStatistics", start_time=_TIME), answers.get_statistics),
     Tool(
         "get_changes", "See what was corrected",
         "Tells which series were corrected since a time: how many rows changed or were withdrawn, within which span, "
         "and when; and which series only got new rows. get_history with as_of gives the former values. Free, needs no "
         "key.",
-        (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY), _CHANGES, answers.get_changes),
+        (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY),
+        _schema("Changes", entries={"type": "integer"}, corrected=_CORRECTED, only_new=_described(
+            "object", "By zone: the metrics that only got new rows."), count=None, docs=None), answers.get_changes),
 )}
 """In the order in which tools/list gives them, the same every time."""
 # fmt: on

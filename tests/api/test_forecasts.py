@@ -204,7 +204,7 @@ def test_agents_get_the_same_forecast(ask: Any, ahead: Rig) -> None:
         assert list(columns[name]) == [row[name] for row in rows]
     published = [instant(stamp.replace("Z", ":00Z")) for stamp in columns["published_at"]]
     assert published == [row["published_at"] for row in rows]
-    assert text.startswith("demand (the publisher's forecast) of GB (MW, 1h): 24 rows in [2026-03-30T12:00:00Z")
+    assert text.startswith("demand (the publisher's forecast) of GB: 24 rows in [2026-03-30T12:00:00Z, ")
 
 
 def test_the_link_to_the_next_page_writes_a_relative_time_out(ask: Any) -> None:

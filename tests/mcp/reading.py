@@ -49,13 +49,16 @@ def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read_table(text: str, step: int, zone: str = "") -> dict[int, float | None]:
-    """The rows of a table of one value each `step` seconds, or of a zone's days, as a reader of the text finds them."""
+    """The rows of a table of one value each `step` seconds, or of a zone's days, as a reader of the text finds them.
+
+    Behind the mean of a day its coverage may stand.
+    """
     rows: dict[int, float | None] = {}
     for line in text.splitlines():
         match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\dZ) \w{3} \d\d:\d\d ([-\d. e]+)$", line)
         if match:
             cells = match[2].split(" ")
             rows |= {at(match[1]) + i * step: None if cell == "-" else float(cell) for i, cell in enumerate(cells)}
-        if match := re.match(r"(\d{4}-\d\d-\d\d) ([-\d.e]+)$", line):
+        if match := re.match(r"(\d{4}-\d\d-\d\d) ([-\d.e]+)(?: [\d.]+)?$", line):
             rows[local_midnight(date.fromisoformat(match[1]), ZONES[zone].tz)] = float(match[2])
     return rows

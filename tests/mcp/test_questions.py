@@ -214,7 +214,7 @@ QUESTIONS = (
                 },
             ),
         ),
-        lambda t: float(found(r"newest (-?[\d.]+) at 2026-03-30T18:00:00Z", t[0])),
+        lambda t: float(found(r"newest (-?[\d.]+) at 2026-03-30T18:00Z", t[0])),
         lambda s: rows_of(s[0])[0]["value"],
         lambda f: f.rows("price_day_ahead", "US-NYISO", at("2026-03-30T18:00Z"), at("2026-03-30T19:00Z"))[0][1],
     ),

@@ -86,25 +86,18 @@ def test_prompts_name_tools_and_arguments_that_there_are(mcp: Any, version: str)
     for prompt in listed:
         filled = result(mcp, "prompts/get", version, name=prompt["name"], arguments=PROMPTS[prompt["name"]])
         assert filled["messages"][0]["role"] == "user"
+        assert all(word in filled["messages"][0]["content"]["text"] for word in PROMPTS[prompt["name"]].values())
         text = filled["messages"][0]["content"]["text"]
         assert "{" not in text
         named = set(re.findall(r"\b(?:get|find|list)_\w+", text))
         assert named
         assert named <= tools
-    assert (
-        "GB"
-        in result(mcp, "prompts/get", version, name="market_briefing", arguments={"zone": "gb"})["messages"][0][
-            "content"
-        ]["text"]
-    )
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
         ("market_briefing", {}, "zone: required"),
-        ("market_briefing", {"zone": "XX"}, "Zones are US-CAISO"),
-        ("plan_flexible_load", {"zone": "GB", "hours": "99"}, "up to 24"),
         ("market_briefing", {"zone": 5}, "holds texts"),
         ("nonsense", {}, "prompts are market_briefing"),
     ],

@@ -123,7 +123,7 @@ def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
     text = result["content"][0]["text"]
     assert result["structuredContent"]["gaps"] == []
     assert "no rows in" in text
-    assert "to 2026-03-30T12:00:00Z: widen the window." in text
+    assert "to 2026-03-30T12:00:00Z: ask for a window in that span, or widen the window." in text
 
 
 @pytest.mark.parametrize("tool", DATA)
@@ -189,7 +189,6 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
         ({**GB_PRICE, "sample": "maybe"}, "true or false"),
         ({**GB_PRICE, "start": []}, "is no time"),
         ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
-        ({**GB_PRICE, "api_key": {}}, "api_key"),
         ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
     ],
     ids=str,

@@ -15,7 +15,7 @@ for (const [name, given] of JSON.parse(process.env.CALLS)) {
 const { resources } = await client.listResources();
 const { prompts } = await client.listPrompts();
 const page = await client.readResource({ uri: "emds://docs/brief" });
-const prompt = await client.getPrompt({ name: "market_briefing", arguments: { zone: "gb" } });
+const prompt = await client.getPrompt({ name: "market_briefing", arguments: { zone: "GB" } });
 const read = {
   resources: resources.map((resource) => resource.uri),
   prompts: prompts.map((each) => each.name),

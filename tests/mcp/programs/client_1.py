@@ -27,7 +27,7 @@ async def main(url: str) -> None:
             )
         resources, prompts = await session.list_resources(), await session.list_prompts()
         page = await session.read_resource(AnyUrl("emds://docs/brief"))
-        prompt = await session.get_prompt("market_briefing", {"zone": "gb"})
+        prompt = await session.get_prompt("market_briefing", {"zone": "GB"})
         report = {
             "version": opened.protocolVersion,
             "tools": [tool.name for tool in listed.tools],

@@ -29,7 +29,7 @@ async def main(url: str, mode: str) -> None:
             results.append({"name": name, "error": result.is_error, "text": text, "structured": structured})
         resources, prompts = await client.list_resources(), await client.list_prompts()
         page = await client.read_resource("emds://docs/brief")
-        prompt = await client.get_prompt("market_briefing", {"zone": "gb"})
+        prompt = await client.get_prompt("market_briefing", {"zone": "GB"})
         report = {
             "version": client.protocol_version,
             "tools": [tool.name for tool in listed.tools],
