@@ -25,7 +25,7 @@ def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.Asse
     """The checks of one feed."""
     key = asset_key(feed)
     by_day = [
-        dg.AssetCheckSpec(name, asset=key, description=rule.description, partitions_def=partitions)
+        dg.AssetCheckSpec(name, asset=key, description=rule.__doc__, partitions_def=partitions)
         for name, rule in RULES.items()
     ]
     return [*by_day, dg.AssetCheckSpec(FRESH, asset=key, description=_FRESH_MEANS)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -55,7 +54,7 @@ class Facts:
     own: StoredRows
     aside: Sequence[tuple[SeriesKey, Ints, Floats]]
     """Rows set aside in quarantine."""
-    shifts: Sequence[level_shifts.JudgedShift]
+    shifts: Sequence[level_shifts.LevelShift]
 
     def without_rows(self, check: str, day: MarketDay) -> Verdict | None:
         """The verdict of a day of which no row is held: it passes while nothing is due. None where rows are held."""
@@ -65,13 +64,6 @@ class Facts:
         if coverage.due_until(self.feed, window, self.now) <= window.start:
             return Verdict(check, day, True, findings=(NOTHING_DUE,))
         return Verdict(check, day, False, True, 0, (NOTHING_READ,))
-
-
-class Rule(NamedTuple):
-    """One check by market day: what passing means, and how a day is judged."""
-
-    description: str
-    judge: Callable[[Facts, MarketDay], Verdict]
 
 
 def examine(
@@ -95,16 +87,16 @@ def examine(
         _shifts(storage, feed, days, own) if STEADY in checks else [],
     )
     chosen = [rule for name, rule in RULES.items() if name in checks]
-    yield from (rule.judge(facts, day) for day in days for rule in chosen)
+    yield from (rule(facts, day) for day in days for rule in chosen)
 
 
 def _believed(facts: Facts, day: MarketDay) -> Verdict:
-    """Values that were set aside fail, until a row of their series covers that instant."""
+    """Every value of the day is possible, comes once and lies on its grid; others are set aside. Error."""
     window, findings, count = window_of(facts.feed, day), [], 0
     covered = {key: ts for key, ts, _ in facts.own.within(window)}
     for key, ts, values in facts.aside:
         step = RESOLUTIONS[key.resolution]
-        have = covered.get(key, np.empty(0, np.int64))
+        have = covered.get(key, np.empty(0, np.int64))  # a row of the series that covers its instant replaces it
         at = np.searchsorted(have, ts, side="right") - 1
         replaced = (at >= 0) & (ts < have[np.maximum(at, 0)] + step) if len(have) else np.zeros(len(ts), np.bool_)
         wrong = (ts >= window.start) & (ts < window.end) & ~replaced
@@ -118,7 +110,7 @@ def _believed(facts: Facts, day: MarketDay) -> Verdict:
 
 
 def _complete(facts: Facts, day: MarketDay) -> Verdict:
-    """Missing intervals warn while the publisher may still bring them, and are errors afterwards."""
+    """The day (23, 24 or 25 hours) has every interval due. Warning while the publisher may bring it, then error."""
     feed, now, window = facts.feed, facts.now, window_of(facts.feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
     if verdict := facts.without_rows(COMPLETE, day):
@@ -141,22 +133,21 @@ def _complete(facts: Facts, day: MarketDay) -> Verdict:
     return Verdict(COMPLETE, day, not findings, settled, count, tuple(findings[:20]))
 
 
-def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.JudgedShift]:
+def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.LevelShift]:
     """Days of a series at another level than in the two weeks before, unless another feed states the same."""
     if feed.yearly:
         return []
     windows = [day.window for day in days]
     rows = own.rows(Window(min(w.start for w in windows), max(w.end for w in windows)))
-    return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.severity != "note"]
+    return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.finding.severity != "note"]
 
 
 def _steady(facts: Facts, day: MarketDay) -> Verdict:
-    """Series that repeat one value for too long, days that begin with a jump or lie at another level: warnings, since
-    all may be true."""
+    """No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning."""
     if verdict := facts.without_rows(STEADY, day):
         return verdict
     judged = quality.judge(facts.own.rows(window_of(facts.feed, day)), facts.feed, (), facts.now)
-    shifts = [shift.finding for shift in facts.shifts if shift.shift.day == day.window]
+    shifts = [shift.finding for shift in facts.shifts if shift.day == day.window]
     odd = [*(f for f in judged.findings if f.check == "frozen"), *shifts]
     findings = tuple(f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd)
     return Verdict(STEADY, day, not odd, False, sum(f.count for f in odd), findings[:20])
@@ -169,22 +160,12 @@ def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
 
 
-RULES: Mapping[str, Rule] = {
-    BELIEVED: Rule(
-        "Every value of the day is possible, comes once and lies on its grid; others are set aside. Error.",
-        _believed,
-    ),
-    COMPLETE: Rule(
-        "The day (23, 24 or 25 hours) has every interval that is due. Warning while the publisher may still bring it,"
-        " error afterwards.",
-        _complete,
-    ),
-    STEADY: Rule(
-        "No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning.",
-        _steady,
-    ),
+RULES: Mapping[str, Callable[[Facts, MarketDay], Verdict]] = {
+    BELIEVED: _believed,
+    COMPLETE: _complete,
+    STEADY: _steady,
 }
-"""The checks by market day, in their order. To add one, add a rule."""
+"""The checks by market day, in their order. To add one, add a rule: its docstring says what passing means."""
 
 
 def _name(key: SeriesKey) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from assets.ingest.reports import NOTHING_PUBLISHED, DayReport, Failures
+from assets.ingest.context import PipelineContext
+from assets.ingest.gather import Gathered
+from assets.ingest.reports import NOTHING_PUBLISHED, DayReport
+from warehouse.documents import health
 from warehouse.documents.health import Health
 from warehouse.errors import UNKNOWN_MEMBER, NotPublished
+from warehouse.judge import quality
 from warehouse.judge.coverage import Pair
 from warehouse.market import clock
 from warehouse.market.market import Feed
@@ -16,44 +19,38 @@ from warehouse.market.metrics import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one run over market days of a feed brought."""
+def note(
+    pipeline: PipelineContext,
+    gathered: Gathered,
+    days: Sequence[DayReport],
+    rows: Rows,
+    quarantined: int,
+    again: bool,
+) -> None:
+    """Adds what a run over market days learnt to the source's health, zone by zone.
 
-    days: Sequence[DayReport]
-    rows: Rows
-    """The rows that were believed."""
-    failures: Failures
-    quarantined: int
-    """Rows set aside."""
-    answered_at: int
-    """When the publisher answered, Unix seconds."""
-    judging: bool
-    """Whether failures count. Those of kept bodies, and of days that no schedule asks for any more, say nothing about
-    the feed today: its last error stays as it is."""
-
-
-def of_zones(feed: Feed, outcome: Outcome, known: Mapping[str, Health]) -> list[Health]:
-    """The zones of a feed of which a run learnt something; `known` is the feed's health so far, by zone."""
-    zones, metrics = _reached(feed, outcome.rows)
-    changes = (_of_zone(feed, zone, outcome, zones.get(zone, 0), known.get(zone)) for zone in feed.zones)
-    return [
-        replace(change, reached={metric.value: metrics.get((change.zone, metric), 0) for metric in feed.metrics})
-        for change in changes
-        if change is not None
-    ]
-
-
-def _of_zone(feed: Feed, zone: str, outcome: Outcome, until: int, known: Health | None) -> Health | None:
-    """The change of one zone, but for its metrics; None where the run says nothing about it."""
-    failure = _failure(zone, outcome) if outcome.judging else ""
-    waiting = outcome.judging and any(day.status == "waiting" for day in outcome.days)
-    answered = until > 0 or (waiting and not failure)
-    if not answered and not failure:
-        return None
-    at = outcome.answered_at
-    last_error = failure if outcome.judging or known is None else known.last_error
-    return Health(feed.id, zone, at if answered else 0, last_error, at if failure else 0, until, outcome.quarantined)
+    `rows` were believed, `quarantined` were set aside; `again`: all came from kept bytes. Raises StorageError.
+    """
+    now, feed = clock.now(), gathered.feed
+    oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
+    # Failures of kept bodies, and of days that no schedule asks for any more, say nothing about the feed today.
+    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
+    waiting = judging and any(day.status == "waiting" for day in days)
+    at = gathered.answered_at if again else now
+    errors = {h.zone: h.last_error for h in health.known(pipeline.storage, feed.source) if h.feed == feed.id}
+    zones, metrics = _reached(feed, rows)
+    changes = []
+    for zone in feed.zones:
+        until, failure = zones.get(zone, 0), _failure(zone, gathered, days, rows) if judging else ""
+        answered = until > 0 or (waiting and not failure)
+        if answered or failure:
+            last_error = failure if judging else errors.get(zone, "")
+            reached = {metric.value: metrics.get((zone, metric), 0) for metric in feed.metrics}
+            instants = at if answered else 0, last_error, at if failure else 0, until
+            changes.append(Health(feed.id, zone, *instants, quarantined, reached))
+    if changes:
+        last_start = max(quality.possible_time(feed, (), now, metric).end for metric in feed.metrics)
+        health.note(pipeline.storage, feed.source, changes, clock.interval_end(last_start, feed.resolution))
 
 
 def _reached(feed: Feed, rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
@@ -80,19 +77,20 @@ def _end(feed: Feed, key: SeriesKey, last: int) -> int:
     return clock.MarketDay.at(key.published_at, feed.tz).end
 
 
-def _failure(zone: str, outcome: Outcome) -> str:
+def _failure(zone: str, gathered: Gathered, days: Sequence[DayReport], rows: Rows) -> str:
     """Why rows of the zone did not come; empty where nothing went wrong."""
-    unknown = sorted({member.name for member in outcome.rows.unknown if member.zone in ("", zone)})
+    unknown = sorted({member.name for member in rows.unknown if member.zone in ("", zone)})
     named = UNKNOWN_MEMBER + ", ".join(unknown) if unknown else ""
-    return "; ".join(filter(None, [named, _outage(zone, outcome)]))[:300]
-
-
-def _outage(zone: str, outcome: Outcome) -> str:
-    """Why nothing of the zone came where something should have."""
-    for request, error in outcome.failures:
-        if request.zone in (None, zone) and not isinstance(error, NotPublished):
-            return str(error)[:300]
-    for day in outcome.days:
-        if day.status == "failed" and day.reason.startswith(NOTHING_PUBLISHED):
-            return f"{day.day}: {day.reason}"[:300]
-    return ""
+    outages = (
+        *(
+            str(error)
+            for request, error in gathered.failures
+            if request.zone in (None, zone) and not isinstance(error, NotPublished)
+        ),
+        *(
+            f"{day.day}: {day.reason}"
+            for day in days
+            if day.status == "failed" and day.reason.startswith(NOTHING_PUBLISHED)
+        ),
+    )
+    return "; ".join(filter(None, [named, *(outage[:300] for outage in outages[:1])]))[:300]

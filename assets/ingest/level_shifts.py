@@ -14,76 +14,68 @@ import numpy as np
 from warehouse.bookkeeping import logged
 from warehouse.judge import levels
 from warehouse.judge.coverage import Pair
-from warehouse.judge.levels import Hourly, Shift
+from warehouse.judge.levels import Hourly
 from warehouse.judge.quality import Finding
 from warehouse.market.clock import Window, months
 from warehouse.market.metrics import BY_FUEL
-from warehouse.rows.schema import Readings, Rows
-from warehouse.rows.versions import LIVE, Floats, Ints
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import LIVE, Flags, Floats, Ints, concat
 from warehouse.series import vintages
 from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
 
 
-class JudgedShift(NamedTuple):
-    """A shift of one zone's metric. error: another feed disagrees with the rows too; note: another feed agrees."""
+class LevelShift(NamedTuple):
+    """A day of one zone's metric at another level.
 
-    pair: Pair
-    shift: Shift
-    severity: Literal["error", "warning", "note"]
-    others: str = ""
-    """The feeds that agree or disagree."""
+    The finding is an error where another feed disagrees with the rows too, a note where another feed agrees.
+    """
 
-    @property
-    def finding(self) -> Finding:
-        return Finding("level", self.severity, *self.pair, self.shift.hours, f"{self.shift}{self.others}")
+    day: Window
+    finding: Finding
 
 
-def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[JudgedShift]:
+def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[LevelShift]:
     """The shifts among a feed's rows of some market days. A series that cannot be read is logged and not compared."""
-    compared: list[JudgedShift] = []
-    for (zone, metric), new in _by_pair(rows).items():
-        if not days or levels.tolerance(metric, zone) is None:
+    found: list[LevelShift] = []
+    for (zone, metric), new in _by_pair(rows).items() if days else ():
+        if levels.tolerance(metric, zone) is None:
             continue
         with logged(f"levels of {zone} {metric}"):
-            stored = _stored(storage, metric, zone, levels.reference_window(days))
-            shifts = levels.shifts(metric, zone, days, new, stored)
-            compared += [_compared(storage, feed, (zone, metric), shift, new) for shift in shifts]
-    return compared
+            net = Reader(storage, 0).read(zone, metric, "net", levels.reference_window(days))
+            for shift in levels.shifts(metric, zone, days, new, _hourly(metric, net.ts, net.value)):
+                severity, others = _compare(storage, feed, (zone, metric), shift.day, new)
+                finding = Finding("level", severity, zone, metric, shift.hours, f"{shift}{others}")
+                found.append(LevelShift(shift.day, finding))
+    return found
 
 
-def apart(rows: Rows, compared: Iterable[JudgedShift]) -> tuple[Rows, Rows]:
+def part(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]:
     """The rows without, and only, those of the zones, metrics and days of these shifts; border rows among them."""
     days: dict[Pair, list[Window]] = defaultdict(list)
-    for shift in compared:
-        days[shift.pair].append(shift.shift.day)
-    believed, aside = Rows(), Rows()
-    believed.merge_notes(rows)
-    for key, readings in rows.readings.items():
-        ts = np.asarray(readings.ts, np.int64)
-        bad = np.zeros(len(ts), np.bool_)
+    for day, finding in shifts:
+        days[finding.zone, finding.metric].append(day)
+
+    def is_shifted(key: SeriesKey, ts: Ints) -> Flags:
+        shifted = np.zeros(len(ts), np.bool_)
         for day in days.get((key.zone, key.metric), ()):
-            bad |= (ts >= day.start) & (ts < day.end)
-        for part, chosen in ((believed, ~bad), (aside, bad)):
-            if chosen.any():
-                values = np.asarray(readings.values, np.float64)
-                part.readings[key] = Readings(ts[chosen].tolist(), values[chosen].tolist())
-    return believed, aside
+            shifted |= (ts >= day.start) & (ts < day.end)
+        return shifted
+
+    return rows.part(is_shifted)
 
 
 def _by_pair(rows: Rows) -> dict[Pair, Hourly]:
     """The net series of each zone and metric; of a mix in MW the sum over its fuels, of shares nothing."""
-    parts: dict[Pair, list[Readings]] = defaultdict(list)
+    parts: dict[Pair, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for key, readings in rows.readings.items():
         if key.counterparty is None and key.link is None and key.unit != "%" and readings.ts:
-            parts[key.zone, key.metric].append(readings)
+            ts, values = parts[key.zone, key.metric]
+            ts += readings.ts
+            values += readings.values
     return {
-        pair: _hourly(
-            pair[1],
-            np.concatenate([np.asarray(r.ts, np.int64) for r in every]),
-            np.concatenate([np.asarray(r.values, np.float64) for r in every]),
-        )
-        for pair, every in parts.items()
+        pair: _hourly(pair[1], np.array(ts, np.int64), np.array(values, np.float64))
+        for pair, (ts, values) in parts.items()
     }
 
 
@@ -94,36 +86,19 @@ def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
     return levels.hourly(instants, np.bincount(code, value).astype(np.float64))
 
 
-def _stored(storage: Storage, metric: str, zone: str, window: Window) -> Hourly:
-    """What is served of a series."""
-    net = Reader(storage, 0).read(zone, metric, "net", window)
-    return _hourly(metric, net.ts, net.value)
-
-
-def _compared(storage: Storage, feed: str, pair: Pair, shift: Shift, new: Hourly) -> JudgedShift:
-    """With what other feeds state for that day, served or not."""
+def _compare(
+    storage: Storage, feed: str, pair: Pair, day: Window, new: Hourly
+) -> tuple[Literal["error", "warning", "note"], str]:
+    """With what other feeds state for that day, served or not: how grave a shift is, and who agrees or disagrees."""
     zone, metric = pair
-    verdicts: dict[str, bool] = {}
-    for other, hours in _others(storage, feed, metric, zone, shift.day).items():
-        agrees = levels.agree(metric, zone, shift.day, new, hours)
-        if agrees is not None:
-            verdicts[other] = agrees
-    if any(verdicts.values()):
-        return JudgedShift(pair, shift, "note", f"; {', '.join(f for f, agrees in verdicts.items() if agrees)} agrees")
-    if verdicts:
-        return JudgedShift(pair, shift, "error", f"; {', '.join(verdicts)} disagrees too")
-    return JudgedShift(pair, shift, "warning")
-
-
-def _others(storage: Storage, feed: str, metric: str, zone: str, day: Window) -> dict[str, Hourly]:
-    """The live rows of every other feed of a series, by feed."""
-    series: dict[str, tuple[list[Ints], list[Floats]]] = defaultdict(lambda: ([], []))
-    for month in months(day):
-        versions = vintages.read(storage, vintages.Month(metric, zone, month))
-        for number, label in enumerate(versions.labels):
-            if label.feed != feed and label.counterparty is None and label.link is None and label.unit != "%":
-                mine = (versions.label == number) & (versions.superseded_at == LIVE)
-                mine &= (versions.ts >= day.start) & (versions.ts < day.end)
-                series[label.feed][0].append(versions.ts[mine])
-                series[label.feed][1].append(versions.value[mine])
-    return {name: _hourly(metric, np.concatenate(ts), np.concatenate(value)) for name, (ts, value) in series.items()}
+    versions = concat([vintages.read(storage, vintages.Month(metric, zone, month)) for month in months(day)])
+    others = versions.where(lambda label: label.feed != feed and not label.border and label.unit != "%")
+    inside = (versions.ts >= day.start) & (versions.ts < day.end) & (versions.superseded_at == LIVE)
+    live = versions.take(others & inside)
+    agreeing: dict[bool | None, list[str]] = defaultdict(list)
+    for other in sorted({live.labels[code].feed for code in np.unique(live.label)}):
+        own = live.take(live.where(lambda label, other=other: label.feed == other))  # type: ignore[misc]
+        agreeing[levels.agree(metric, zone, day, new, _hourly(metric, own.ts, own.value))].append(other)
+    if agreeing[True]:
+        return "note", f"; {', '.join(agreeing[True])} agrees"
+    return ("error", f"; {', '.join(agreeing[False])} disagrees too") if agreeing[False] else ("warning", "")

@@ -9,18 +9,20 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+
+import numpy as np
+import orjson
 
 from assets.fetch.session import Fetched
 from assets.ingest import feed_health, level_shifts, reports
 from assets.ingest.context import PipelineContext
-from assets.ingest.feed_health import Outcome
 from assets.ingest.gather import Gathered, feed_code, gather
-from assets.ingest.reports import DayReport, Failures, RunReport
+from assets.ingest.reports import Failures, RunReport
 from warehouse.bookkeeping import logged
-from warehouse.documents import attempts, health
+from warehouse.documents import attempts
 from warehouse.errors import (
     UNKNOWN_MEMBER,
     CredentialsMissing,
@@ -104,7 +106,7 @@ def _judge_and_store(
     rows, folded = _fold(pipeline, gathered, judgement, within)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.incomplete, gathered.failures, now)
     with logged(f"health of {feed.id}"):
-        _note(pipeline, gathered, day_reports, rows, aside, again)
+        feed_health.note(pipeline, gathered, day_reports, rows, aside, again)
     if not again:
         with logged(f"attempts of {feed.id}"):
             _count_attempts(pipeline, gathered, within, now)
@@ -149,18 +151,19 @@ def _with_level_checks(
 ) -> quality.Judgement:
     """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
     judgement = quality.judge(merged, feed, days, now)
-    shifts: list[level_shifts.JudgedShift] = []
+    shifts: list[level_shifts.LevelShift] = []
     with logged(f"levels of {feed.id}"):
         shifts = level_shifts.find(pipeline.storage, feed.id, judgement.accepted, days)
-    for shift in shifts:
-        if shift.severity != "note":
-            _LOG.warning("%s: %s %s: %s", feed.id, *shift.pair, shift.finding.detail)
-    wrong = [shift for shift in shifts if shift.severity == "error"]
+    found = [shift.finding for shift in shifts]
+    for finding in found:
+        if finding.severity != "note":
+            _LOG.warning("%s: %s %s: %s", feed.id, finding.zone, finding.metric, finding.detail)
+    wrong = [shift for shift in shifts if shift.finding.severity == "error"]
     if wrong:
-        others, aside = level_shifts.apart(merged, wrong)
+        others, aside = level_shifts.part(merged, wrong)
         judgement = quality.judge(others, feed, days, now)
         judgement.quarantined.merge(aside)
-    return replace(judgement, findings=(*judgement.findings, *(shift.finding for shift in shifts)))
+    return replace(judgement, findings=(*judgement.findings, *found))
 
 
 def _fold(
@@ -205,34 +208,23 @@ def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDa
         return rows
     questions = raw.questions(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
     requested = {day for question in questions for day in question.days}
-    return _without(rows, {ts for ts, day in day_of.items() if day in requested})
-
-
-def _without(rows: Rows, stamps: Collection[int]) -> Rows:
-    """The rows but those that start at these instants."""
-    others = Rows()
-    others.merge_notes(rows)
-    for key, readings in rows.readings.items():
-        left_out = stamps if key.published_at is None else ()
-        pairs = [(ts, value) for ts, value in zip(readings.ts, readings.values, strict=True) if ts not in left_out]
-        if pairs:
-            others.extend(key, [ts for ts, _ in pairs], [value for _, value in pairs])
-    return others
+    left_out = [ts for ts, day in day_of.items() if day in requested]
+    return rows.part(lambda key, ts: np.isin(ts, left_out if key.published_at is None else []))[0]
 
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
-    """Keeps rows that are not believed beside the warehouse; returns how many. The same rows again change nothing."""
-    if not len(judgement.quarantined):
-        return 0
-    with logged(f"quarantine of {feed.id}"):  # the kept bytes hold these rows too
-        body = quality.to_json(judgement)
-        key = layout.quarantine(feed.id, str(days[0]) if days else "undated", hashlib.sha256(body).hexdigest()[:8])
-        pipeline.storage.put(key, body)
+    """Keeps rows that are not believed beside the warehouse; returns how many."""
+    if len(judgement.quarantined):
+        with logged(f"quarantine of {feed.id}"):  # the kept bytes hold these rows too
+            _put_aside(pipeline, feed, str(days[0]) if days else "undated", quality.to_json(judgement))
     return len(judgement.quarantined)
 
 
 def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
-    """Keeps the names of unknown members beside the warehouse, by the market days on which they have readings."""
+    """Keeps the names of unknown members beside the warehouse, by the market days on which they have readings.
+
+    With the parser's version: the next one may know them.
+    """
     by_day: dict[str, list[Member]] = defaultdict(list)
     for member, instants in sorted(rows.unknown.items()):
         _LOG.error("%s: %s%s", feed.id, UNKNOWN_MEMBER, member.name)
@@ -240,8 +232,13 @@ def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
             by_day[day].append(member)
     with logged(f"unknown members of {feed.id}"):
         for day, members in by_day.items():
-            body = quality.unknown_to_json(members, feed.version)
-            pipeline.storage.put(layout.quarantine(feed.id, day, hashlib.sha256(body).hexdigest()[:8]), body)
+            document = {"strips": [], "version": feed.version, "unknown": [member._asdict() for member in members]}
+            _put_aside(pipeline, feed, day, orjson.dumps(document))
+
+
+def _put_aside(pipeline: PipelineContext, feed: Feed, day: str, body: bytes) -> None:
+    """Puts a document into quarantine, under the name of its bytes: the same again changes nothing."""
+    pipeline.storage.put(layout.quarantine(feed.id, day, hashlib.sha256(body).hexdigest()[:8]), body)
 
 
 def _replaceable_spans(
@@ -277,24 +274,3 @@ def _count_attempts(pipeline: PipelineContext, gathered: Gathered, days: Sequenc
     pause = 2 * feed.every_minutes * 60 + attempts.SLACK_S
     if gathered.requests:
         attempts.note(pipeline.storage, feed.id, now, gathered.requests, failures, pause if running else None)
-
-
-def _note(
-    pipeline: PipelineContext,
-    gathered: Gathered,
-    days: Sequence[DayReport],
-    rows: Rows,
-    quarantined: int,
-    again: bool,
-) -> None:
-    """Adds what was learnt to the source's health, zone by zone."""
-    now, feed = clock.now(), gathered.feed
-    oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
-    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
-    answered_at = gathered.answered_at if again else now
-    known = {h.zone: h for h in health.known(pipeline.storage, feed.source) if h.feed == feed.id}
-    outcome = Outcome(days, rows, gathered.failures, quarantined, answered_at, judging)
-    changes = feed_health.of_zones(feed, outcome, known)
-    if changes:
-        last_start = max(quality.possible_time(feed, (), now, metric).end for metric in feed.metrics)
-        health.note(pipeline.storage, feed.source, changes, clock.interval_end(last_start, feed.resolution))

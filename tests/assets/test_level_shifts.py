@@ -48,7 +48,7 @@ def scaled(of: Feed, factor: float) -> Feed:
     """The feed as if its publisher had changed the unit or the sign."""
 
     def parse(body: bytes, request: Request) -> Rows:
-        return Rows.of(row._replace(value=row.value * factor) for row in of.parse(body, request))
+        return stored_rows.rows_of(row._replace(value=row.value * factor) for row in of.parse(body, request))
 
     return replace(of, parse=parse)
 

@@ -14,6 +14,7 @@ from assets.fetch.session import Reply, Session
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
 from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
+from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay
@@ -102,7 +103,7 @@ def test_health_and_quarantine_that_cannot_be_written_cost_no_row(
 def test_a_month_file_that_cannot_be_written_or_read_costs_its_zone_alone(tmp_path: Path) -> None:
     def two_zones(body: bytes, request: Request) -> Rows:
         rows = parse(body, request)
-        return Rows.of([*rows, *(row._replace(zone="FR") for row in rows)])
+        return stored_rows.rows_of([*rows, *(row._replace(zone="FR") for row in rows)])
 
     feed = replace(FEED, zones=("GB", "FR"), parse=two_zones)
     of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)

@@ -11,6 +11,7 @@ import pytest
 
 from assets.ingest.runs import reparse_days
 from tests.assets.demand_feed import DAY, FEED, NOON, Publisher, parse, pipeline, run, stored, whole
+from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay
@@ -31,7 +32,7 @@ def test_rerun_from_the_kept_bytes_asks_nobody(tmp_path: Path) -> None:
 
 
 def _scaled(rows: Rows) -> Rows:
-    return Rows.of(row._replace(value=row.value * 2) for row in rows)
+    return stored_rows.rows_of(row._replace(value=row.value * 2) for row in rows)
 
 
 def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from warehouse.errors import MarketError
 from warehouse.market.clock import Window, month_window, months
-from warehouse.rows import resolve
-from warehouse.rows.schema import SCHEMA
+from warehouse.rows import resolve, schema
+from warehouse.rows.schema import SCHEMA, Rows, SeriesKey
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
@@ -19,6 +19,15 @@ from warehouse.store.storage import Storage
 
 Row = tuple[str, str, str, str, str, int]
 """Zone, metric, fuel, border, tie and start."""
+
+
+def rows_of(readings: Iterable[schema.Row]) -> Rows:
+    """The rows that these readings make up."""
+    rows = Rows()
+    for r in readings:
+        place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis)
+        rows.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value])
+    return rows
 
 
 def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:

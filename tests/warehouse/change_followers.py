@@ -11,7 +11,6 @@ from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
 from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
-from warehouse.rows.schema import Rows
 from warehouse.series import change_log, series
 from warehouse.series.change_log import Change
 from warehouse.store import layout
@@ -82,7 +81,7 @@ def follow_steps(folder, steps):
                 series.resolve_again(folder, *place, step)
         else:
             feed, rows, covered = step
-            series.fold(folder, feed, Rows.of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
+            series.fold(folder, feed, stored_rows.rows_of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
         assert (number(folder) > told) == (rows_of(folder) != before) or step == "damage"
     follower.follow(folder)
     assert follower.rows == rows_of(folder)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stand_ins import declared
+from tests.stand_ins import declared, stored_rows
 from warehouse.judge.quality import judge, to_json
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Feed, Metric, Publication
@@ -102,7 +102,9 @@ def test_a_day_has_its_own_count_of_hours(day: date, hours: int) -> None:
 
 
 def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> None:
-    rows = Rows.of(r for r in series(DAY) if r.ts not in (DAY.start, DAY.start + 7 * HOUR, DAY.start + 8 * HOUR))
+    rows = stored_rows.rows_of(
+        r for r in series(DAY) if r.ts not in (DAY.start, DAY.start + 7 * HOUR, DAY.start + 8 * HOUR)
+    )
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert {f.check: f.count for f in verdict.findings} == {"short": 1, "hole": 2}
     assert verdict.accepted.sorted() == rows.sorted()
@@ -110,7 +112,7 @@ def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> Non
 
 def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
     now = DAY.start + 10 * HOUR
-    rows = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 8 * HOUR)
+    rows = stored_rows.rows_of(r for r in series(DAY) if r.ts < DAY.start + 8 * HOUR)
     verdict = judge(rows, feed_of(), [DAY.window], now)
     assert verdict.complete == {("FR", "demand"): (Window(DAY.start, DAY.start + 8 * HOUR),)}
     assert not verdict.incomplete
@@ -122,13 +124,13 @@ def test_a_rolling_feed_owes_nothing_that_is_not_due() -> None:
 def test_a_daily_feed_owes_the_whole_day_from_its_hour_on() -> None:
     auction = feed_of(publication=Publication(daily_at=time(13, 0), day_offset=-1, grace_minutes=30))
     out = instant("2026-03-01T12:30:00Z")
-    half = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
+    half = stored_rows.rows_of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
     assert not judge(half, auction, [DAY.window], out - 1).incomplete
     assert judge(half, auction, [DAY.window], out).incomplete == {("FR", "demand"): (DAY.window,)}
 
 
 def test_hourly_and_quarter_hourly_rows_fill_a_day_together() -> None:
-    rows = Rows.of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
+    rows = stored_rows.rows_of(r for r in series(DAY) if r.ts < DAY.start + 12 * HOUR)
     for ts in range(DAY.start + 12 * HOUR, DAY.end, 900):
         rows.add("FR", "demand", ts, 50_000.0 + ts % 7, "MW", "15m")
     assert checks(rows) == {}
@@ -221,7 +223,9 @@ def test_zero_is_no_demand_and_no_carbon_intensity(zone: str) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1.0, 2.0, 3.0])), max_size=60))
 def test_no_reading_is_lost_or_made_up(readings: list[tuple[int, float]]) -> None:
-    rows = Rows.of(Row("FR", "price", None, None, None, DAY.start + HOUR * i, v, "EUR/MWh", "1h") for i, v in readings)
+    rows = stored_rows.rows_of(
+        Row("FR", "price", None, None, None, DAY.start + HOUR * i, v, "EUR/MWh", "1h") for i, v in readings
+    )
     verdict = judge(rows, feed_of(metric=Metric.PRICE), [DAY.window], LATER)
     kept, aside = set(verdict.accepted), set(verdict.quarantined)
     assert kept | aside == set(rows)

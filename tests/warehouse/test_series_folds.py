@@ -29,7 +29,6 @@ from tests.warehouse.series_model import (
 )
 from warehouse.errors import StorageError
 from warehouse.market.clock import Window
-from warehouse.rows.schema import Rows
 from warehouse.series import change_log, series
 from warehouse.store import modes
 from warehouse.store.storage import Folder
@@ -68,7 +67,7 @@ def check(folder, steps):
         else:
             feed, rows, covered, later = step
             now += later
-            parsed = Rows.of(rows)
+            parsed = stored_rows.rows_of(rows)
             model.fold(feed, parsed, covered, now)
             series.fold(folder, feed, parsed, {("GB", "demand"): covered}, ranks, now, "live")
             rerun(folder, feed, parsed, covered, ranks, now + 1)

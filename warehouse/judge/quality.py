@@ -22,7 +22,7 @@ from warehouse.market.market import Feed
 from warehouse.market.metrics import define, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
-from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
+from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
@@ -155,7 +155,7 @@ def _part(key: SeriesKey, readings: Readings, possible: Window, accepted: Rows, 
     bad = np.any([fault.readings for fault in faults], axis=0)
     for rows, chosen in ((accepted, ~(bad | again)), (aside, bad & ~again)):
         if chosen.any():
-            rows.readings[key] = _chosen(readings, ts, values, chosen)
+            rows.readings[key] = readings.take(chosen)
     findings = [
         Finding(fault.check, "error", key.zone, key.metric, int(fault.readings.sum()), _first(key, ts, values, fault))
         for fault in faults
@@ -182,13 +182,6 @@ def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible:
         _Fault("conflict", conflict & good, "two values for one interval"),
         _Fault("grid", off_grid & good & ~conflict, f"not on the {key.resolution} grid"),
     ]
-
-
-def _chosen(readings: Readings, ts: Ints, values: Floats, chosen: Flags) -> Readings:
-    """A copy of the chosen readings."""
-    if chosen.all():
-        return Readings(list(readings.ts), list(readings.values))
-    return Readings(ts[chosen].tolist(), values[chosen].tolist())
 
 
 def _repeats(ts: Ints, values: Floats) -> tuple[Flags, Flags]:
@@ -241,8 +234,3 @@ def to_json(judgement: Judgement) -> bytes:
     ]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": series})
-
-
-def unknown_to_json(members: Sequence[Member], version: str) -> bytes:
-    """JSON of the unknown members of one market day, with the parser's version: the next one may know them."""
-    return orjson.dumps({"strips": [], "version": version, "unknown": [member._asdict() for member in members]})

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import RESOLUTIONS
+from warehouse.rows.versions import Flags, Ints
 
 SCHEMA = pa.schema(
     [
@@ -83,6 +86,11 @@ class Readings:
 
     ts: list[int]
     values: list[float]
+
+    def take(self, chosen: Flags) -> Readings:
+        """Some of the readings."""
+        among = chosen.tolist()
+        return Readings(list(compress(self.ts, among)), list(compress(self.values, among)))
 
 
 class Member(NamedTuple):
@@ -204,13 +212,16 @@ class Rows:
                 labels = (k.unit, k.resolution, k.published_at, k.basis)
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
 
-    @classmethod
-    def of(cls, rows: Iterable[Row]) -> Rows:
-        result = cls()
-        for r in rows:
-            place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis)
-            result.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value])
-        return result
+    def part(self, wrong: Callable[[SeriesKey, Ints], Flags]) -> tuple[Rows, Rows]:
+        """The rows of which `wrong` (by key and starts) is not true, with what the body says beside; and the others."""
+        right, aside = Rows(), Rows()
+        right.merge_notes(self)
+        for key, readings in self.readings.items():
+            bad = wrong(key, np.asarray(readings.ts, np.int64))
+            for rows, chosen in ((right, ~bad), (aside, bad)):
+                if chosen.any():
+                    rows.readings[key] = readings.take(chosen)
+        return right, aside
 
     def sorted(self) -> list[Row]:
         """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link, published_at."""
