@@ -18,7 +18,7 @@ from flask import Flask
 from flask.globals import request_ctx
 from werkzeug.exceptions import NotFound
 
-from api.access import sign_up, webhook_views
+from api.access import key_life, sign_up, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, changes, published, status
 from api.documents.month_files import METRICS
@@ -57,6 +57,7 @@ VIEWS: Mapping[str, View] = {
     **geo.VIEWS,
     **ogc.VIEWS,
     **sign_up.VIEWS,
+    **key_life.VIEWS,
     **webhook_views.VIEWS,
     **discovery.VIEWS,
 }

@@ -1,7 +1,7 @@
-"""A key's life: sign up, confirm, look at its day, rotate, revoke; the paths, and what each does in the accounts.
+"""Sign up for a key and confirm it by mail: the paths, the mail, and what each does in the accounts.
 
 Unconfirmed keys open nothing and count for nothing: nobody is locked out by sign-ups that others made in his name.
-What a key opens: `api.access.keys`.
+What a key opens: `api.access.keys`; what becomes of it: `api.access.key_life`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,28 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
+import smtplib
+import ssl
+import threading
+from email.message import EmailMessage
+from functools import partial
 from typing import Any
 
 import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from api.access import keys
-from api.access.confirmation_mail import send
 from api.access.database import Database
 from api.access.email_address import identity, is_address
 from api.access.gate import call_of
 from api.access.keys import CALLS_PER_DAY, digest_of, spell
 from api.access.limits import client_unit
-from api.access.tables import KEYS, PREVIOUS_KEYS, REPEATS, SIGN_UPS, USAGE
+from api.access.tables import KEYS, REPEATS, SIGN_UPS, USAGE
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
+from api.settings import MailServer
 from warehouse.market.clock import DAY, HOUR
 
 KEYS_PER_ADDRESS = 3
@@ -35,44 +39,42 @@ IDLE_DAYS = 7
 """Unused this long, the key that was unused longest makes room for a fourth."""
 CONFIRM_S = DAY
 """So long a confirmation token is good."""
-OVERLAP_S = DAY
-"""So long a rotated key goes on opening."""
 _SIGN_UP_LOCK = 0x7369676E
 _MOST_BYTES = 4096
+_MAIL_TIMEOUT_S = 10
+_MAILS = threading.BoundedSemaphore(4)
+"""Of a worker's 64 threads: a slow mail server must not hold more."""
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 
 
-@dataclass(frozen=True, slots=True)
-class SignUp:
-    """Who asks for a key: `token` is the Idempotency-Key, empty for none."""
+def sign_up(
+    database: Database, email: str, client: str, now: int, *, token: str = "", per_hour: int = 0, confirmed: bool = True
+) -> tuple[str, str]:
+    """Return a new key, and the token that confirms it; the token is empty where the key is `confirmed` already.
 
-    email: str
-    client: str
-    token: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key, and the token that confirms it; empty where it needs none, or was sent before."""
-
-    key: str
-    confirmation: str = ""
-
-
-def sign_up(database: Database, request: SignUp, per_hour: int, now: int, confirmed: bool = True) -> NewKey:
-    """Return a new key, or the same one again within a day for the same address, client and Idempotency-Key.
-
-    One that is not `confirmed` opens nothing before its confirmation came back. Raises Problem 409 and 429.
+    For the same address, client and Idempotency-Key (`token`, empty for none) it is the same key for a day, without a
+    token the second time. `per_hour`: sign-ups of one client, 0 for any number. Raises Problem 409 and 429.
     """
+    person = identity(email)
+    repeat = {"client": client, "token": _sha256(token), "email": person}
     with database.begin() as connection:
         _one_at_a_time(connection)
-        salt = _repeated(connection, request, now)
+        connection.execute(delete(REPEATS).where(REPEATS.c.at <= now - DAY))
+        salt = connection.execute(select(REPEATS.c.salt).filter_by(**repeat)).scalar() if token else None
         if salt is not None:
-            return NewKey(_key(salt, request.token))
-        _count_sign_up(connection, request.client, per_hour, now)
-        full = _make_room(connection, identity(request.email), now, retire=confirmed)
+            return _key(salt, token), ""
+        _count_sign_up(connection, client, per_hour, now)
+        full = _make_room(connection, person, now, retire=confirmed)
         if full is None:
-            return _new_key(connection, request, now, confirmed)
+            connection.execute(delete(KEYS).where(KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S))
+            salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
+            key = _key(salt, token)
+            values = {"digest": digest_of(key), "email": email, "identity": person, "created": now}
+            values |= {"confirmed": now} if confirmed else {"confirmation": _sha256(confirmation)}
+            connection.execute(insert(KEYS).values(values))
+            if token:
+                connection.execute(insert(REPEATS).values(repeat | {"salt": salt, "at": now}))
+            return key, confirmation
     raise full  # after the commit: a refused attempt counts too
 
 
@@ -105,33 +107,32 @@ def withdraw(database: Database, key: str) -> None:
             connection.execute(delete(KEYS).where(KEYS.c.id == row.id))
 
 
-def rotate(database: Database, digest: bytes, now: int) -> str | None:
-    """Return a new spelling of a key, with the same day and quota; None where no live key has the digest any more.
-
-    The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
-    """
-    key = spell(secrets.token_bytes(32))
-    mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
-    change = update(KEYS).where(*mine).values(digest=digest_of(key)).returning(KEYS.c.id)
-    with database.begin() as connection:
-        number = connection.execute(change).scalar()
-        if number is None:
-            return None
-        connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == number))
-        connection.execute(insert(PREVIOUS_KEYS).values(digest=digest, key_id=number, until=now + OVERLAP_S))
-    return key
-
-
-def revoke(database: Database, digest: bytes, now: int) -> None:
-    """End the key of a digest, and those that were rotated into it; its usage stays.
-
-    Of one that was rotated before, its own spelling alone: the key in its place stays.
-    """
-    mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
-    with database.begin() as connection:
-        key = connection.execute(update(KEYS).where(*mine).values(revoked=now).returning(KEYS.c.id)).scalar()
-        before = PREVIOUS_KEYS.c.digest == digest if key is None else PREVIOUS_KEYS.c.key_id == key
-        connection.execute(delete(PREVIOUS_KEYS).where(before))
+def _send(server: MailServer, base_url: str, to: str, token: str) -> None:
+    """Send the link that confirms a key. Raises Problem 503; a server's own words stay out of it."""
+    unavailable = refuse_for(60, "mail-unavailable", "The confirmation could not be sent; no key was made.")
+    if not _MAILS.acquire(blocking=False):
+        raise unavailable
+    try:
+        message = EmailMessage()
+        message["From"], message["To"], message["Subject"] = server.sender, to, "Confirm your API key"
+        message.set_content(
+            f"Somebody asked for an API key of {base_url} with this address.\n\n"
+            f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
+            "If it was not you, do nothing: the key never opens anything.\n"
+        )
+        context = ssl.create_default_context()
+        kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
+        with kind(server.host, server.port, timeout=_MAIL_TIMEOUT_S) as session:
+            session.ehlo()
+            if not server.tls and (not server.loopback or session.has_extn("starttls")):
+                session.starttls(context=context)
+            if server.user:
+                session.login(server.user, server.password)
+            session.send_message(message)
+    except (OSError, smtplib.SMTPException, UnicodeError):
+        raise unavailable from None
+    finally:
+        _MAILS.release()
 
 
 def _key(salt: bytes, token: str) -> str:
@@ -145,16 +146,6 @@ def _one_at_a_time(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(_SIGN_UP_LOCK)))
 
 
-def _repeated(connection: Connection, request: SignUp, now: int) -> bytes | None:
-    """Return the salt of the same sign-up before. From elsewhere, or for another address, it is another one."""
-    connection.execute(delete(REPEATS).where(REPEATS.c.at <= now - DAY))
-    if not request.token:
-        return None
-    mine = (REPEATS.c.client == request.client, REPEATS.c.token == _sha256(request.token))
-    query = select(REPEATS.c.salt).where(*mine, REPEATS.c.email == identity(request.email))
-    return connection.execute(query).scalar()
-
-
 def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:
     """Count an attempt. Raises Problem 429 where the last hour holds `per_hour` already (0: unlimited)."""
     connection.execute(delete(SIGN_UPS).where(SIGN_UPS.c.at <= now - HOUR))
@@ -164,20 +155,6 @@ def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int)
         detail = f"At most {per_hour} sign-ups an hour from one address."
         raise refuse_for(oldest + HOUR - now, "too-many-sign-ups", detail)
     connection.execute(insert(SIGN_UPS).values(client=client, at=now))
-
-
-def _new_key(connection: Connection, request: SignUp, now: int, confirmed: bool) -> NewKey:
-    stale = (KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S)
-    connection.execute(delete(KEYS).where(*stale))
-    salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
-    key, person = _key(salt, request.token), identity(request.email)
-    values = {"digest": digest_of(key), "email": request.email, "identity": person, "created": now}
-    values |= {"confirmed": now} if confirmed else {"confirmation": _sha256(confirmation)}
-    connection.execute(insert(KEYS).values(values))
-    if request.token:
-        repeat = {"client": request.client, "token": _sha256(request.token), "email": person, "salt": salt, "at": now}
-        connection.execute(insert(REPEATS).values(repeat))
-    return NewKey(key, confirmation)
 
 
 def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> Problem | None:
@@ -205,9 +182,6 @@ def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-# The paths
-
-
 def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
     mail = gate.settings.mail
@@ -220,21 +194,18 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
     client = call_of(request, "", gate.settings.trusted_proxies).client
-    new = sign_up(
-        gate.database,
-        SignUp(email, client_unit(client), token),
-        gate.settings.signups_per_hour,
-        now,
-        confirmed=mail is None,
+    per_hour, confirmed = gate.settings.signups_per_hour, mail is None
+    key, confirmation = sign_up(
+        gate.database, email, client_unit(client), now, token=token, per_hour=per_hour, confirmed=confirmed
     )
-    if mail is not None and new.confirmation:
+    if mail is not None and confirmation:
         try:
-            send(mail, gate.settings.base_url, email, new.confirmation)
+            _send(mail, gate.settings.base_url, email, confirmation)
         except Problem:
-            withdraw(gate.database, new.key)
+            withdraw(gate.database, key)
             raise
     body: dict[str, Any] = {
-        "api_key": new.key,
+        "api_key": key,
         "email": email,
         "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)},
         "docs": gate.settings.base_url + "/docs",
@@ -256,47 +227,9 @@ def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Respo
         return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
 
 
-def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        now, (_, usage) = service.gate.now, service.gate.require_key(request)
-        quota = {
-            "limit": usage.limit,
-            "window": "day",
-            "used": usage.used,
-            "remaining": max(0, usage.limit - usage.used),
-            "resets_at": keys.resets_at(now),
-        }
-        headers = keys.rate_limit(usage.used, usage.limit, now)
-        return entry.settle(private_json({"quota": quota, "created": usage.created}).with_headers(headers))
-
-
-def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        gate, now = service.gate, service.gate.now
-        digest, usage = gate.require_key(request)
-        key = rotate(gate.database, digest, now) if usage.current else None
-        if key is None:
-            gate.require_key(request)  # 401 where it was revoked meanwhile
-            raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
-        return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
-
-
-def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        gate = service.gate
-        revoke(gate.database, gate.require_key(request)[0], gate.now)
-        return entry.settle(Response(204, [NO_STORE]))
-
-
 def private_json(document: dict[str, Any], status: int = 200) -> Response:
     """Return an answer that nobody may store."""
     return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
 
 
-VIEWS: dict[str, View] = {
-    "sign-up": _sign_up,
-    "confirm": _confirm,
-    "usage": _usage,
-    "rotate": _rotate,
-    "revoke": _revoke,
-}
+VIEWS: dict[str, View] = {"sign-up": _sign_up, "confirm": _confirm}

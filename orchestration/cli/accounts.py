@@ -62,7 +62,7 @@ def keys() -> None:
 @click.option("--top", type=_COUNT, default=10, show_default=True, help="How many.")
 def list_keys(days: int, top: int) -> None:
     """List the live keys, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
-    from api.access.key_listing import key_uses
+    from api.access.key_life import key_uses
     from api.access.keys import CALLS_PER_DAY
     from warehouse.market.clock import DAY, iso
 
@@ -84,10 +84,10 @@ def list_keys(days: int, top: int) -> None:
 @_KEY
 def revoke(key: int) -> None:
     """Revoke a key at once."""
-    from api.access.key_listing import revoke_by_number
+    from api.access.key_life import revoke
 
     with _accounts() as database:
-        if not revoke_by_number(database, key, int(time.time())):
+        if not revoke(database, key, int(time.time())):
             raise click.ClickException(f"there is no key {key}")
     print(f"key {key} is revoked")
 
@@ -97,7 +97,7 @@ def revoke(key: int) -> None:
 @click.argument("answers", metavar="N", type=_quota)
 def quota(key: int, answers: int | None) -> None:
     """Set a key's answers a UTC day: a number, or `usual`."""
-    from api.access.key_listing import set_quota
+    from api.access.key_life import set_quota
     from api.access.keys import CALLS_PER_DAY
 
     with _accounts() as database:

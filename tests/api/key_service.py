@@ -13,7 +13,6 @@ from werkzeug.test import TestResponse
 from api.access import sign_up as sign_ups
 from api.access.gate import Gate
 from api.access.keys import digest_of
-from api.access.sign_up import SignUp
 from api.settings import Settings
 from tests.stand_ins.shop import shop
 from warehouse.market.clock import DAY
@@ -37,8 +36,7 @@ class Service:
 
     def key(self) -> str:
         """A key of somebody new."""
-        person = SignUp(f"{secrets.token_hex(4)}@example.org", "x")
-        return sign_ups.sign_up(self.gate.database, person, 0, self.gate.now).key
+        return sign_ups.sign_up(self.gate.database, f"{secrets.token_hex(4)}@example.org", "x", self.gate.now)[0]
 
     def get(self, path: str = PATH, **headers: str) -> TestResponse:
         return self.http.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})

@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from api.access import key_life
 from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable, Database, migrate, open_engine
-from api.access.key_listing import revoke_by_number
+from api.access.key_life import revoke
 from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of
-from api.access.sign_up import SignUp
 from api.access.tables import STEPS
 from api.http.problems import Problem
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
@@ -47,7 +47,7 @@ def on_postgres(postgres_server: Postgres) -> Iterator[Keys]:
 def sign_up(
     accounts: Keys, email: str = "a@example.org", client: str = "192.0.2.1", token: str = "", now: int = NOW
 ) -> str:
-    return sign_ups.sign_up(accounts.database, SignUp(email, client, token), 0, now).key
+    return sign_ups.sign_up(accounts.database, email, client, now, token=token)[0]
 
 
 def new_key(accounts: Keys, name: str = "a") -> bytes:
@@ -75,11 +75,11 @@ def set_quota(accounts: Keys, digest: bytes, quota: int) -> None:
 
 def test_keys_that_open_nothing_count_nothing(accounts: Keys) -> None:
     revoked = new_key(accounts)
-    other = sign_ups.sign_up(accounts.database, SignUp("c@example.org", "192.0.2.1"), 0, NOW, confirmed=False)
-    unconfirmed = digest_of(other.key)
+    other = sign_ups.sign_up(accounts.database, "c@example.org", "192.0.2.1", NOW, confirmed=False)
+    unconfirmed = digest_of(other[0])
     usage = accounts.usage(revoked, NOW)
     assert usage
-    revoke_by_number(accounts.database, usage.key, NOW)
+    revoke(accounts.database, usage.key, NOW)
     for digest in (revoked, unconfirmed, digest_of("emds_unknown"), b"short"):
         assert counted(accounts, digest) is None
     with accounts.database.connect() as connection:
@@ -96,7 +96,7 @@ def test_a_key_s_own_quota_is_its_limit(accounts: Keys, quota: int) -> None:
 
 def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: Keys) -> None:
     old = new_key(accounts)
-    new = digest_of(sign_ups.rotate(accounts.database, old, NOW) or "")
+    new = digest_of(key_life.rotate(accounts.database, old, NOW) or "")
     set_quota(accounts, new, 30)
     answered: list[bool] = []
 
@@ -287,14 +287,14 @@ def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
 
 def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: Keys) -> None:
     def attempt(number: int, now: int) -> str:
-        return sign_ups.sign_up(accounts.database, SignUp(f"{number}@example.org", "192.0.2.1"), 5, now).key
+        return sign_ups.sign_up(accounts.database, f"{number}@example.org", "192.0.2.1", now, per_hour=5)[0]
 
     for number in range(5):
         attempt(number, NOW + number * 60)
     with pytest.raises(Problem, match="sign-ups an hour") as full:
         attempt(5, NOW + 300)
     assert full.value.members == {"retry_after": 3300}
-    sign_ups.sign_up(accounts.database, SignUp("b@example.org", "192.0.2.2"), 5, NOW + 300)
+    sign_ups.sign_up(accounts.database, "b@example.org", "192.0.2.2", NOW + 300, per_hour=5)
     attempt(6, NOW + 3600)
     with pytest.raises(Problem, match="sign-ups an hour"):
         attempt(7, NOW + 3601)
@@ -327,7 +327,7 @@ def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Keys) -
 def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]) -> None:
     start.wait()
     try:
-        sign_ups.sign_up(Database(url), SignUp(f"{multiprocessing.current_process().pid}@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(Database(url), f"{multiprocessing.current_process().pid}@example.org", "x", NOW)
     except (DBAPIError, sqlite3.Error) as fault:
         failed.put(repr(fault))
 

@@ -16,7 +16,6 @@ from api.access import database as databases
 from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable, Database, migrate, open_engine
 from api.access.keys import Keys, digest_of
-from api.access.sign_up import SignUp
 from api.access.x402.ledger import Ledger
 from api.application import create_app
 from api.http.problems import Problem
@@ -84,9 +83,9 @@ def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path:
     assert entry
     assert (entry.state, entry.tx, entry.log_index) == ("settled", "0x" + f"{2:064x}", None)
     for _ in range(2):
-        sign_ups.sign_up(accounts.database, SignUp("ADA@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(accounts.database, "ADA@example.org", "x", NOW)
     with pytest.raises(Problem, match="live keys"):
-        sign_ups.sign_up(accounts.database, SignUp("ada+other@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(accounts.database, "ada+other@example.org", "x", NOW)
     accounts.database.close()
     Database(f"sqlite:///{path}").open()  # a second start finds it done
 
@@ -117,7 +116,7 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         accounts = Keys(Database(f"sqlite:///{path}"))
-        sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, NOW)
+        sign_ups.sign_up(accounts.database, "a@example.org", "x", NOW)
         for file in tmp_path.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
         accounts.database.close()

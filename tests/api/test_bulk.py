@@ -14,7 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.access import keys
-from api.access.key_listing import set_quota
+from api.access.key_life import set_quota
 from api.access.keys import digest_of
 from api.documents.month_files import stored_month
 from tests.api.conftest import NOW, Rig, fill

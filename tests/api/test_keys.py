@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from api.access import sign_up as sign_ups
+from api.access import key_life
 from api.access.database import Database
 from api.access.email_address import identity, is_address
+from api.access.key_life import OVERLAP_S
 from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of, is_well_formed, spell
-from api.access.sign_up import OVERLAP_S
 from tests.api.key_service import NOON, Service, problem_of
 from tests.stand_ins.served import Served
 from warehouse.market.clock import DAY
@@ -185,8 +185,8 @@ def at_once(service: Service, monkeypatch: pytest.MonkeyPatch, key: str, *calls:
     """Calls with one key, of which each has found it live before any goes on."""
     together = threading.Barrier(len(calls), timeout=20)
     for name in ("rotate", "revoke"):
-        plain = getattr(sign_ups, name)
-        monkeypatch.setattr(sign_ups, name, lambda *arguments, plain=plain: (together.wait(), plain(*arguments))[1])
+        plain = getattr(key_life, name)
+        monkeypatch.setattr(key_life, name, lambda *arguments, plain=plain: (together.wait(), plain(*arguments))[1])
 
     def call(method: str, path: str) -> TestResponse:
         return service.http.application.test_client().open(path, method=method, headers={"X-API-Key": key})

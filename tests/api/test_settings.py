@@ -48,7 +48,7 @@ def test_settings_name_every_fault_and_no_secret() -> None:
         Settings.from_environ({"EMDS_HOME": "s3://bucket/emds", **wrong})
     text = str(fault.value)
     assert not {name for name in (*wrong, "EMDS_DATABASE_URL") if name not in text}
-    assert "KEY" not in text
+    assert not any(secret in text for secret in ("KEY1", "KEY2", "KEY3"))
     assert "\n" not in text
 
 

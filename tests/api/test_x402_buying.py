@@ -12,7 +12,6 @@ import pytest
 
 from api.access import sign_up as sign_ups
 from api.access.keys import CALLS_PER_DAY, digest_of
-from api.access.sign_up import SignUp
 from api.access.x402.server import Limits
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER
@@ -164,7 +163,7 @@ def test_304_and_head_cost_nothing(trade: Trade) -> None:
 
 @pytest.mark.parametrize("credentials", ["sample", "sample and key", "key"])
 def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, credentials: str) -> None:
-    key = sign_ups.sign_up(trade.gate.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
+    key = sign_ups.sign_up(trade.gate.database, "a@example.org", "x", trade.gate.now)[0]
     payment, bearer = trade.payment(), {"Authorization": f"Bearer {key}"} if "key" in credentials else {}
     path = PATH + "?sample=true" if "sample" in credentials else PATH
     assert trade.http.get(path, headers=bearer).json["method"] == credentials.partition(" ")[0]
@@ -175,7 +174,7 @@ def test_a_key_goes_before_a_payment_and_a_sample_before_both(trade: Trade, cred
 
 def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
     accounts = trade.gate.keys
-    key = sign_ups.sign_up(accounts.database, SignUp("a@example.org", "x"), 0, trade.gate.now).key
+    key = sign_ups.sign_up(accounts.database, "a@example.org", "x", trade.gate.now)[0]
     for _ in range(CALLS_PER_DAY):
         accounts.reserve(digest_of(key), trade.gate.now)
     for credentials in (f"Bearer {key}", "Bearer wrong"):

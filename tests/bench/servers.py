@@ -17,7 +17,6 @@ from pathlib import Path
 from api.access import sign_up as sign_ups
 from api.access.database import Database
 from api.access.keys import Keys
-from api.access.sign_up import SignUp
 from orchestration.servers import serve
 from warehouse.market.clock import iso
 
@@ -83,7 +82,7 @@ def keys(home: Path, holder: str = "reader") -> list[str]:
     """Headers with keys, as many as no run uses up; one that asks again names another holder."""
     accounts = Keys(Database(f"sqlite:///{home / 'accounts.sqlite'}"))
     secrets = [
-        sign_ups.sign_up(accounts.database, SignUp(f"{holder}{i}@example.org", "bench"), 0, int(time.time())).key
+        sign_ups.sign_up(accounts.database, f"{holder}{i}@example.org", "bench", int(time.time()))[0]
         for i in range(KEYS)
     ]
     accounts.database.close()

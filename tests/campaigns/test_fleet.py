@@ -21,11 +21,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from api.access import key_listing
+from api.access import key_life
 from api.access import sign_up as sign_ups
 from api.access.database import Database
 from api.access.keys import Keys
-from api.access.sign_up import SignUp
 from assets.sources import sources
 from tests.campaigns.fleet import CODE, SERVICES, Parts
 from tests.campaigns.traffic import Callers, Done, Follower, answers
@@ -236,13 +235,11 @@ def sign_up(fleet: Fleet) -> list[str]:
     """The callers' keys; the first have a small quota, that of the judge the largest."""
     accounts = Keys(Database(fleet.parts.accounts_url))
     names = [*(f"caller{number}" for number in range(KEYS)), "judge"]
-    keys = [
-        sign_ups.sign_up(accounts.database, SignUp(f"{n}@example.org", "x"), 0, int(time.time())).key for n in names
-    ]
+    keys = [sign_ups.sign_up(accounts.database, f"{n}@example.org", "x", int(time.time()))[0] for n in names]
     with accounts.database.connect() as connection:
         ids = dict(connection.exec_driver_sql("SELECT email, id FROM keys").all())
     for name, quota in (*((f"caller{number}", QUOTA) for number in range(SPENT)), ("judge", 1_000_000)):
-        key_listing.set_quota(accounts.database, ids[f"{name}@example.org"], quota)
+        key_life.set_quota(accounts.database, ids[f"{name}@example.org"], quota)
     accounts.database.close()
     return keys
 

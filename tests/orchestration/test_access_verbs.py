@@ -15,7 +15,6 @@ import pytest
 from api.access import sign_up as sign_ups
 from api.access.database import Database
 from api.access.keys import Keys, digest_of
-from api.access.sign_up import SignUp
 from orchestration.cli import main
 from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
@@ -29,8 +28,7 @@ def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keys]:
     opened = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     now = int(time.time())
     busy, full, _ = (
-        sign_ups.sign_up(opened.database, SignUp(f"{name}@example.org", "x"), 0, now).key
-        for name in ("busy", "full", "idle")
+        sign_ups.sign_up(opened.database, f"{name}@example.org", "x", now)[0] for name in ("busy", "full", "idle")
     )
     for day in range(3):
         for _ in range(300):
@@ -60,7 +58,7 @@ def test_the_busiest_keys_are_listed_first(accounts: Keys, capsys: pytest.Captur
 
 def test_a_key_is_shown_limited_and_ended_by_its_number(accounts: Keys, capsys: pytest.CaptureFixture[str]) -> None:
     now = int(time.time())
-    key = sign_ups.sign_up(accounts.database, SignUp("mine@example.org", "x"), 0, now).key
+    key = sign_ups.sign_up(accounts.database, "mine@example.org", "x", now)[0]
     usage = accounts.usage(digest_of(key), now)
     assert usage
     number = str(usage.key)

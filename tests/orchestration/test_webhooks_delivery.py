@@ -17,7 +17,6 @@ from api.access import sign_up as sign_ups
 from api.access import webhooks
 from api.access.database import AccountsUnavailable
 from api.access.keys import digest_of
-from api.access.sign_up import SignUp
 from api.access.webhooks import Message, Webhook
 from api.http.problems import Problem
 from orchestration.webhooks import delivery, transport
@@ -149,7 +148,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     """Thirty subscriptions of three keys, older than that of an honest fourth: it is served among the first."""
     slow, prompt = post.receiver(answer=lambda _: how), post.receiver()
     for number in range(2, 5):
-        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        sign_ups.sign_up(post.accounts.database, f"{number}@example.org", "127.0.0.1", 1)
         for _ in range(10):
             post.subscribe(slow.url, key=number)
     post.subscribe(prompt.url)
@@ -172,7 +171,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
 
 def test_a_round_that_is_stopped_waits_for_what_is_under_way_alone(post: Post) -> None:
     for number in range(2, 5):
-        sign_ups.sign_up(post.accounts.database, SignUp(f"{number}@example.org", "127.0.0.1", ""), 0, 1)
+        sign_ups.sign_up(post.accounts.database, f"{number}@example.org", "127.0.0.1", 1)
         for _ in range(10):
             post.subscribe("https://hook.example/", key=number)
     post.change(at=1)

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from api.access.key_listing import revoke_by_number
+from api.access.key_life import revoke
 from orchestration import cli
 from orchestration.jobs.service_assets import DELIVER, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
@@ -85,7 +85,7 @@ def test_a_revoked_keys_webhooks_get_nothing(post: Post) -> None:
     receiver = post.receiver()
     post.subscribe(receiver.url)
     post.change()
-    revoke_by_number(post.accounts.database, 1, 5)
+    revoke(post.accounts.database, 1, 5)
     assert post.round().subscriptions == 0
     assert receiver.tries == []
 

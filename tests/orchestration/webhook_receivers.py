@@ -12,7 +12,6 @@ from api.access import sign_up as sign_ups
 from api.access import webhooks
 from api.access.database import Database
 from api.access.keys import Keys
-from api.access.sign_up import SignUp
 from api.access.webhooks import Webhook
 from orchestration.webhooks import delivery
 from tests.stand_ins.receiver import Receiver
@@ -37,7 +36,7 @@ class Post:
         self.storage = Folder(self.home)
         self.url = self.url or f"sqlite:///{self.home / 'accounts.sqlite'}"
         self.accounts = self.open()
-        self.key = sign_ups.sign_up(self.accounts.database, SignUp("a@example.org", "127.0.0.1", ""), 0, 1).key
+        self.key = sign_ups.sign_up(self.accounts.database, "a@example.org", "127.0.0.1", 1)[0]
 
     def __enter__(self) -> Post:
         return self

@@ -14,7 +14,7 @@ import orjson
 from flask import Flask, request
 from flask.globals import request_ctx
 
-from api.access import sign_up
+from api.access import key_life, sign_up
 from api.access.gate import Entry, Gate
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import Limits, X402ResourceServer
@@ -32,7 +32,7 @@ def shop(gate: Gate) -> Flask:
     settings = gate.settings
     service = Service.over(settings, Folder(Path(settings.home)), gate, 0.0)
     app.register_error_handler(Exception, lambda error: middleware.failed(settings.base_url, error, _request()))
-    for name, view in sign_up.VIEWS.items():
+    for name, view in (sign_up.VIEWS | key_life.VIEWS).items():
         app.add_url_rule(ENDPOINTS[name].path, name, _of_keys(service, name, view), methods=[ENDPOINTS[name].method])
 
     @app.get("/v1/latest/<zone>")

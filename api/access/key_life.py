@@ -1,0 +1,121 @@
+"""What becomes of a key: its holder sees its day, rotates and revokes it; the operator lists, limits and revokes.
+
+How a key comes about: `api.access.sign_up`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sqlalchemy import Row, case, delete, func, insert, select, update
+
+from api.access import keys
+from api.access.database import Database
+from api.access.keys import digest_of, spell
+from api.access.sign_up import private_json
+from api.access.tables import KEYS, PREVIOUS_KEYS, USAGE
+from api.access.values import NO_STORE
+from api.http.messages import Request, Response, View
+from api.http.problems import Problem
+from api.service import Service
+from warehouse.market.clock import DAY
+
+OVERLAP_S = DAY
+"""So long a rotated key goes on opening."""
+KeyUse = Row[Any]
+"""One key and what was made of it; instants in Unix seconds, days as days since 1970-01-01 UTC."""
+
+
+def key_uses(database: Database, days: int, usual: int, now: int) -> list[KeyUse]:
+    """Return every key with its use of the last `days` UTC days, the busiest first.
+
+    `quota`: its own answers a day, None for the usual; `today` and `answers`: of today and of those days; `days_full`:
+    on which the quota was used up; `last_day`: the last with an answer, None for none.
+    """
+    today, first = now // DAY, now // DAY - days + 1
+    recent = USAGE.c.day >= first
+    limit = func.coalesce(KEYS.c.quota, usual)
+    key = [KEYS.c[name] for name in ("id", "email", "created", "confirmed", "revoked", "quota")]
+    use = (
+        func.coalesce(func.sum(case((USAGE.c.day == today, USAGE.c.calls), else_=0)), 0).label("today"),
+        func.coalesce(func.sum(case((recent, USAGE.c.calls), else_=0)), 0).label("answers"),
+        func.coalesce(func.sum(case((recent & (USAGE.c.calls >= limit), 1), else_=0)), 0).label("days_full"),
+        func.max(case((USAGE.c.calls > 0, USAGE.c.day))).label("last_day"),
+    )
+    query = select(*key, *use).outerjoin(USAGE, USAGE.c.key_id == KEYS.c.id).group_by(*key)
+    with database.connect() as connection:
+        return sorted(connection.execute(query).all(), key=lambda row: (-row.answers, row.id))
+
+
+def set_quota(database: Database, key: int, quota: int | None) -> bool:
+    """Give a key a quota of its own, or the usual one again for None. Return whether there is such a key."""
+    with database.begin() as connection:
+        return bool(connection.execute(update(KEYS).where(KEYS.c.id == key).values(quota=quota)).rowcount)
+
+
+def rotate(database: Database, digest: bytes, now: int) -> str | None:
+    """Return a new spelling of a key, with the same day and quota; None where no live key has the digest any more.
+
+    The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
+    """
+    key = spell(secrets.token_bytes(32))
+    mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
+    change = update(KEYS).where(*mine).values(digest=digest_of(key)).returning(KEYS.c.id)
+    with database.begin() as connection:
+        number = connection.execute(change).scalar()
+        if number is None:
+            return None
+        connection.execute(delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.key_id == number))
+        connection.execute(insert(PREVIOUS_KEYS).values(digest=digest, key_id=number, until=now + OVERLAP_S))
+    return key
+
+
+def revoke(database: Database, key: int | bytes, now: int) -> bool:
+    """End a key, by its number or digest, and those that were rotated into it; its usage stays.
+
+    By the digest of one that was rotated before, that spelling alone. Return whether there was such a key.
+    """
+    mine = KEYS.c.digest == key if isinstance(key, bytes) else KEYS.c.id == key
+    ended = update(KEYS).where(mine).values(revoked=func.coalesce(KEYS.c.revoked, now)).returning(KEYS.c.id)
+    with database.begin() as connection:
+        number = connection.execute(ended).scalar()
+        if number is None and isinstance(key, int):
+            return False
+        before = PREVIOUS_KEYS.c.digest == key if number is None else PREVIOUS_KEYS.c.key_id == number
+        return bool(connection.execute(delete(PREVIOUS_KEYS).where(before)).rowcount) or number is not None
+
+
+def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.gate.enter(request) as entry:
+        now, (_, usage) = service.gate.now, service.gate.require_key(request)
+        quota = {
+            "limit": usage.limit,
+            "window": "day",
+            "used": usage.used,
+            "remaining": max(0, usage.limit - usage.used),
+            "resets_at": keys.resets_at(now),
+        }
+        headers = keys.rate_limit(usage.used, usage.limit, now)
+        return entry.settle(private_json({"quota": quota, "created": usage.created}).with_headers(headers))
+
+
+def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.gate.enter(request) as entry:
+        gate, now = service.gate, service.gate.now
+        digest, usage = gate.require_key(request)
+        key = rotate(gate.database, digest, now) if usage.current else None
+        if key is None:
+            gate.require_key(request)  # 401 where it was revoked meanwhile
+            raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
+        return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
+
+
+def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+    with service.gate.enter(request) as entry:
+        gate = service.gate
+        revoke(gate.database, gate.require_key(request)[0], gate.now)
+        return entry.settle(Response(204, [NO_STORE]))
+
+
+VIEWS: dict[str, View] = {"usage": _usage, "rotate": _rotate, "revoke": _revoke}
