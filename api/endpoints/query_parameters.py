@@ -24,8 +24,7 @@ from api.http.parameters import (
 )
 from api.http.times import FORMS
 from api.series import formats
-from api.series.paging import Cursor
-from api.series.query import DEFAULT_LIMIT, MOST_ROWS
+from api.series.query import DEFAULT_LIMIT, MOST_ROWS, Cursor
 from api.series.windows import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import HOUR

@@ -26,7 +26,6 @@ from api.mcp.calls import ToolAnswer, ToolRequest
 from api.series import formats
 from api.series import page as pages
 from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
-from api.series.rows import plain_columns
 from api.service import Service
 from warehouse.figures.resample import CIVIL
 from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, now, zone_of
@@ -80,7 +79,7 @@ def request_of(
 def _answer(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
     """Answer a request. Where no order was asked, rows descend only where some are left out."""
     page = pages.answer(service.reader, service.catalogue, request._replace(sample=sample))
-    body, rows = formats.envelope(page), plain_columns(page)
+    body, rows = formats.envelope(page), formats.plain_columns(page)
     if order is None and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
     if "published_at" in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from api.openapi.members import Member, Schema, choice, keyed, listed, or_null, record, ref, text
-from api.series.gaps import MOST as MOST_GAPS
+from api.series.formats import MOST_GAPS
 from api.series.windows import REASONS
 from warehouse.figures.context import Band
 

@@ -1,22 +1,29 @@
-"""A page of rows as bytes in one of four formats, the same rows in the same order, and which one a request gets."""
+"""A page as bytes in one of four formats, the same rows in the same order, and which one a request gets.
+
+Text is written straight from columns; no row becomes an object of Python's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Literal
 from urllib.parse import quote
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.http import responses
 from api.http.problems import Problem
-from api.series import rows
-from api.series.gaps import MOST as MOST_GAPS
 from api.series.page import Page
-from warehouse.market.clock import HOUR
-from warehouse.market.metrics import forecast_of
+from warehouse.figures.resample import CIVIL
+from warehouse.market.clock import HOUR, zone_of
+from warehouse.market.metrics import BY_FUEL, forecast_of
+from warehouse.market.zones import ZONES
+from warehouse.rows.versions import RowLabels
 
 MEDIA: dict[str, str] = {
     "json": "application/json",
@@ -37,6 +44,8 @@ _MEMBERS = (
 )
 ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
 """The header of a CSV answer that tells a member of the envelope."""
+MOST_GAPS = 20
+"""More are not listed."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
 
@@ -94,19 +103,8 @@ def envelope(page: Page) -> dict[str, Any]:
     return members
 
 
-_TYPES: Mapping[str, Any] = {
-    **dict.fromkeys(("ts", "samples", "published_at", "lead_s"), pa.int64()),
-    **dict.fromkeys(("value", "coverage"), pa.float64()),
-    "date": pa.date32(),
-}
 _COMPRESSED_FROM = 500
 """A Parquet answer of so many rows is compressed; one of 288 is 6.3 kB instead of 4.5, and written in half the time."""
-
-
-def _table(columns: Mapping[str, Any]) -> pa.Table:
-    types = {**_TYPES, **({"time": columns["time"].type} if "time" in columns else {})}
-    schema = pa.schema([pa.field(name, types.get(name, pa.string())) for name in columns])
-    return pa.Table.from_arrays([*columns.values()], schema=schema)
 
 
 def _metadata(page: Page) -> dict[str, str]:
@@ -125,8 +123,141 @@ def _header_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def members_of(page: Page) -> tuple[str, ...]:
+    """The members of each row, in the order of an answer."""
+    request = page.request
+    return (
+        *(("zone",) if request.several else ()),
+        *(("fuel",) if request.metric in BY_FUEL else ()),
+        "ts",
+        *(("date",) if request.interval in CIVIL else ()),
+        *(("time",) if request.time is not None else ()),
+        *("value", "unit", "resolution"),
+        *(("counterparty", "link") if request.borders else ()),
+        *(("source",) if len(page.sources) > 1 else ()),
+        *(("samples", "coverage") if request.interval is not None else ()),
+        *(("basis", "published_at", "lead_s") if request.pick is not None else ()),
+    )
+
+
+_NUMBERS: dict[str, Any] = {
+    **dict.fromkeys(("ts", "samples", "published_at", "lead_s"), np.int64),
+    **dict.fromkeys(("value", "coverage"), np.float64),
+}
+"""Members that are numbers, with their types."""
+
+
+def _numbers(page: Page, name: str) -> Any:
+    """A column of numbers.
+
+    `lead_s`: seconds from a forecast's publication to the start of its interval, below 0 for one that had begun.
+    """
+    rows: Any = page.rows
+    if not len(rows):
+        return np.empty(0, _NUMBERS[name])
+    return rows.ts - rows.published_at if name == "lead_s" else getattr(rows, name)
+
+
+def _local_times(page: Page) -> list[str]:
+    """The start of each row in the civil time of its zone, with its offset."""
+    clocks = [zone_of(ZONES[zone].tz) for zone in page.request.zones]
+    rows = zip(page.rows.ts.tolist(), page.place.tolist(), strict=True)
+    return [datetime.fromtimestamp(ts, clocks[place]).isoformat() for ts, place in rows]
+
+
+def _times(page: Page) -> list[str]:
+    if page.request.time == "local":
+        return _local_times(page)
+    return [f"{text}Z" for text in np.datetime_as_string(page.rows.ts.astype("datetime64[s]")).tolist()]
+
+
+_SPELLED: dict[str, Callable[[Page], list[str]]] = {
+    "date": lambda page: [time[:10] for time in _local_times(page)],
+    "time": _times,
+}
+"""The civil day on which a row's interval begins; its `time`, in UTC or in the civil time of its zone."""
+
+
+def plain_columns(page: Page) -> dict[str, list[Any]]:
+    """The rows as columns of plain values, named as JSON names them."""
+    columns = {name: _arrow_column(page, name).to_pylist() for name in members_of(page)}
+    return columns | {name: spell(page) for name, spell in _SPELLED.items() if name in columns}
+
+
+def _arrow_column(page: Page, name: str) -> Any:
+    """A column as an Arrow array: no value becomes an object."""
+    if name == "time":  # in UTC, or in the civil time that all zones share
+        clocks = {ZONES[zone].tz for zone in page.request.zones} if page.request.time == "local" else set()
+        tz = clocks.pop() if len(clocks) == 1 else "UTC"
+        return pa.array(page.rows.ts * 1000).cast(pa.timestamp("ms", tz))
+    if name == "date":
+        return pa.array(_SPELLED["date"](page), pa.string()).cast(pa.date32())
+    if name in _NUMBERS:
+        return pa.array(_numbers(page, name))
+    if name == "zone":
+        return pa.array(page.request.zones, pa.string()).take(pa.array(page.place))
+    return pa.array([getattr(label, name) for label in page.rows.labels], pa.string()).take(pa.array(page.rows.label))
+
+
+def text(page: Page, notation: Literal["json", "csv"]) -> bytes:
+    """The rows as JSON objects with commas between them, or as lines of CSV.
+
+    Each row's template, in which only what varies within its label is left open, is filled from the columns: any other
+    way makes more objects a row.
+    """
+    rows, members = page.rows, members_of(page)
+    if not len(rows):
+        return b""
+    codes = page.place * len(rows.labels) + rows.label
+    pairs = {code: divmod(code, len(rows.labels)) for code in np.bincount(codes).nonzero()[0].tolist()}
+    templates = {
+        code: _template(notation, rows.labels[label], members, page.request.zones[zone])
+        for code, (zone, label) in pairs.items()
+    }
+    one = len(templates) == 1
+    lines = [*templates.values()] * len(rows) if one else [templates[code] for code in codes.tolist()]
+    columns = [_texts(page, name, notation) for name in members if name in _NUMBERS or name in _SPELLED]
+    fields = [b""] * (len(columns) * len(rows))
+    for at, column in enumerate(columns):
+        fields[at :: len(columns)] = column
+    return (b"," if notation == "json" else b"\n").join(lines) % tuple(fields)
+
+
+def _texts(page: Page, name: str, notation: Literal["json", "csv"]) -> list[bytes]:
+    """A column as text: a number as JSON writes it, the shortest text that reads back as the same number.
+
+    What is no number is `null`, and empty in CSV.
+    """
+    if name in _SPELLED:
+        return [word.encode() for word in _SPELLED[name](page)]
+    numbers = orjson.dumps(np.ascontiguousarray(_numbers(page, name)), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
+    return (numbers if notation == "json" else numbers.replace(b"null", b"")).split(b",")
+
+
+@lru_cache(maxsize=2048)
+def _template(notation: Literal["json", "csv"], label: RowLabels, members: tuple[str, ...], zone: str) -> bytes:
+    """A row's text, with `%b` for each member that varies within a label."""
+    words = []
+    for name in members:
+        if name in _NUMBERS:
+            word = b"%b"
+        elif name in _SPELLED:
+            word = b'"%b"'
+        else:
+            fixed = zone if name == "zone" else getattr(label, name)
+            quoted = '"{}"'.format(fixed.replace('"', '""')) if fixed is not None else ""  # as RFC 4180 quotes it
+            word = (orjson.dumps(fixed) if notation == "json" else quoted.encode()).replace(b"%", b"%%")
+        words.append(word if notation == "csv" else b'"%b":%b' % (name.encode(), word))
+    return b",".join(words) if notation == "csv" else b"{%b}" % b",".join(words)
+
+
+def encode(format_: str, page: Page) -> Encoded:
+    """A page in one of `MEDIA`."""
+    return {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}[format_](page)
+
+
 def _json(page: Page) -> Encoded:
-    return b"".join((orjson.dumps(envelope(page))[:-1], b',"data":[', rows.text(page, "json"), b"]}")), []
+    return b"".join((orjson.dumps(envelope(page))[:-1], b',"data":[', text(page, "json"), b"]}")), []
 
 
 def _csv(page: Page) -> Encoded:
@@ -134,19 +265,18 @@ def _csv(page: Page) -> Encoded:
     texts = ((ENVELOPE_FIELDS[name], _header_text(value)) for name, value in envelope(page).items())
     fields = [(field, quote(text, safe=PLAIN)) for field, text in texts]
     exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in fields))
-    header = b",".join(b'"%b"' % name.encode() for name in rows.members_of(page))
-    body = b"".join((header, b"\n", rows.text(page, "csv"), b"\n" if page.count else b""))
+    header = b",".join(b'"%b"' % name.encode() for name in members_of(page))
+    body = b"".join((header, b"\n", text(page, "csv"), b"\n" if page.count else b""))
     return body, [*fields, exposed, _disposition(page, "csv")]
 
 
 def _parquet(page: Page) -> Encoded:
-    columns = rows.arrow_columns(page)
-    out, table = pa.BufferOutputStream(), _table(columns)  # a file of Python's would take the global lock at each write
+    out, table = pa.BufferOutputStream(), _table(page)  # a file of Python's would take the global lock at each write
     writer = pq.ParquetWriter(
         out,
         table.schema,
         compression="zstd" if table.num_rows >= _COMPRESSED_FROM else "none",
-        use_dictionary=[name for name in columns if name not in _TYPES and name != "time"],
+        use_dictionary=[field.name for field in table.schema if field.type == pa.string()],
         column_encoding={"ts": "DELTA_BINARY_PACKED"},
         store_schema=page.request.time == "local",  # Parquet's own types say all but a time zone
     )
@@ -157,10 +287,14 @@ def _parquet(page: Page) -> Encoded:
 
 
 def _arrow(page: Page) -> Encoded:
-    out, table = pa.BufferOutputStream(), _table(rows.arrow_columns(page)).replace_schema_metadata(_metadata(page))
+    out, table = pa.BufferOutputStream(), _table(page).replace_schema_metadata(_metadata(page))
     with pa.ipc.new_stream(out, table.schema) as stream:
         stream.write_table(table)
     return out.getvalue().to_pybytes(), [_disposition(page, "arrows")]
+
+
+def _table(page: Page) -> pa.Table:
+    return pa.table({name: _arrow_column(page, name) for name in members_of(page)})
 
 
 def _disposition(page: Page, extension: str) -> tuple[str, str]:
@@ -168,8 +302,3 @@ def _disposition(page: Page, extension: str) -> tuple[str, str]:
     zone = "" if request.several else f"{request.zones[0]}_"
     what = request.metric.value if request.pick is None else forecast_of(request.metric).value
     return ("Content-Disposition", f'attachment; filename="{zone}{what}_{request.start}.{extension}"')
-
-
-def encode(format_: str, page: Page) -> Encoded:
-    """A page in one of `MEDIA`."""
-    return {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}[format_](page)

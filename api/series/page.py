@@ -1,26 +1,36 @@
 """Turn a series request into a page of rows, of one zone or merged by `ts`, then zone. REST and MCP share it.
 
-A page ends between instants, over all zones; its cursor goes on exactly there.
+A page ends between instants, over all zones, where at least one whole instant fits into its limit; its cursor goes on
+exactly there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from api.documents.catalogue import Catalogue, LicenceTerms
-from api.series import query as queries
-from api.series.gaps import holes, last_end
-from api.series.paging import Cursor, Order, PageSlice, cut, first_rows, has_passed, resume
-from api.series.query import SAMPLE_ROWS, SeriesRequest, ZonePlan
-from api.series.stored_rows import known_since, sources_of_rows, sources_of_window, stored, wanted
-from warehouse.figures.resample import LONGEST
-from warehouse.market.clock import Window
+from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
+from api.series.stored_rows import (
+    ends,
+    first_rows,
+    known_since,
+    labels_of_window,
+    row_key,
+    sources,
+    stored,
+    wanted,
+)
+from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at
+from warehouse.judge import coverage
+from warehouse.market.clock import HOUR, RESOLUTIONS, Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
+from warehouse.rows.versions import Ints
 from warehouse.series.reader import Reader, RowColumns, joined, read_again
 
 
@@ -31,8 +41,8 @@ class Page:
     plans: tuple[ZonePlan, ...]
     rows: RowColumns
     """In the request's order."""
-    place: Any
-    """Of several zones the place in `request.zones` of each row; None for one."""
+    place: Ints
+    """The place in `request.zones` of each row's zone."""
     start: int
     end: int
     truncated: bool
@@ -67,59 +77,99 @@ class Page:
 @read_again
 def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
     """Return the page of a request; plan again where a file was replaced meanwhile. Raises StorageError."""
-    return page(reader, queries.plan(reader, catalogue, request))
+    return page(reader, plan_request(reader, catalogue, request))
+
+
+@read_again
+def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> RowColumns:
+    """Return all stored rows of one zone's window, ascending. Raises StorageError."""
+    (plan,) = plan_request(reader, catalogue, request)
+    window = Window(request.start, request.end)
+    return joined(rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window))
+
+
+def newest(rows: RowColumns, request: SeriesRequest) -> RowColumns:
+    """Return the rows of one zone that a sample holds, ascending: the newest, with whole instants."""
+    return _cut([rows], request, "desc", SAMPLE_ROWS).parts[0]
 
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
-    request = plans[0].request
-    zones = request.zones if request.several else None
-    sample = None
+    request, sample = plans[0].request, None
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        newest = [_first_rows(reader, plan, request.window, "desc", SAMPLE_ROWS + 1) for plan in plans]
-        sample = cut(newest, zones, "desc", SAMPLE_ROWS)
-    parts = _parts(reader, plans, sample)
-    chosen = cut(parts, zones, request.order, request.limit)
-    start, end = _effective_window(request, chosen, sample)
-    following = chosen.following
-    truncated = following is not None or (sample is not None and sample.following is not None)
-    sources = _sources(reader, plans, parts, sample, following)
-    since = {plan.zone: at for plan in plans if (at := known_since(reader, plan)) is not None}
-    holes = tuple(_holes(reader, plans, parts, chosen, Window(start, max(start, end)), since))
-    return Page(plans, chosen.rows, chosen.place, start, end, truncated, following, sources, holes, since)
-
-
-@read_again
-def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, tuple[str, ...]]:
-    """Return all stored rows of one zone's window, ascending, and the codes of their sources."""
-    (plan,) = queries.plan(reader, catalogue, request)
-    window = Window(request.start, request.end)
-    parts = [rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window)]
-    rows = joined(parts)
-    return rows, sources_of_rows(catalogue, [rows])
-
-
-def _first_rows(
-    reader: Reader, plan: ZonePlan, window: Window, order: Order, count: int, cursor: Cursor | None = None
-) -> RowColumns:
-    """Return the first rows of a zone in a window, from a cursor on, ascending."""
-    return first_rows(wanted(reader, plan, order, window), window, order, count, cursor)
-
-
-def _parts(reader: Reader, plans: Sequence[ZonePlan], sample: PageSlice | None) -> list[RowColumns]:
-    """Return the rows of each zone that the page may hold, and one more; out of the sample where there is one."""
-    request, parts = plans[0].request, []
+        rows = [_first_rows(reader, plan, request.window, "desc", SAMPLE_ROWS + 1) for plan in plans]
+        sample = _cut(rows, request, "desc", SAMPLE_ROWS)
+    parts, cursor = [], request.cursor
     for place, plan in enumerate(plans):
-        window, own = resume(request.window, plan.zone, request.cursor)
-        if sample is None:
-            parts.append(_first_rows(reader, plan, window, request.order, request.limit + 1, own))
-        else:
-            rows = sample.of_zone(place).take(slice(None, None, -1))
-            parts.append(first_rows([rows], window, request.order, request.limit + 1, own))
-    return parts
+        window = request.window if cursor is None else cursor.rest(request.window, plan.zone)
+        months = wanted(reader, plan, request.order, window) if sample is None else [sample.parts[place]]
+        own = cursor if cursor is not None and cursor.splits(plan.zone) else None
+        parts.append(first_rows(months, window, request.order, request.limit + 1, own))
+    chosen = _cut(parts, request, request.order, request.limit)
+    start, end = _effective_window(request, chosen, sample)
+    if sample is not None and not request.several:
+        labels = sample.parts[0].labels_in(request.window)
+    else:
+        labels = {label for plan in plans for label in labels_of_window(reader, plan, request.window)}
+    since = {plan.zone: at for plan in plans if (at := known_since(reader, plan)) is not None}
+    return Page(
+        plans,
+        chosen.rows,
+        chosen.place,
+        start,
+        end,
+        chosen.following is not None or (sample is not None and sample.following is not None),
+        chosen.following,
+        sources(plans[0].catalogue, labels),
+        tuple(_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), since)),
+        since,
+    )
 
 
-def _effective_window(request: SeriesRequest, chosen: PageSlice, sample: PageSlice | None) -> tuple[int, int]:
+class _PageSlice(NamedTuple):
+    """The rows of one page in its order, and the first row left out."""
+
+    rows: RowColumns
+    place: Ints
+    """The place of each row's zone among the parts."""
+    parts: Sequence[RowColumns]
+    """The rows of each zone, ascending."""
+    following: Cursor | None
+
+
+def _cut(parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limit: int) -> _PageSlice:
+    """Merge the rows of each zone by `ts`, then zone, and cut them to a page.
+
+    `parts` hold the first `limit` rows of each zone and, where there is one, the row after them, ascending.
+    """
+    rows = joined(parts)
+    place = np.zeros(len(rows), np.int64)
+    if len(parts) > 1:
+        by_ts = np.argsort(rows.ts, kind="stable")
+        rows, place = rows.take(by_ts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])[by_ts]
+    if order == "desc":
+        rows, place = rows.take(slice(None, None, -1)), place[::-1]
+    if len(rows) <= limit:
+        return _PageSlice(rows, place, parts, None)
+    ts, ahead = rows.ts, 1 if order == "asc" else -1
+    count = bisect_left(ts, ts[limit] * ahead, 0, limit, key=lambda at: at * ahead) or limit
+    is_split = ts[count - 1] == ts[count]
+    whole = None if is_split or order == "asc" else int(ts[count - 1])
+    key = row_key(rows, count) if is_split else WHOLE
+    zone = None if not request.several else request.zones[place[count]] if is_split else ""
+    rows, place, following = rows.take(slice(count)), place[:count], Cursor(order, int(ts[count]), key, whole, zone)
+    counts = np.bincount(place, minlength=len(parts)).tolist()
+    ends_of_parts = [
+        slice(n) if order == "asc" else slice(len(part) - n, None) for part, n in zip(parts, counts, strict=True)
+    ]
+    return _PageSlice(rows, place, [part.take(end) for part, end in zip(parts, ends_of_parts, strict=True)], following)
+
+
+def _first_rows(reader: Reader, plan: ZonePlan, window: Window, order: Order, count: int) -> RowColumns:
+    return first_rows(wanted(reader, plan, order, window), window, order, count)
+
+
+def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageSlice | None) -> tuple[int, int]:
     """Return the window that the page fills: `start` or `end` moves to the first row left out."""
     start, end, cursor, ts = request.start, request.end, request.cursor, chosen.rows.ts
     if sample is not None and sample.following is not None:
@@ -133,75 +183,87 @@ def _effective_window(request: SeriesRequest, chosen: PageSlice, sample: PageSli
     return int(ts[-1]) if chosen.following and len(ts) else start, end
 
 
-def _sources(
-    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], sample: PageSlice | None,
-    following: Cursor | None,
-) -> tuple[str, ...]:  # fmt: skip
-    """Return the sources of the window's rows; for a sample of one zone, of the sample's rows."""
-    request, catalogue = plans[0].request, plans[0].catalogue
-    if sample is not None and not request.several:
-        return sources_of_rows(catalogue, [sample.rows])
-    if sample is None and following is None and request.cursor is None and request.interval is None:  # all rows
-        return sources_of_rows(catalogue, parts)
-    codes = {code for plan in plans for code in sources_of_window(reader, plan, request.window)}
-    return tuple(code for code in catalogue.sources if code in codes)
-
-
-def _holes(
-    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], chosen: PageSlice, window: Window,
-    without: Collection[str],
-) -> Iterator[tuple[str, Window]]:  # fmt: skip
+def _holes_of_page(
+    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], window: Window, without: Mapping[str, int]
+) -> Iterator[tuple[str, Window]]:
     """Yield the holes of each zone in a page's window, except for the zones `without`; none of forecasts."""
     request = plans[0].request
     if request.pick is not None:
         return
-    counts = [len(chosen.rows)]
-    if request.several:
-        counts = np.bincount(chosen.place, minlength=len(parts)).tolist()
-    within, cursor = window, request.cursor
-    if cursor is not None and cursor.zone and request.order == "desc":  # the page before lists that instant's holes
-        within = Window(window.start, max(window.start, min(window.end, cursor.ts)))
-    for plan, rows, count in zip(plans, parts, counts, strict=True):
-        if plan.zone in without:
-            continue
-        if count < len(rows):
-            rows = rows.take(slice(count) if request.order == "asc" else slice(len(rows) - count, None))
-        elsewhere = _is_first_elsewhere(request, plan.zone, chosen.following)
-        yield from ((plan.zone, hole) for hole in _holes_of_zone(reader, plan, rows, within, elsewhere))
+    if request.order == "desc" and request.cursor is not None and request.cursor.zone:
+        # The page before lists that instant's holes.
+        window = Window(window.start, max(window.start, min(window.end, request.cursor.ts)))
+    for plan, rows in zip(plans, parts, strict=True):
+        if plan.zone not in without:
+            yield from ((plan.zone, hole) for hole in _holes_of_zone(reader, plan, rows, window))
 
 
-def _holes_of_zone(
-    reader: Reader, plan: ZonePlan, rows: RowColumns, window: Window, without_first: bool
-) -> list[Window]:
-    """The holes of one zone, less what the row covers that runs when the window begins.
-
-    `rows` ascend and are all of the series that begin in the window; `without_first`: but for those that begin at its
-    very start, which stand on another page.
-    """
+def _holes_of_zone(reader: Reader, plan: ZonePlan, rows: RowColumns, window: Window) -> list[Window]:
+    """The holes of one zone, less what a row covers that begins before the window, or with it on another page."""
     request, tz = plan.request, ZONES[plan.zone].tz
     found = holes(rows, window, plan.due, tz, request.interval, min(request.start, window.start))
     if not found or (len(rows) and found[0].start >= rows.ts[0]):
         return found
     head, *others = found
-    start = max(head.start, _covered_until(reader, plan, window.start + without_first))
+    start = max(head.start, _covered_until(reader, plan, window.start + 1))
     return [Window(start, head.end), *others] if start < head.end else others
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
     """Return the end of the last row that begins before an instant; 0 where there is none."""
-    window = Window(max(0, at - LONGEST[plan.request.interval or "1d"]), at)
-    request = plan.request._replace(
-        zones=(plan.zone,), stored=(plan.stored,), start=window.start, end=window.end, cursor=None, sample=False
-    )
-    (before,) = queries.plan(reader, plan.catalogue, request)
+    request, zone = plan.request, plan.zone
+    window = Window(max(0, at - LONGEST[request.interval or "1d"]), at)
+    request = request._replace(zones=(zone,), stored=(plan.stored,), start=window.start, end=window.end)
+    (before,) = plan_request(reader, plan.catalogue, request)
     last = _first_rows(reader, before, window, "desc", 1)
-    return last_end(last, ZONES[plan.zone].tz) if len(last) else 0
+    return int(ends(last, request.interval, ZONES[zone].tz)[-1]) if len(last) else 0
 
 
-def _is_first_elsewhere(request: SeriesRequest, zone: str, following: Cursor | None) -> bool:
-    """Whether another page holds a zone's rows of the instant with which this page's window begins."""
-    if not request.several:
-        return False
-    if request.order == "asc":
-        return request.cursor is not None and has_passed(zone, request.cursor)
-    return following is not None and zone <= str(following.zone)
+_Civil = tuple[Interval, str]
+"""The days, weeks, months or years of a civil time."""
+
+
+def holes(
+    rows: RowColumns, window: Window, due: DueSpan, tz: str, interval: Interval | None = None, begin: int | None = None
+) -> list[Window]:
+    """The spans of a window without a row that was due, in order. `rows` ascend and start inside the window.
+
+    Fuels and borders of one instant stand for each other: a hole is where no row is at all. `interval`: the rows are
+    means over it, also where there are none. `begin`: of the window of which this is a page: a hole that began on the
+    page before goes on.
+    """
+    since = min(max(window.start, due.since), window.end)
+    begun = max(window.start if begin is None else begin, due.since)
+    civil = (interval, tz) if interval is not None and interval in CIVIL else None
+    if not len(rows):
+        return _around(Window(since, window.end), due, HOUR if interval == "1h" else due.step, 0, civil, begun)
+    first, last = int(rows.ts[0]), int(rows.ts[-1])
+    if rows.run:  # rows that follow each other leave no room for one more, before or behind: most windows' are such
+        step = RESOLUTIONS[rows.labels[rows.label[0]].resolution]
+        if (first == since or first - begun < step) and last + step >= window.end:
+            return []
+    until_of_each = ends(rows, interval, tz)
+    until = int(until_of_each.max())
+    begins, finishes, _ = coverage.uncovered(rows.ts, until_of_each, Window(first, until))
+    before, behind = Window(min(since, first), first), Window(min(until, window.end), window.end)
+    return [
+        *_around(before, due, int(until_of_each[0]) - first, first, civil, begun),
+        *(Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)),
+        *_around(behind, due, until - last, until, civil, begun),
+    ]
+
+
+def _around(span: Window, due: DueSpan, step: int, phase: int, civil: _Civil | None, begun: int) -> list[Window]:
+    """The part of a span whose intervals have begun at `begun` or later and are due as a whole.
+
+    They start every `step` seconds from `phase` on, or where civil ones do.
+    """
+    if span.start >= due.until:  # also where the civil calendar ends
+        return []
+    running, last = (
+        interval_at(at, *civil) if civil else Window(at - (at - phase) % step, at - (at - phase) % step + step)
+        for at in (span.start, due.until)
+    )
+    start = span.start if running.start >= begun or running.start == span.start else running.end
+    until = min(span.end, last.start)
+    return [Window(start, until)] if start < until else []

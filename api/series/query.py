@@ -1,26 +1,36 @@
-"""A checked series request, and the plan of the files that hold its rows. `api.series.page` reads the rows."""
+"""A checked series request, its cursor, and the plan of the files that hold its rows. `api.series.page` reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from api.documents.catalogue import Catalogue
 from api.http import parameters
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
 from api.http.times import to_unix
-from api.series.gaps import DueSpan, due_span
-from api.series.paging import Cursor, Order
+from warehouse.documents import health
 from warehouse.figures.resample import LONGEST, Interval
+from warehouse.judge import coverage
 from warehouse.market import clock
-from warehouse.market.clock import DAY, HOUR, Window
+from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, local_midnight
 from warehouse.market.metrics import BY_FUEL, YEARLY, Metric, is_forecast
+from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
-from warehouse.series.reader import MonthFile, Reader
+from warehouse.series.reader import MonthFile, MonthFileSide, Reader
 
+Order = Literal["asc", "desc"]
 TimeStyle = Literal["utc", "local"]
+Key = tuple[str, str, str]
+"""What a row's sort key has beside `ts`: fuel, counterparty and link, or `published_at`, resolution and feed."""
+WHOLE: Key = ("", "", "")
+"""The key of a cursor that begins with a whole instant."""
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 SETTLED_S = 10
@@ -33,6 +43,68 @@ _OF_READINGS = ("interval", "market", "stats", "above", "below")
 """Parameters that only readings take: a mean of forecasts was published at no instant."""
 _YEAR = 367 * DAY
 """A yearly row began at most so long before an instant of its year."""
+
+
+class Cursor(NamedTuple):
+    """The sort key of the first row left out; the row itself need not exist any more at the next request."""
+
+    order: Order
+    ts: int
+    key: Key = WHOLE
+    given_down_to: int | None = None
+    """In descending order the `ts` down to which all is given; None within that of the row."""
+    zone: str | None = None
+    """Of a page of several zones the row's zone, empty at an instant of all zones; None for a page of one."""
+
+    @property
+    def until(self) -> int:
+        """Where what is left of a window in descending order ends."""
+        return self.ts + 1 if self.given_down_to is None else self.given_down_to
+
+    def rest(self, window: Window, zone: str) -> Window:
+        """Return what is left of a zone's window; of the row's own instant only `key` says what is left."""
+        passed = bool(self.zone) and (zone < str(self.zone) if self.order == "asc" else zone > str(self.zone))
+        if self.order == "asc":
+            return Window(min(max(window.start, self.ts + passed), window.end), window.end)
+        return Window(window.start, max(min(window.end, self.ts + 1 - passed), window.start))
+
+    def splits(self, zone: str) -> bool:
+        """Whether the page before may hold a part of the zone's rows of this instant."""
+        return self.zone in (None, zone) and self.given_down_to is None
+
+    def to_text(self) -> str:
+        """Opaque to clients, safe in a URL."""
+        down_to = () if self.given_down_to is None else (self.given_down_to,)
+        text = _encoded((self.order, self.ts, *self.key, *down_to))
+        return text if self.zone is None else _encoded((self.zone, text))
+
+    @classmethod
+    def from_text(cls, text: str) -> Cursor:
+        """Raises ValueError for anything that `to_text` did not write."""
+        parts, zone = _decoded(text), None
+        if _is(parts, str, str):
+            zone, parts = parts[0], _decoded(parts[1])
+        if _is(parts, str, int, str, str, str) or _is(parts, str, int, str, str, str, int):
+            cursor = cls(parts[0], parts[1], tuple(parts[2:5]), *parts[5:])._replace(zone=zone)
+            is_instant = 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1
+            if cursor.order in ("asc", "desc") and is_instant and (not zone or zone in ZONES):
+                return cursor
+        raise ValueError("is not a cursor of this service")
+
+
+def _encoded(parts: Sequence[object]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([*parts])).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except ValueError:  # of base64 and of JSON
+        return None
+
+
+def _is(parts: Any, *types: type) -> bool:
+    return isinstance(parts, list) and tuple(map(type, parts)) == types
 
 
 class SeriesRequest(NamedTuple):
@@ -64,6 +136,18 @@ class SeriesRequest(NamedTuple):
         """Where the rows of an answer begin; a year's row begins long before a window that its year overlaps."""
         return Window(0 if self.metric in YEARLY else self.start, self.end)
 
+    @property
+    def side(self) -> MonthFileSide:
+        return "borders" if self.borders else "net"
+
+
+class DueSpan(NamedTuple):
+    """The span that must hold rows by now, `[since, until)` in Unix seconds, and their step where none is at hand."""
+
+    since: int
+    until: int
+    step: int
+
 
 @dataclass(frozen=True, slots=True)
 class ZonePlan:
@@ -76,15 +160,6 @@ class ZonePlan:
     catalogue: Catalogue
     due: DueSpan
 
-    @property
-    def due_until(self) -> int:
-        """Until where the window's rows must be there: with it, holes come and go though no file changes.
-
-        The hole at the window's end is there once the whole interval that begins in it is due.
-        """
-        longest = LONGEST[self.request.interval or "1h"]
-        return max(self.request.start, min(self.due.until, self.request.end + longest))
-
 
 def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
@@ -96,7 +171,7 @@ def series_request(
         start = now - now % HOUR
         end = start + DAY
     if end is None:  # 24 hours before now, or after a start in the future
-        end = now if start is None or start < now else min(start + DAY, clock.LAST_INSTANT)
+        end = now if start is None or start < now else min(start + DAY, LAST_INSTANT)
     start = max(0, end - DAY) if start is None else start
     if start >= end:
         detail = f"{clock.iso(start)} is not before end, {clock.iso(end)}, which is exclusive: give a later end"
@@ -113,30 +188,24 @@ def series_request(
         query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
         query["time"], several, pick,
     )  # fmt: skip
-    _check_cursor(request)
+    if request.cursor is not None:
+        _check_cursor(request, request.cursor)
     return request
-
-
-def _asked(query: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if query.get(name) is not None and query[name] is not False]
 
 
 def _asks_forecast(query: Mapping[str, Any]) -> bool:
     """Whether a query asks for a forecast. Raises Problem 400 for parameters that do not fit its kind or each other."""
+    sent = [name for name in (*_OF_READINGS, *_OF_VINTAGES) if query.get(name) is not None and query[name] is not False]
     wanted = query.get("kind") == "forecast"
     unfit, detail = (_OF_READINGS, "not with kind=forecast") if wanted else (_OF_VINTAGES, "only with kind=forecast")
-    if faults := [ParameterFault(name, "conflict", detail) for name in _asked(query, unfit)]:
+    if faults := [ParameterFault(name, "conflict", detail) for name in sent if name in unfit]:
         raise parameters.invalid(faults)
-    picks = _asked(query, _OF_VINTAGES)
-    if len(picks) > 1:
-        raise conflict(picks[1], f"not with {picks[0]}")
+    if wanted and len(sent) > 1:
+        raise conflict(sent[1], f"not with {sent[0]}")
     return wanted
 
 
-def _check_cursor(request: SeriesRequest) -> None:
-    cursor = request.cursor
-    if cursor is None:
-        return
+def _check_cursor(request: SeriesRequest, cursor: Cursor) -> None:
     if cursor.order != request.order:
         raise conflict("cursor", f"belongs to order={cursor.order}")
     # It names the zone, fuel, border, tie or vintage of a row as this request's rows do.
@@ -160,13 +229,13 @@ def settled(as_of: int, now: int) -> int:
     return min(as_of, now - SETTLED_S)
 
 
-def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[ZonePlan, ...]:
+def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[ZonePlan, ...]:
     """Find the files that hold the rows of a request now, zone by zone: enough for an ETag. Raises StorageError."""
     known_at = clock.now() if request.as_of is None else request.as_of
     # A year's row begins long before the window, a mean spans its interval.
     after = LONGEST[request.interval] if request.interval else 0
     before = _YEAR if request.metric in YEARLY else after
-    reach = Window(max(0, request.start - before), min(request.end + after, clock.LAST_INSTANT + 1))
+    reach = Window(max(0, request.start - before), min(request.end + after, LAST_INSTANT + 1))
     return tuple([
         ZonePlan(
             request, zone, stored, tuple(reader.files(zone, stored, reach)), catalogue,
@@ -179,13 +248,24 @@ def plan(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
     """Return what is due at an instant; cache the last answer, since a second sees many requests.
 
-    Of yearly feeds nothing is due, nor of a forecast: what its publisher owes are vintages.
+    Of yearly feeds nothing is due, nor of a forecast: what its publisher owes are vintages. A row may be due from the
+    day on which the first of the feeds began, until where the soonest of them has published, grace included.
     """
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.document.derived.get(key)
-    if last is None or last[0] != known_at:
-        feeds = [] if is_forecast(stored) else catalogue.entry(zone, stored).get("feeds", [])
-        members = [(catalogue.feeds[f["id"]], catalogue.sources[f["source"]]) for f in feeds if not f["withheld"]]
-        due = due_span(((feed, source["configured"]) for feed, source in members if not feed["yearly"]), known_at)
-        last = catalogue.document.derived[key] = known_at, due
-    return last[1]
+    if last is not None and last[0] == known_at:
+        return last[1]
+    listed = [] if is_forecast(stored) else catalogue.entry(zone, stored).get("feeds", [])
+    members = [(catalogue.feeds[feed["id"]], feed["source"]) for feed in listed if not feed["withheld"]]
+    members = [(feed, source) for feed, source in members if not feed["yearly"]]
+    configured = [feed for feed, source in members if catalogue.sources[source]["configured"]]
+    feeds, due = configured or [feed for feed, _ in members], DueSpan(0, 0, DAY)
+    if feeds:
+        carriers = [health.carrier(feed, configured=True) for feed in feeds]
+        due = DueSpan(
+            min(local_midnight(date.fromisoformat(feed["since"]), feed["tz"]) for feed in feeds),
+            max(coverage.published_until(each.publication, each.tz, each.resolution, known_at) for each in carriers),
+            min(RESOLUTIONS[each.resolution] for each in carriers),
+        )
+    catalogue.document.derived[key] = known_at, due
+    return due

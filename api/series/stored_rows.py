@@ -7,20 +7,59 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from api.documents.catalogue import Catalogue
-from api.series.paging import Order
-from api.series.query import SeriesRequest, ZonePlan
+from api.series.query import Cursor, Key, Order, ZonePlan
 from warehouse.figures import marts
-from warehouse.figures.resample import LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
+from warehouse.figures.resample import CIVIL, LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
 from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
-from warehouse.rows.versions import Ints
-from warehouse.series.reader import MonthFile, MonthFileSide, Reader, RowColumns, joined
+from warehouse.rows.versions import Ints, RowLabels
+from warehouse.series.reader import MonthFile, Reader, RowColumns, joined
 
 _MONTHS_WORTH_A_MART = 4
 """Fewer month files are read as soon as the mart."""
+
+
+def first_rows(
+    months: Iterable[RowColumns], window: Window, order: Order, count: int, cursor: Cursor | None = None
+) -> RowColumns:
+    """Return the first `count` rows of a window, ascending; months come in the direction of `order`.
+
+    Reads no further month than it needs. `cursor`: from its own row on.
+    """
+    pieces: list[RowColumns] = []
+    for columns in months:
+        first, last = columns.between(window)
+        if cursor is not None:
+            first, last = _from(cursor, columns, first, last)
+        if first >= last:
+            continue
+        if last - first > count:
+            first, last = (first, first + count) if order == "asc" else (last - count, last)
+        pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
+        count -= last - first
+        if not count:
+            break
+    return joined(pieces if order == "asc" else reversed(pieces))
+
+
+def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
+    """Return the part of `first`..`last` from the cursor's own row on."""
+    begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
+    keys = [row_key(columns, place) for place in range(begin, end)]
+    if cursor.order == "asc":
+        return max(first, begin + sum(key < cursor.key for key in keys)), last
+    return first, min(last, begin + sum(key <= cursor.key for key in keys))
+
+
+def row_key(rows: RowColumns, place: int) -> Key:
+    """Return the part of a row's sort key that a cursor names beside `ts`."""
+    label = rows.labels[rows.label[place]]
+    if rows.published_at is None:
+        return label.fuel or "", label.counterparty or "", label.link or ""
+    return f"{rows.published_at[place]:012d}", label.resolution, label.feed
 
 
 def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
@@ -35,10 +74,36 @@ def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iter
 
 def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
     """As `wanted`, never as means. Raises StorageError, FileReplaced."""
-    request = plan.request
     for file in plan.files if order == "asc" else plan.files[::-1]:
-        rows = _allowed(_read(reader, plan, file, window), plan.catalogue)
-        yield _of_years(rows, request.start) if request.metric in YEARLY else rows
+        rows = _read(reader, plan, file, window)
+        if plan.request.metric in YEARLY:  # only those whose year reaches into the window
+            rows = rows.take(ends(rows, None, "UTC") > plan.request.start)
+        yield rows
+
+
+def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
+    """The rows of a file, but for those of withheld feeds: an older month file may hold them until it is rebuilt."""
+    request, catalogue = plan.request, plan.catalogue
+    if request.pick is not None:
+        rows = reader.vintages(file, request.pick._replace(known_at=request.as_of), catalogue.ranks)
+    elif request.as_of is None:
+        rows = reader.rows(file, request.side, window)
+    else:
+        rows = reader.known(file, request.as_of, catalogue.ranks)[request.side]
+    return rows.of_feeds(lambda feed: feed not in catalogue.withheld)
+
+
+def ends(rows: RowColumns, interval: Interval | None, tz: str) -> Ints:
+    """Where each row's interval ends: years have 365 or 366 days, civil days 23 to 25 hours.
+
+    `interval`: the rows are means over it, in the civil time of `tz`.
+    """
+    if interval in CIVIL:
+        return np.array([interval_at(ts, interval, tz).end for ts in rows.ts.tolist()], np.int64)
+    if any(label.resolution == "1y" for label in rows.labels):
+        pairs = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
+        return np.array([clock.interval_end(ts, rows.labels[code].resolution) for ts, code in pairs], np.int64)
+    return rows.ts + rows.seconds()
 
 
 def known_since(reader: Reader, plan: ZonePlan) -> int | None:
@@ -51,35 +116,6 @@ def known_since(reader: Reader, plan: ZonePlan) -> int | None:
         return None
     sinces = [reader.known_since(file) for file in plan.files if clock.month_window(file.month).start <= at]
     return max((since for since in sinces if since > at), default=None)
-
-
-def _side(request: SeriesRequest) -> MonthFileSide:
-    return "borders" if request.borders else "net"
-
-
-def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
-    request = plan.request
-    if request.pick is not None:
-        return reader.vintages(file, request.pick._replace(known_at=request.as_of), plan.catalogue.ranks)
-    if request.as_of is None:
-        return reader.rows(file, _side(request), window)
-    return reader.known(file, request.as_of, plan.catalogue.ranks)[_side(request)]
-
-
-def _allowed(rows: RowColumns, catalogue: Catalogue) -> RowColumns:
-    """Drops rows of withheld feeds, which an older month file may still hold until it is rebuilt."""
-    if not catalogue.withheld or catalogue.withheld.isdisjoint(label.feed for label in rows.labels):
-        return rows
-    allowed = np.array([label.feed not in catalogue.withheld for label in rows.labels])
-    return rows.take(allowed[rows.label])
-
-
-def _of_years(rows: RowColumns, start: int) -> RowColumns:
-    """The rows whose interval reaches past `start`."""
-    if not len(rows):
-        return rows
-    labelled = zip(rows.ts.tolist(), rows.label.tolist(), strict=True)
-    return rows.take(np.array([clock.interval_end(ts, rows.labels[code].resolution) for ts, code in labelled]) > start)
 
 
 def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:
@@ -117,45 +153,24 @@ def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints) -> Sums:
     """The sums of the rows that begin in a span, over the intervals between the bounds `within`."""
     months = ((clock.month_window(file.month), file) for file in plan.files)
     files = [file for month, file in months if month.start < span.end and span.start < month.end]
-    return sums(joined(_allowed(_read(reader, plan, file), plan.catalogue) for file in files), within)
+    return sums(joined(_read(reader, plan, file) for file in files), within)
 
 
-def sources_of_window(reader: Reader, plan: ZonePlan, window: Window) -> tuple[str, ...]:
-    """The sources of all rows of a window, whatever page of it is given, and of those of its last mean.
+def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowLabels]:
+    """The labels of all rows of a window, whatever page of it is given, and of those of its last mean.
 
-    Codes in the order of the catalogue. Raises StorageError, FileReplaced.
+    Raises StorageError, FileReplaced.
     """
     request = plan.request
     if request.interval is not None:  # up to the end of the last mean that begins in it
         last = interval_at(window.end - 1, request.interval, ZONES[plan.zone].tz)
         window = Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
     if request.as_of is not None or request.pick is not None or request.metric in YEARLY:
-        parts = (rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window))
-        return sources_of_rows(plan.catalogue, parts)
-    side, codes = _side(request), set[str]()
-    for file in plan.files:
-        month = clock.month_window(file.month)
-        if window.start <= month.start and month.end <= window.end:
-            carriers = reader.carriers(file, side)
-        else:
-            carriers = frozenset((label.source, label.feed) for label in reader.labels(file, side, window))
-        served = [source for source, feed in carriers if feed not in plan.catalogue.withheld]
-        codes |= {code for source in served for code in source.split(", ")}
-    return _served(codes, plan.catalogue)
+        return {label for rows in stored(reader, plan, "asc", window) for label in rows.labels_in(window)}
+    return {label for file in plan.files for label in reader.labels(file, request.side, window)}
 
 
-def sources_of_rows(catalogue: Catalogue, parts: Iterable[RowColumns]) -> tuple[str, ...]:
-    """The sources of these rows alone."""
-    codes: set[str] = set()
-    for rows in parts:
-        if len(rows):
-            every = {code for label in rows.labels for code in label.source.split(", ")}
-            if len(every) > 1:
-                used = (rows.labels[label] for label in np.unique(rows.label))
-                every = {code for label in used for code in label.source.split(", ")}
-            codes |= every
-    return _served(codes, catalogue)
-
-
-def _served(codes: set[str], catalogue: Catalogue) -> tuple[str, ...]:
+def sources(catalogue: Catalogue, labels: Iterable[RowLabels]) -> tuple[str, ...]:
+    """The codes of the sources of some labels, in the order of the catalogue; none that is withheld."""
+    codes = {code for label in labels if label.feed not in catalogue.withheld for code in label.source.split(", ")}
     return tuple(code for code, source in catalogue.sources.items() if code in codes and not source["withheld"])

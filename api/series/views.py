@@ -19,18 +19,17 @@ from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag, pack, tag_of
 from api.series import formats
-from api.series import query as queries
-from api.series.page import page, whole_window
-from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, ZonePlan
-from api.series.stored_rows import sources_of_rows
+from api.series.page import newest, page, whole_window
+from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, ZonePlan, plan_request, series_request
+from api.series.stored_rows import sources
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.figures.statistics import Statistics, statistics
+from warehouse.figures.resample import LONGEST
+from warehouse.figures.statistics import statistics
 from warehouse.market.clock import DAY
-from warehouse.market.market import Metric
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
-from warehouse.series.reader import FileReplaced, Reader, RowColumns
+from warehouse.series.reader import Reader, RowColumns, read_again
 
 VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
@@ -43,6 +42,8 @@ _OF_ROWS = {
     **dict.fromkeys(("cursor", "interval", "by", "time")),
 }
 """Parameters that only rows have, with their defaults, which a client may send."""
+_OF_STATISTICS = {"above": None, "below": None}
+"""Parameters that only statistics have."""
 _METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
 
 
@@ -52,37 +53,40 @@ page. Equal ETags, equal answers."""
 
 
 def _series(service: Service, request: Request, query: dict[str, Any], name: str, zone: str = "") -> Response:
-    """The rows of one zone, or of those that the query names."""
+    """The rows of one zone, or of those that the query names; or their statistics."""
     metric, catalogue = BY_PATH[name], service.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
-    stored = _stored_metrics(catalogue, (zone,) if zone else query["zones"], metric, day_ahead, forecast)
-    asked = queries.series_request(metric, tuple(stored), tuple(stored.values()), query, several=not zone)
-    if query.get("stats"):
-        return _statistics(service, request, name, asked, query)
-    if faults := [word for word in ("above", "below") if query.get(word) is not None]:
-        raise parameters.invalid([ParameterFault(word, "conflict", "only with stats=true") for word in faults])
-    price = name if zone else for_zones(f"{name}-zones", len(stored))
-    return _rows(service, catalogue, request, price, asked, query["format"])
-
-
-def _stored_metrics(
-    catalogue: Catalogue, zones: tuple[str, ...] | None, metric: Metric, day_ahead: bool, forecast: bool
-) -> dict[str, str]:
-    """The stored series of each zone; for None, of every zone that has one.
-
-    Raises MetricNotAvailable and Withheld for a zone of `zones`, and where no zone has one that may be served.
-    """
-    stored, refusal = {}, None
-    for zone in sorted(zones_with(metric)) if zones is None else zones:
+    named: tuple[str, ...] | None = (zone,) if zone else query["zones"]
+    stored, refusal = dict[str, str](), None
+    for each in sorted(zones_with(metric)) if named is None else named:
         try:
-            stored[zone] = stored_metric(catalogue, zone, metric, day_ahead, forecast)
+            stored[each] = stored_metric(catalogue, each, metric, day_ahead, forecast)
         except (MetricNotAvailable, Withheld) as fault:
-            if zones is not None:
+            if named is not None:
                 raise
             refusal = fault
     if refusal is not None and not stored:
         raise refusal
-    return stored
+    asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=not zone)
+    unfit, detail = (
+        (_OF_ROWS, "not with stats=true") if query.get("stats") else (_OF_STATISTICS, "only with stats=true")
+    )
+    if words := [word for word, unset in unfit.items() if query.get(word) not in (None, unset)]:
+        raise parameters.invalid([ParameterFault(word, "conflict", detail) for word in words])
+    if not query.get("stats"):
+        return _rows(
+            service,
+            catalogue,
+            request,
+            name if zone else for_zones(f"{name}-zones", len(stored)),
+            asked,
+            query["format"],
+        )
+    if asked.end - asked.start > LONGEST_OF_STATISTICS:
+        raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
+    with service.gate.enter(request, name) as entry:
+        body, rows = statistics_of(service.reader, catalogue, asked, query["above"], query["below"])
+        return entry.json(body, catalogue.simulated, rows)
 
 
 def _rows(
@@ -91,18 +95,10 @@ def _rows(
     """The rows of a request: 304, the body cached under its ETag, or a new one."""
     format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
     with service.gate.enter(request, price, format_) as entry:
-        while True:
-            plans = queries.plan(service.reader, catalogue, asked)
-            etag = _etag(request, plans, format_)
-            headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
-            if etag.matches:
-                return entry.settle(etag.unchanged(headers), 0)
-            try:
-                encode = partial(_encode, service.reader, plans, format_, etag)
-                cached: CachedBody = service.answers.get(etag.tag, encode)
-                break
-            except FileReplaced:
-                continue
+        headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
+        etag, cached = _body(service, catalogue, request, asked, format_)
+        if cached is None:
+            return entry.settle(etag.unchanged(headers), 0)
         body, own, rows, following = cached
         headers += [*own, *_link(service, request, asked, following)]
         response = etag.response(body, formats.CONTENT_TYPE[format_], headers)
@@ -112,11 +108,26 @@ def _rows(
         return entry.settle(response, rows)
 
 
-def _etag(request: Request, plans: tuple[ZonePlan, ...], format_: str) -> ETag:
-    """Of all that an answer depends on: the request, the catalogue, and the files that hold its rows."""
-    files = [([tuple(file.identity) for file in plan.files], plan.due_until) for plan in plans]
-    parts = (VERSION, tuple(plans[0].request), format_, tuple(plans[0].catalogue.document.identity), files)
-    return ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
+@read_again
+def _body(
+    service: Service, catalogue: Catalogue, request: Request, asked: SeriesRequest, format_: str
+) -> tuple[ETag, CachedBody | None]:
+    """The ETag of an answer and its body; None where the client has it.
+
+    The ETag is of all that an answer depends on: the request, the catalogue, the files that hold its rows, and until
+    where they must be there: with it, holes come and go though no file changes. The hole at the window's end is there
+    once the whole interval that begins in it is due.
+    """
+    plans, longest = plan_request(service.reader, catalogue, asked), LONGEST[asked.interval or "1h"]
+    files = [
+        ([tuple(file.identity) for file in plan.files], max(asked.start, min(plan.due.until, asked.end + longest)))
+        for plan in plans
+    ]
+    parts = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
+    etag = ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
+    return etag, None if etag.matches else service.answers.get(
+        etag.tag, partial(_encode, service.reader, plans, format_, etag)
+    )
 
 
 def _encode(reader: Reader, plans: tuple[ZonePlan, ...], format_: str, etag: ETag) -> tuple[CachedBody, int]:
@@ -146,19 +157,6 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
     return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
 
 
-def _statistics(
-    service: Service, request: Request, price: str, asked: SeriesRequest, query: dict[str, Any]
-) -> Response:
-    """Statistics of the window in place of its rows. Raises Problem 400 for parameters that they do not take."""
-    if words := [word for word, unset in _OF_ROWS.items() if query.get(word) not in (None, unset)]:
-        raise parameters.invalid([ParameterFault(word, "conflict", "not with stats=true") for word in words])
-    if asked.end - asked.start > LONGEST_OF_STATISTICS:
-        raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
-    with service.gate.enter(request, price) as entry:
-        body, rows = statistics_of(service.reader, service.catalogue, asked, query["above"], query["below"])
-        return entry.json(body, service.catalogue.simulated, rows)
-
-
 def statistics_of(
     reader: Reader, catalogue: Catalogue, request: SeriesRequest, above: float | None, below: float | None
 ) -> tuple[dict[str, Any], int]:
@@ -166,17 +164,13 @@ def statistics_of(
 
     Raises StorageError.
     """
-    rows, sources = whole_window(reader, catalogue, request)
     start, (zone,), (stored,) = request.start, request.zones, request.stored
+    rows = whole_window(reader, catalogue, request)
     if request.sample and len(rows) > SAMPLE_ROWS:
-        first = len(rows) - SAMPLE_ROWS
-        if rows.ts[first - 1] == rows.ts[first]:  # never part of an instant: a fuel's coverage would be less
-            first = int(np.searchsorted(rows.ts, rows.ts[first], side="right"))
-        rows = rows.take(slice(first, None))
+        rows = newest(rows, request)
         start = int(rows.ts[0])
-        sources = sources_of_rows(catalogue, [rows])
-    terms = catalogue.terms(zone, stored, frozenset(sources))
-    fuels = sorted({label.fuel for label in rows.labels if label.fuel is not None})
+    codes = sources(catalogue, rows.labels_in(request.window))
+    terms = catalogue.terms(zone, stored, frozenset(codes))
     body: dict[str, Any] = {
         "zone": zone,
         "metric": request.metric.value,
@@ -186,39 +180,35 @@ def statistics_of(
         "end": request.end,
         "unit": rows.labels[0].unit if rows.labels else None,
     }
-    if fuels:
-        of_label = [label.fuel for label in rows.labels]
-        chosen = {fuel: rows.take(np.array([word == fuel for word in of_label])[rows.label]) for fuel in fuels}
-        of_fuel = {fuel: _statistics_of_rows(part, start, request.end, above, below) for fuel, part in chosen.items()}
+    window = start, request.end, above, below
+    if fuels := sorted({label.fuel for label in rows.labels if label.fuel is not None}):
+        chosen = {fuel: np.array([label.fuel == fuel for label in rows.labels])[rows.label] for fuel in fuels}
+        of_fuel = {fuel: _statistics(rows.take(own), *window) for fuel, own in chosen.items()}
         body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
     else:
-        body["statistics"] = _statistics_of_rows(rows, start, request.end, above, below)
-    body |= _METHOD | {"sources": list(sources), "attribution": terms.attribution, "license": terms.license}
+        body["statistics"] = _statistics(rows, *window)
+    body |= _METHOD | {"sources": list(codes), "attribution": terms.attribution, "license": terms.license}
     return body | ({"sample": True} if request.sample else {}), len(rows)
 
 
-def _statistics_of_rows(
+def _statistics(
     rows: RowColumns, start: int, end: int, above: float | None, below: float | None
 ) -> dict[str, Any] | None:
     """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
     result = statistics(rows.ts, rows.seconds(), rows.value, start, end, above, below)
-    return None if result is None else _members(result)
+    if result is None:
+        return None
+    members: dict[str, Any] = _rounded({name: value for name, value in asdict(result).items() if value is not None})
+    for beyond in (members[name] for name in _OF_STATISTICS if name in members):
+        beyond["first"] = [{"start": start, "end": end} for start, end in beyond["first"]]
+    return members
 
 
-def _members(result: Statistics) -> dict[str, Any]:
-    named: dict[str, Any] = {
-        name: _rounded(value) for name, value in asdict(result).items() if name not in ("above", "below")
-    }
-    for name, beyond in (("above", result.above), ("below", result.below)):
-        if beyond is not None:
-            spans = [{"start": start, "end": end} for start, end in beyond.first]
-            named[name] = {**asdict(beyond), "hours": _rounded(beyond.hours), "first": spans}
-    return named
-
-
-def _rounded(value: float | int) -> float | int:
+def _rounded(value: Any) -> Any:
     """Six decimals hide float error; never -0.0."""
-    return value if isinstance(value, int) else round(value, 6) + 0.0
+    if isinstance(value, dict):
+        return {name: _rounded(member) for name, member in value.items()}
+    return round(value, 6) + 0.0 if isinstance(value, float) else value
 
 
 VIEWS: dict[str, View] = {

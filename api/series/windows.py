@@ -112,7 +112,7 @@ def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, An
     head |= {"market": "day_ahead", "basis": "auction"} if is_auction else {"basis": "operator_forecast"}
     window = horizon.window(now)
     request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end)
-    rows, _ = whole_window(service.reader, catalogue, request if is_auction else request._replace(pick=Pick()))
+    rows = whole_window(service.reader, catalogue, request if is_auction else request._replace(pick=Pick()))
     ahead = horizon.known_ahead(rows, now)
     if ahead is None or _is_too_old(catalogue, zone_id, stored, ahead, now):
         known = horizon.intervals(rows)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from api.http.problems import Problem
 from api.series import formats
-from api.series.gaps import DueSpan, holes
+from api.series.page import holes
+from api.series.query import DueSpan
 from api.settings import Settings
 from warehouse.market.clock import DAY, HOUR, Window, instant, iso
 from warehouse.market.zones import ZONES

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import Catalogue, Document
 from api.series.page import Page, answer
-from api.series.paging import Cursor, first_rows
-from api.series.query import SeriesRequest
+from api.series.query import Cursor, SeriesRequest
+from api.series.stored_rows import first_rows
 from tests.api.conftest import asking
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
@@ -21,7 +21,7 @@ from warehouse.market.market import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.reader import Reader
 from warehouse.series.series import fold
-from warehouse.store.storage import Folder
+from warehouse.store.storage import Folder, Identity
 
 EDGES = [
     instant(text)
@@ -68,7 +68,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalog
             revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
     fold(storage, "fine.all", revised, {}, ranks, 2, "live")
     sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
-    catalogue = Catalogue(None, 0, {}, sources, {}, False, frozenset(), ranks)  # type: ignore[arg-type]
+    document = Document("catalogue.json", b"{}", Identity(1, 2, 3))
+    catalogue = Catalogue(document, 0, {}, sources, {}, False, frozenset(), ranks)
     return Reader(storage, 10_000_000), catalogue
 
 

@@ -16,10 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from api.documents.catalogue import Catalogue
-from api.series import formats, rows
-from api.series.gaps import DueSpan
+from api.series import formats
 from api.series.page import Page
-from api.series.query import SeriesRequest, ZonePlan
+from api.series.query import DueSpan, SeriesRequest, ZonePlan
 from warehouse.market.clock import DAY, LAST_INSTANT
 from warehouse.market.market import Metric
 from warehouse.rows.versions import RowLabels
@@ -57,6 +56,7 @@ def asked(metric: Metric = Metric.PRICE, limit: int = 1000, *more: Any, **named:
 
 def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], place: Any = None) -> Page:
     part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
+    place = np.zeros(len(made), np.int64) if place is None else place
     zones = zip(request.zones, request.stored, strict=True)
     plans = tuple(ZonePlan(request, zone, stored, (), CATALOGUE, DueSpan(0, 0, 300)) for zone, stored in zones)
     return Page(plans, part, place, 0, DAY, False, None, sources, (), {})
@@ -64,7 +64,7 @@ def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
     """The plain way."""
-    named = rows.plain_columns(page)
+    named = formats.plain_columns(page)
     return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
 
@@ -144,11 +144,11 @@ def of_zones(query: SeriesRequest, made: RowColumns, place: Any, sources: tuple[
 )
 @given(pages() | long_pages())
 def test_rows_are_those_of_the_plain_way(page: Page) -> None:
-    named = rows.plain_columns(page)
-    if page.place is not None:
+    named = formats.plain_columns(page)
+    if page.request.several:
         assert named["zone"] == [ZONES_OF_ALL[at] for at in page.place]
     assert formats.encode("csv", page)[0] == csv_of(named)
-    assert b"[%b]" % rows.text(page, "json") == orjson.dumps(dicts(page))
+    assert b"[%b]" % formats.text(page, "json") == orjson.dumps(dicts(page))
 
 
 def by_instant(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -164,7 +164,7 @@ def test_tables_are_those_of_the_plain_way(format_: str, query: SeriesRequest, m
     page = page_of(query, made, ("s", "t"))
     body = formats.encode(format_, page)[0]
     table = pq.read_table(io.BytesIO(body)) if format_ == "parquet" else pa.ipc.open_stream(body).read_all()
-    assert orjson.dumps(by_instant(table.to_pydict())) == orjson.dumps(by_instant(rows.plain_columns(page)))
+    assert orjson.dumps(by_instant(table.to_pydict())) == orjson.dumps(by_instant(formats.plain_columns(page)))
 
 
 @pytest.mark.parametrize("count", [0, 499, 500])
@@ -173,7 +173,7 @@ def test_a_parquet_answer_is_compressed_where_it_is_long(count: int) -> None:
     made = RowColumns((label,), np.zeros(count, np.int32), np.arange(count) * 300, np.arange(count) / 7)
     page = page_of(asked(Metric.DEMAND, time="utc"), made, ("s",))
     file = pq.ParquetFile(io.BytesIO(formats.encode("parquet", page)[0]))
-    assert by_instant(file.read().to_pydict()) == by_instant(rows.plain_columns(page))
+    assert by_instant(file.read().to_pydict()) == by_instant(formats.plain_columns(page))
     assert file.schema_arrow.metadata[b"emds"] == orjson.dumps(formats.envelope(page))
     chunks = [file.metadata.row_group(0).column(at) for at in range(file.metadata.num_columns)] if count else []
     assert {chunk.compression for chunk in chunks} <= {"ZSTD" if count >= 500 else "UNCOMPRESSED"}

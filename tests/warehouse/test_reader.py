@@ -163,7 +163,6 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     assert set(reader.rows(file, "net").value) == {1.0}
     assert {label.link for label in reader.rows(file, "borders").labels} == {"ifa"}
-    assert reader.carriers(file, "net") == reader.carriers(file, "borders") == {("fine", "fine.all")}
 
 
 def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:

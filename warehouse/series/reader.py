@@ -28,8 +28,6 @@ from warehouse.store.storage import Identity, Storage
 
 MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""
-Carrier = tuple[str, str]
-"""What a row's columns `source` and `feed` say."""
 
 Decoded = TypeVar("Decoded")
 Answer = TypeVar("Answer")
@@ -98,8 +96,8 @@ class RowColumns:
 
     def of_feeds(self, wanted: Callable[[str], bool]) -> RowColumns:
         """The rows of some feeds."""
-        chosen = np.array([wanted(label.feed) for label in self.labels], np.bool_)
-        return self if chosen.all() else self.take(chosen[self.label])
+        chosen = [wanted(label.feed) for label in self.labels]
+        return self if all(chosen) else self.take(np.array(chosen)[self.label])
 
     def seconds(self) -> Ints:
         """The length of each row's interval; a year counts 365 days."""
@@ -118,7 +116,7 @@ class RowColumns:
         first, last = self.between(window)
         if first < last and len(self.labels) == 1:
             return {*self.labels}
-        return {self.labels[code] for code in np.unique(self.label[first:last])}
+        return {self.labels[code] for code in np.bincount(self.label[first:last]).nonzero()[0]}
 
     @property
     def nbytes(self) -> int:
@@ -172,12 +170,6 @@ class Reader:
         """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
         nets = self._layout(file) if side == "net" else None
         return (self._sides(file)[side] if nets is None else nets).labels_in(window)
-
-    def carriers(self, file: MonthFile, side: MonthFileSide) -> frozenset[Carrier]:
-        """Source and feed of the rows on one side of a month file. Raises as `rows` does."""
-        nets = self._layout(file) if side == "net" else None
-        labels = (self._sides(file)[side] if nets is None else nets).labels
-        return frozenset((label.source, label.feed) for label in labels)
 
     def _layout(self, file: MonthFile) -> NetLayout | None:
         return self._layouts.get(file, partial(self._read_layout, file))
