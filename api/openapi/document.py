@@ -21,6 +21,7 @@ from api.openapi import responses
 from api.openapi.members import ref
 from api.openapi.schemas import SCHEMAS
 from api.settings import Settings
+from warehouse.market import clock
 from warehouse.market.zones import ZONES
 from warehouse.version import __version__
 
@@ -62,18 +63,17 @@ _SECURITY_SCHEMES: Json = {
         for name, header, n in (("x402", "PAYMENT-SIGNATURE", 2), ("x402v1", "X-PAYMENT", 1))
     },
 }
-FEATURES = {"zones": "GB", "live": "GB", "interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
-"""A feature of each collection."""
-_TAGS = {
-    "Free": "No credentials needed.",
+TAGS = {
     "Now": "The present, precomputed.",
     "Series": "History, by metric and zone.",
     "Bulk": "History by the month, as files.",
+    "Free": "What there is, how fresh it is, what changed, and the layers of the map: no credentials needed.",
     "Keys": "Free API keys.",
     "Webhooks": "Being told instead of asking.",
     "Discovery": "Descriptions of this service for programs and people.",
     "Service": "For operators.",
 }
+"""In the order in which readers need them."""
 
 
 def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
@@ -91,7 +91,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
             "license": {"name": _LICENCE, "identifier": "Apache-2.0"},
         },
         "servers": [{"url": settings.base_url}],
-        "tags": [{"name": name, "description": words} for name, words in _TAGS.items()],
+        "tags": [{"name": name, "description": words} for name, words in TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
@@ -147,10 +147,12 @@ def _security(endpoint: Endpoint) -> list[Json]:
     return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
+_FEATURES = {"interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
+"""A feature of a collection of others than zones."""
 _PATH_PARAMETERS = {
     "metric": choice("metric", "A metric, as paths spell it.", METRICS),
     "month": replace(query.MONTH, description="A UTC month, `YYYY-MM`, of those in `/v1/bulk`."),
-    "feature": Parameter("feature", "The id of a feature.", str, {"type": "string"}, example="GB"),
+    "feature": Parameter("feature", "The id of a feature.", str, {"type": "string"}),
     "webhook": text("webhook", "The id of a webhook of the key.", "^wh_[0-9a-f]{24}$", str, f"wh_{'0' * 24}"),
     "page": choice("page", "A page of the documentation.", DOC_PAGES),
     "file": choice("file", "A file of a guide.", EXAMPLES),
@@ -158,11 +160,39 @@ _PATH_PARAMETERS = {
 }
 
 
-def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
-    """The variable parts of a path, in its order, then what its query takes."""
+def path_parameters(endpoint: Endpoint) -> Iterator[Parameter]:
+    """The variable parts of a path, in its order, with examples that can be called."""
+    zone = "GB" if "GB" in endpoint.zones else next(iter(endpoint.zones), "")
+    own_examples = {
+        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
+        "month": clock.month_of(clock.now()),
+        "feature": next((own for layer, own in _FEATURES.items() if f"/{layer}/" in endpoint.path), "GB"),
+    }
     for name in re.findall(r"{(\w+)}", endpoint.path):
         parameter = _PATH_PARAMETERS[name] if name != "zone" else choice("zone", "A zone.", endpoint.zones)
-        yield _described(replace(parameter, required=True), own_examples, "path")
+        yield replace(parameter, required=True, example=own_examples.get(name, parameter.example))
+
+
+def example_path(endpoint: Endpoint) -> str:
+    """A path that can be called as it is, but for the ids of webhooks."""
+    return endpoint.path.format_map({parameter.name: parameter.example for parameter in path_parameters(endpoint)})
+
+
+def example_call(endpoint: Endpoint) -> str:
+    """Such a path with what its query must hold."""
+    needed = {own.name: ",".join(own.example) for own in endpoint.parameters.values() if own.required}
+    return with_query(example_path(endpoint), needed)
+
+
+def with_query(path: str, query: Mapping[str, str]) -> str:
+    """A path with a query whose values need no escape."""
+    return f"{path}?{'&'.join(map('='.join, query.items()))}" if query else path
+
+
+def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
+    """What a path holds, then what its query takes."""
+    for parameter in path_parameters(endpoint):
+        yield _described(parameter, own_examples, "path")
     for parameter in endpoint.parameters.values():
         if _SHARED.get(parameter.name) is parameter:
             yield {"$ref": f"#/components/parameters/{parameter.name}"}

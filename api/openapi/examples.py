@@ -20,7 +20,6 @@ from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
 from api.http.problems import Problem
-from api.openapi.document import FEATURES
 from api.series import formats
 from api.series import page as pages
 from api.series.page import Page
@@ -102,9 +101,7 @@ def _few(body: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]:
     """Return values of parameters that this service's own data take, by operation: together they name something."""
-    of_operation: dict[str, Any] = {
-        f"parameters of ogc-{name}-item": {"feature": feature} for name, feature in FEATURES.items()
-    }
+    of_operation: dict[str, Any] = {}
     with suppress(StorageError):
         feed = next(iter(service.catalogue.feeds.values()))
         of_feed = {"feed": feed["id"], "source": feed["source"]}

@@ -63,7 +63,7 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     429: ("Retry-After", *_QUOTA),
     503: ("Retry-After",),
 }
-_ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
+ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
 _LINKED = ("latest", "brief", "price", "demand", "interchange")
 """What every zone has."""
@@ -76,7 +76,7 @@ def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 
 def shared(base_url: str, offer: Any) -> Json:
     """The refusals that operations refer to, by status; `offer`: an example of 402."""
-    statuses = {*_ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
+    statuses = {*ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
     payment = {
         "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
         "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
@@ -138,7 +138,7 @@ def _others(endpoint: Endpoint) -> Json:
         headers = _headers(*_CACHED, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
         words = "Not modified: `If-None-Match` named this representation."
         others["304"] = {"description": words, "headers": headers}
-    statuses = {*endpoint.statuses, *_ANYWHERE}
+    statuses = {*endpoint.statuses, *ANYWHERE}
     statuses -= {429} if endpoint.tag == "Service" else set()  # operators' programs have no limit
     others |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     if 416 in endpoint.statuses:

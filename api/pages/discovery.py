@@ -22,9 +22,9 @@ from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS
 from api.openapi import document as openapi
 from api.openapi import examples
+from api.openapi.document import example_call, example_path
 from api.pages import html, reference
 from api.pages.html import ABOUT, TITLE
-from api.pages.reference import example_call, example_path
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
@@ -48,8 +48,6 @@ _SITEMAP = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>
 """
-_IN_LLMS = ("Now", "Series", "Bulk", "Free", "Keys", "Webhooks")
-"""Tags whose paths llms.txt lists."""
 _XML, _PNG = "application/xml", "image/png"
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
 Content = str | dict[str, Any]
@@ -59,9 +57,10 @@ def _text(
     service: Service,
     request: Request,
     _query: dict[str, Any],
-    text: Callable[[Service], Content],
+    text: Callable[..., Content],
     media: str = _TEXT,
     headers: Iterable[tuple[str, str]] = (),
+    **named: str,
 ) -> Response:
     """A text, computed once a publication of the catalogue, since its examples are of that time.
 
@@ -72,7 +71,7 @@ def _text(
             catalogue = service.catalogue.document
         except StorageError:
             catalogue = Document("", b"", Identity(0, 0, 0))
-        document = catalogue.render(request.path, partial(text, service))
+        document = catalogue.render(request.path, partial(text, service, **named))
         return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
 
 
@@ -89,47 +88,30 @@ def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, responses.caching(entry.method)))
 
 
-def _guide(service: Service, request: Request, query: dict[str, Any], page: str) -> Response:
-    if page not in DOC_PAGES:
-        raise Problem("not-found", f"There is no such page; there are {', '.join(DOC_PAGES)}.")
-    return _text(
-        service, request, query, lambda _: html.doc_page(page, service.settings.base_url), _HTML, html.PAGE_HEADERS
-    )
-
-
-def _example(service: Service, request: Request, query: dict[str, Any], file: str) -> Response:
-    if file not in EXAMPLES:
-        raise Problem("not-found", f"There is no such file; there are {', '.join(EXAMPLES)}.")
-    headers = [("Content-Disposition", f'attachment; filename="{file}"')]
-    text = (guides.FOLDER / "examples" / file).read_text()
-    return _text(service, request, query, lambda _: text, headers=headers)
+def _known(name: str, names: Iterable[str]) -> str:
+    """The last part of a path. Raises Problem 404 where it is none of these."""
+    if name not in names:
+        raise Problem("not-found", f"There is nothing of this name; there are {', '.join(names)}.")
+    return name
 
 
 def description(service: Service) -> dict[str, Any]:
     """The OpenAPI document, with examples of this service's own answers."""
-    settings = service.settings
-    own_examples = {f"{name} {_JSON}": payable(settings) for name in ("x402", "x402-json")}
-    own_examples["api-catalog application/linkset+json"] = linkset(settings)
-    return openapi.document(settings, {**examples.collect(service), **own_examples})
-
-
-def _problem_page(service: Service, request: Request, query: dict[str, Any], kind: str) -> Response:
-    problem = KINDS.get(kind)
-    if problem is None:
-        raise Problem("not-found", f"There is no such kind of problem; there are {', '.join(KINDS)}.")
-    return _text(service, request, query, lambda _: html.problem(problem), _HTML, html.PAGE_HEADERS)
+    own_examples = {f"{name} {_JSON}": payable(service) for name in ("x402", "x402-json")}
+    own_examples["api-catalog application/linkset+json"] = linkset(service)
+    return openapi.document(service.settings, {**examples.collect(service), **own_examples})
 
 
 def llms(service: Service) -> str:
     """llms.txt: what a language model needs to use this service."""
     # A suffix, or a page of a collection, gives in another form what a path above it gives.
     variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
-    listed = [e for e in ENDPOINTS.values() if e.tag in _IN_LLMS and (e.paid or e.id not in variants)]
+    listed = [e for e in ENDPOINTS.values() if e.paid or e.id not in variants]
     return _described(
         "llms.txt",
         service,
         zones=", ".join(ZONES),
-        listed=sorted(listed, key=lambda e: _IN_LLMS.index(e.tag)),
+        listed=[e for tag in openapi.TAGS for e in listed if e.tag == tag not in ("Discovery", "Service")],
         tools=TOOLS.values(),
         optional=[ENDPOINTS[name] for name in ("catalogue", "openapi", "docs")],
         example_path=example_path,
@@ -162,9 +144,9 @@ def security(service: Service) -> str:
     return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {canonical}\n"
 
 
-def payable(settings: Settings) -> dict[str, Any]:
+def payable(service: Service) -> dict[str, Any]:
     """The body of both well-known x402 documents: addresses for older crawlers, requirements for newer ones."""
-    paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
+    settings, paid = service.settings, [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
     return {
         "version": 1,
         "x402Version": 2,
@@ -187,9 +169,9 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def linkset(settings: Settings) -> dict[str, Any]:
+def linkset(service: Service) -> dict[str, Any]:
     """The API catalogue (RFC 9727, RFC 9264)."""
-    base = settings.base_url
+    base = service.settings.base_url
     targets = {
         "service-desc": ("/openapi.json", _JSON),
         "service-doc": ("/docs", "text/html"),
@@ -218,10 +200,24 @@ VIEWS: dict[str, View] = {
     "robots": partial(_text, text=lambda service: _ROBOTS.format(base=service.settings.base_url)),
     "picture": _picture,
     "sitemap": partial(_text, text=sitemap, media=_XML),
-    "x402": partial(_text, text=lambda service: payable(service.settings), media=_JSON),
-    "x402-json": partial(_text, text=lambda service: payable(service.settings), media=_JSON),
-    "api-catalog": partial(_text, text=lambda service: linkset(service.settings), media=_LINKSET),
-    "guide": _guide,
-    "example": _example,
-    "problem": _problem_page,
+    "x402": partial(_text, text=payable, media=_JSON),
+    "x402-json": partial(_text, text=payable, media=_JSON),
+    "api-catalog": partial(_text, text=linkset, media=_LINKSET),
+    "guide": partial(
+        _text,
+        text=lambda service, page: html.doc_page(_known(page, DOC_PAGES), service.settings.base_url),
+        media=_HTML,
+        headers=html.PAGE_HEADERS,
+    ),
+    "example": partial(
+        _text,
+        text=lambda _, file: (guides.FOLDER / "examples" / _known(file, EXAMPLES)).read_text(),
+        headers=[("Content-Disposition", "attachment")],
+    ),
+    "problem": partial(
+        _text,
+        text=lambda _, kind: html.problem(KINDS[_known(kind, KINDS)]),
+        media=_HTML,
+        headers=html.PAGE_HEADERS,
+    ),
 }

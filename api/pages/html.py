@@ -131,7 +131,6 @@ def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
     return render("problem.html", kind=kind, kinds=KINDS.values(), members=members, text=text)
 
 
-@cache
 def doc_page(page: str, base_url: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")

@@ -20,7 +20,6 @@ import requests
 
 from api.endpoints.table import ENDPOINTS
 from api.pages import reference
-from api.pages.reference import example_path
 from tests.api.conftest import Rig, copy_everywhere
 from tests.api.gunicorn_server import serving
 
@@ -93,7 +92,7 @@ def page_line(language: str) -> str:
 
 def samples_of(name: str, server: str = "https://emds.example") -> dict[str, str]:
     endpoint = ENDPOINTS[name]
-    return reference.in_each_language(endpoint, server + example_path(endpoint))
+    return reference.in_each_language(endpoint, server)
 
 
 def samples(address: str, language: str) -> Iterator[dict[str, str]]:

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
-from api.pages.reference import example_call
+from api.openapi.document import example_call
 
 Asked = Callable[..., int]
 PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
