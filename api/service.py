@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from api.documents.catalogue import Catalogue, DocumentCache
 from api.settings import Settings
-from warehouse.caches import AskedBefore, LruCache
+from warehouse.caches import LruCache
 from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
 
@@ -20,7 +20,7 @@ Half for their places in files: ten years of all series are 9,075 months, 1 kB e
 WORKER_TTL_S = 0.2
 """For so long a worker does not look at a file again: it spares each request two system calls."""
 ANSWERS_BYTES = 6_000_000
-"""Series answers as they were sent, of those that were asked for twice."""
+"""Series answers as they were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Service:
             settings,
             storage,
             Reader(storage, READER_BYTES, ttl_s),
-            LruCache(ANSWERS_BYTES, AskedBefore().note),
+            LruCache(ANSWERS_BYTES),
             DocumentCache(storage, ttl_s),
             gate,
             lag_s(settings, ttl_s),

@@ -5,30 +5,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import lru_cache, wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
-Texts = ParamSpec("Texts")
-LONGEST_CACHED = 512
-"""Characters of a call's arguments; browsers' headers have fewer."""
-
-
-def cache_short(entries: int) -> Callable[[Callable[Texts, Value]], Callable[Texts, Value]]:
-    """Cache a function of texts that callers choose, such as headers: calls with long texts are computed each time."""
-
-    def decorate(function: Callable[Texts, Value]) -> Callable[Texts, Value]:
-        cached = lru_cache(maxsize=entries)(function)
-
-        @wraps(function)
-        def call(*args: Texts.args, **kwargs: Texts.kwargs) -> Value:
-            short = sum(len(arg) for arg in args if isinstance(arg, str)) <= LONGEST_CACHED
-            return cached(*args, **kwargs) if short else function(*args, **kwargs)  # type: ignore[arg-type]
-
-        return call
-
-    return decorate
 
 
 class TtlCache:
@@ -74,68 +54,40 @@ class TtlCache:
         self._entries.clear()
 
 
-class AskedBefore:
-    """Whether a key was asked for before, as far as the last few thousand go. Safe for many threads.
-
-    What is asked for once alone need not be kept: it would push out what recurs, and its memory, given back at once, is
-    still in the processor's caches when the next value is made in it.
-    """
-
-    MOST = 2_000
-    """Keys are forgotten when so many others came after them, twice as many at the latest. Of many more,
-    questions at random over one year would fill a cache with what recurs by chance."""
-
-    def __init__(self) -> None:
-        self._newer: set[int] = set()
-        self._older: set[int] = set()
-
-    def note(self, key: Hashable) -> bool:
-        """Notes a key; True where it was noted before. By its hash: of two that share one, the second is known."""
-        name = hash(key)
-        if name in self._newer:
-            return True
-        known = name in self._older
-        if len(self._newer) >= self.MOST:
-            self._newer, self._older = set(), self._newer
-        self._newer.add(name)
-        return known
-
-
 class LruCache:
     """Within a bound of bytes, the longest unused given up first. Safe for many threads.
 
     Two that ask for one missing key at once may both make it: values are equal, the last stays.
     """
 
-    def __init__(self, limit_bytes: int, admit: Callable[[Hashable], bool] = lambda key: True) -> None:
-        """`admit`: whether `get` keeps what it made for a key."""
+    def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
-        self._admit = admit
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
         """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
-        with self._lock:
-            entry = self._values.get(key)
-            if entry is not None:
-                self._values.move_to_end(key)
-                value: Value = entry[0]
-                return value
-        value, size = make()
-        if self._admit(key):
+        value: Value
+        entry = self._find(key)
+        if entry is None:
+            value, size = make()
             self.keep(key, value, size)
+        else:
+            value, _ = entry
         return value
 
     def found(self, key: Hashable) -> Any:
         """What is kept under `key`; None where nothing is."""
+        entry = self._find(key)
+        return None if entry is None else entry[0]
+
+    def _find(self, key: Hashable) -> tuple[Any, int] | None:
         with self._lock:
             entry = self._values.get(key)
-            if entry is None:
-                return None
-            self._values.move_to_end(key)
-            return entry[0]
+            if entry is not None:
+                self._values.move_to_end(key)
+            return entry
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Keeps a value of so many bytes; one larger than the bound is not kept."""

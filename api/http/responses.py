@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import re
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import brotli
@@ -17,7 +18,6 @@ from werkzeug.http import parse_accept_header, parse_etags, parse_range_header
 from api.access.values import AccessMethod
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
-from warehouse.caches import cache_short
 
 if TYPE_CHECKING:
     from api.documents.catalogue import Document
@@ -60,7 +60,7 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
     return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
 
 
-@cache_short(entries=1024)
+@lru_cache(maxsize=128)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
     header = _OTHER_PARAMETERS.sub("", accept).replace("q=.", "q=0.")  # as Java's own client writes it
@@ -69,7 +69,7 @@ def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     return best if weights.quality(best) else None
 
 
-@cache_short(entries=1024)
+@lru_cache(maxsize=128)
 def choose(accept_encoding: str) -> str:
     """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
     weights = parse_accept_header(accept_encoding)

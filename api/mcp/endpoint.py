@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -24,7 +25,6 @@ from api.mcp.server import Server
 from api.mcp.tools import TOOLS
 from api.service import Service
 from api.settings import Settings, is_loopback
-from warehouse.caches import cache_short
 
 PATH = "/mcp"
 METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -78,7 +78,7 @@ def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
     origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
     hosts = frozenset(urlsplit(origin).hostname or "" for origin in origins)
 
-    @cache_short(entries=256)
+    @lru_cache(maxsize=128)
     def admits(host: str, origin: str) -> bool:
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -99,7 +99,7 @@ def _is_local(name: str) -> bool:
         return name == "localhost"
 
 
-@cache_short(entries=256)
+@lru_cache(maxsize=128)
 def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
     if parse_options_header(content_type)[0].lower() != _JSON:

@@ -175,7 +175,7 @@ def _rows(
     """The rows of the month files that these civil months touch, with the `seconds` of each interval."""
     windows = [_civil_window(civil, ZONES[zone].tz) for civil in stale]
     files = sorted({month for window in windows for month in clock.months(window)})
-    parts = [table for month in files if (table := _month(storage, Month(metric, zone, month), mart)) is not None]
+    parts = [_month(storage, Month(metric, zone, month), mart) for month in files]
     rows = pa.concat_tables(
         [part.select(_COLUMNS).unify_dictionaries() for part in parts], promote_options="permissive"
     )
@@ -185,10 +185,8 @@ def _rows(
     return rows.append_column("seconds", seconds)
 
 
-def _month(storage: Storage, place: Month, mart: Mart) -> pa.Table | None:
-    if not mart.of_versions:
-        return monthfile.read(storage, layout.series(*place), _COLUMNS)
-    versions = vintages.read(storage, place)
+def _month(storage: Storage, place: Month, mart: Mart) -> pa.Table:
+    versions = vintages.read(storage, place) if mart.of_versions else monthfile.versions(storage, layout.series(*place))
     return monthfile.to_table(versions, place.zone, place.metric)
 
 

@@ -13,7 +13,7 @@ from orchestration.work.backfill import Task, days_of, monthly_tasks
 from warehouse.bookkeeping import logged
 from warehouse.market.clock import Window, months
 from warehouse.market.market import Feed
-from warehouse.series import damaged, raw, series
+from warehouse.series import damaged, raw, series, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
 
@@ -56,7 +56,14 @@ def resolve(
     for place in (Month(*place) for place in series.places(pipeline.storage)):
         if place.zone in zones and begin <= place.month <= end:
             with logged("/".join(place)) as attempt:
-                changed += series.resolve_again(pipeline.storage, *place, pipeline.ranks, pipeline.terms)
+                changed += vintages.update(
+                    pipeline.storage,
+                    place,
+                    lambda stored: stored.versions,
+                    pipeline.ranks,
+                    pipeline.mode,
+                    terms=pipeline.terms,
+                )
             if attempt.error is not None:
                 unreadable.append(attempt.failure)
     return changed, unreadable

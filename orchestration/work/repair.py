@@ -52,6 +52,6 @@ def set_aside(pipeline: PipelineContext, fault: Fault) -> None:
     if layout.is_month_file(fault.key) and not damaged.is_gone(storage, fault.key):
         *place, is_history = layout.of_series(fault.key)
         if not is_history:
-            vintages.set_aside(storage, Month(*place), pipeline.ranks, pipeline.mode, fault.reason, pipeline.terms)
+            vintages.set_aside(storage, Month(*place), pipeline.ranks, pipeline.mode, pipeline.terms)
             return
     damaged.set_aside(storage, fault.key, fault.reason)

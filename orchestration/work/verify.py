@@ -16,7 +16,7 @@ from warehouse.documents import attempts, manifest
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
-from warehouse.rows.versions import Versions, empty
+from warehouse.rows.versions import Versions
 from warehouse.series import damaged, monthfile, raw
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
@@ -93,12 +93,12 @@ def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
         raise StorageError("no month file")
     metric, _, month, is_history = layout.of_series(key)
-    versions, past = monthfile.month(storage, key) or (empty(), monthfile.Past(None, None))
+    versions, past = monthfile.month(storage, key)
     window = month_window(month)
     if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
-        raise DamagedFile(key, "rows outside its month")
+        raise StorageError("rows outside its month")
     if not np.array_equal(versions.order(), np.arange(len(versions))):
-        raise DamagedFile(key, "rows out of order")
+        raise StorageError("rows out of order")
     if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
         raise StorageError(f"{count} rows overlap the one before")
     if past.history is not None and storage.stat(past.history) is None:

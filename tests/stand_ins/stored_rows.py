@@ -48,8 +48,8 @@ def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
     """The rows served in a window by `ts`, ascending by ts, fuel, counterparty, link: net and borders both."""
-    tables = (monthfile.read(storage, layout.series(metric, zone, month)) for month in months(window))
-    return _joined([table for table in tables if table is not None], window)
+    served = (monthfile.versions(storage, layout.series(metric, zone, month)) for month in months(window))
+    return _joined([monthfile.to_table(versions, zone, metric) for versions in served], window)
 
 
 def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from tests.stand_ins import stored_rows
-from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, spans
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, resolve_again, spans
 from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
 from warehouse.series import change_log, series
@@ -78,7 +78,7 @@ def follow_steps(folder, steps):
             publication(folder)
         elif isinstance(step, dict):
             for place in series.places(folder):
-                series.resolve_again(folder, *place, step)
+                resolve_again(folder, place, step)
         else:
             feed, rows, covered = step
             series.fold(folder, feed, stored_rows.rows_of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
@@ -104,15 +104,13 @@ def spoil(folder) -> None:
     """A served month's bytes go wrong, and the next writer finds it."""
     for key in folder.keys("series/")[:1]:
         folder.put(key, b"PAR1" + os.urandom(50))
-        series.resolve_again(folder, *layout.of_series(key)[:3], RANKS)
+        resolve_again(folder, layout.of_series(key)[:3], RANKS)
 
 
 CASES: dict[str, Callable[[Folder], object]] = {
     "new": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3, 4], known_at=5),
     "corrected": lambda folder: fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5),
     "withdrawn": lambda folder: fold(folder, "one.fast", BASE, [1], known_at=5, spans=[Window(BASE, BASE + 3 * HOUR)]),
-    "rights": lambda folder: [
-        series.resolve_again(folder, *place, {"three.back": 9}) for place in series.places(folder)
-    ],
+    "rights": lambda folder: [resolve_again(folder, place, {"three.back": 9}) for place in series.places(folder)],
     "nothing": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3], known_at=5),
 }

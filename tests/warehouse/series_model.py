@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.stand_ins import stored_rows
 from warehouse.market.clock import RESOLUTIONS, Window, month_of
 from warehouse.rows.schema import SCHEMA, Row, Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import series, vintages
+from warehouse.series.vintages import Month
 
 BASE = int(datetime(2026, 10, 31, 20, tzinfo=UTC).timestamp())
 EVERYTHING = Window(BASE - 86400, BASE + 86400)
@@ -183,3 +184,8 @@ def spelled(month):
             strict=True,
         )
     )
+
+
+def resolve_again(folder, place, ranks, terms=None):
+    """Ranks or rights changed."""
+    vintages.update(folder, Month(*place), lambda stored: stored.versions, ranks, "live", terms=terms)

@@ -23,6 +23,7 @@ from tests.warehouse.series_model import (
     Model,
     feed_rows,
     fold,
+    resolve_again,
     spans,
     tuples,
     values,
@@ -63,7 +64,7 @@ def check(folder, steps):
         if isinstance(step, dict):
             ranks = step
             for place in series.places(folder):
-                series.resolve_again(folder, *place, ranks)
+                resolve_again(folder, place, ranks)
         else:
             feed, rows, covered, later = step
             now += later

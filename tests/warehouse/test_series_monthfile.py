@@ -175,10 +175,9 @@ def test_borders_lie_apart_and_are_read_in_canonical_order(folder: Folder) -> No
     rows = [(label, minute, float(minute)) for minute in range(0, 600, 5) for label in (FINE, BORDER)]
     assert net(folder, versions_of(*rows)) == by_parquet(folder)
     assert [row[0] for row in by_parquet(folder)] == sorted(row[0] for row in by_parquet(folder))
-    table = monthfile.read(folder, INTERCHANGE)
-    assert table is not None
-    assert table.column("ts").to_pylist() == sorted(table.column("ts").to_pylist())
-    assert table.column("counterparty").to_pylist() == [None, "FR"] * 120
+    versions = monthfile.versions(folder, INTERCHANGE)
+    assert versions.ts.tolist() == sorted(versions.ts.tolist())
+    assert [versions.labels[label].counterparty for label in versions.label] == [None, "FR"] * 120
 
 
 def test_a_footer_longer_than_a_files_end_is_read_with_the_whole_file(folder: Folder) -> None:

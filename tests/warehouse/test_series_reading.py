@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from assets.documents.figures import newest
 from tests.stand_ins import stored_rows
-from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, tuples
-from warehouse.figures.recent import newest
+from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, resolve_again, tuples
 from warehouse.market.clock import Window
 from warehouse.market.market import Terms
 from warehouse.rows.schema import Rows, SeriesKey
@@ -102,9 +102,10 @@ def test_every_way_to_write_a_month_states_the_terms_of_its_rows_and_no_others(f
     both = Terms("One Grid, Two Grid", "One Grid: CC BY 4.0; Two Grid: its own", "Figures of One, \u00a9 2026; Two")
     assert terms_of(folder, place) == both
     only_two = {feed: rank for feed, rank in RANKS.items() if feed != "one.fast"}
-    series.resolve_again(folder, *place, only_two, TERMS)
+    resolve_again(folder, place, only_two, TERMS)
     assert terms_of(folder, place) == TERMS["two"]
-    vintages.set_aside(folder, place, RANKS, "live", "a test says so", TERMS)
+    folder.put(layout.series(*place), b"spoilt")
+    vintages.set_aside(folder, place, RANKS, "live", TERMS)
     assert terms_of(folder, place) == TERMS["one"], "what the history holds"
     restore.put(folder, place, vintages.read(folder, place), only_two, "live", None, TERMS)
     assert pq.ParquetFile(folder.path(layout.series(*place))).metadata.num_rows == 0

@@ -160,47 +160,43 @@ def _columns(rows: Versions) -> pa.Table:
     return pa.table({name: columns[name] for name in _COLUMNS})
 
 
-def read(storage: Storage, key: str, columns: list[str] | None = None) -> pa.Table | None:
-    """The Arrow table of a kept month file, text columns dictionary-encoded; None where there is no file.
+def month(storage: Storage, key: str) -> tuple[Versions, Past]:
+    """The versions of a month file, and what it says of its past; none, and nothing, where there is no file.
 
     Raises DamagedFile for one that cannot be read or is not what was written, WrongMode for rows of another mode,
     StorageError for a file of another release.
     """
-    names, body = SCHEMA.names if columns is None else columns, storage.get(key)
-    if body is None:
-        return None
-    table, _ = _decoded(storage, body, key, [name for name in names if name not in _PARTITIONS])
-    metric, zone, _, _ = layout.of_series(key)
-    return _partitioned(table, zone, metric, names)
+    body = storage.get(key)
+    return (empty(), Past(None, None)) if body is None else decoded(storage, key, body)
 
 
 def versions(storage: Storage, key: str) -> Versions:
-    """The versions of a kept month file; none where there is no file. Raises as `read` does."""
-    found = month(storage, key)
-    return empty() if found is None else found[0]
-
-
-def month(storage: Storage, key: str) -> tuple[Versions, Past] | None:
-    """The versions of a month file and what it says of its past, a history nothing; None where there is no file.
-
-    Raises as `read` does.
-    """
-    body = storage.get(key)
-    return None if body is None else decoded(storage, key, body)
-
-
-def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
-    """The same of a file's bytes."""
-    table, footer = _decoded(storage, body, key, _COLUMNS)
-    return of_table(table), _past(footer)
+    """The versions of a month file; none where there is no file. Raises as `month` does."""
+    return month(storage, key)[0]
 
 
 def history(storage: Storage, key: str) -> Versions:
-    """The versions of a month's history. Raises as `read` does, and DamagedFile for one that is gone."""
-    found = month(storage, key)
-    if found is None:
+    """The versions of a month's history. Raises as `month` does, and DamagedFile for one that is gone."""
+    body = storage.get(key)
+    if body is None:
         raise DamagedFile(key, "is gone, though the month's file names it")
-    return found[0]
+    return decoded(storage, key, body)[0]
+
+
+def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
+    """What `month` gives of a file's bytes."""
+    footer = _checked(body, key)
+    modes.check_file(modes.require(storage), footer.get("mode"), key)
+    try:
+        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
+        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
+        table = file.read(columns=_COLUMNS, use_threads=False).combine_chunks()
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
+    if file.num_row_groups > 1:
+        # Net and borders are ascending each: a stable sort by time is the canonical order.
+        table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
+    return _of_table(table), _past(footer)
 
 
 def past(storage: Storage, key: str) -> Past | None:
@@ -217,7 +213,7 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     """Where the net rows of a kept month file lie, from its end alone; checked.
 
     None where that cannot be told: of a file that does not say it, is damaged, gone or another by now. Reading it whole
-    tells which. Raises WrongMode, and StorageError as `read` does.
+    tells which. Raises WrongMode, and StorageError as `month` does.
     """
     tail = storage.part(key, identity, max(0, identity.size - _TAIL_BYTES), _TAIL_BYTES) or b""
     own = tail.rfind(_OWN)
@@ -235,22 +231,6 @@ def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, p
     """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
     body = storage.part(key, identity, *nets.place(parts))
     return None if body is None else nets.checked(body, parts)
-
-
-def _decoded(storage: Storage, body: bytes, key: str, columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
-    """The columns of a month file, and its footer."""
-    footer = _checked(body, key)
-    modes.check_file(modes.require(storage), footer.get("mode"), key)
-    try:
-        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
-        file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
-        table = file.read(columns=columns, use_threads=False).combine_chunks()
-    except (pa.ArrowException, OSError) as error:
-        raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
-    if file.num_row_groups > 1 and "ts" in columns:
-        # Net and borders are ascending each: a stable sort by time is the canonical order.
-        table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
-    return table, footer
 
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:
@@ -274,7 +254,7 @@ def _checked_footer(members: dict[str, Any], own: str, key: str = "") -> dict[st
 
 
 def whole(storage: Storage, key: str) -> bytes | None:
-    """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `read` does."""
+    """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `month` does."""
     body = storage.get(key)
     if body is not None:
         modes.check_file(modes.require(storage), _checked(body, key).get("mode"), key)
@@ -290,14 +270,16 @@ def digest(body: bytes) -> str:
     return seal.short(body[: -8 - footer_bytes])
 
 
-def of_table(table: pa.Table) -> Versions:
+def _of_table(table: pa.Table) -> Versions:
     """The versions that the columns of a month file state."""
     if table.num_rows == 0:
         return empty()
     code = np.zeros(table.num_rows, np.int64)
     levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
     for name in _TEXT:
-        index, words = codes(table.column(name))
+        column = table.column(name).combine_chunks()
+        words = [*column.dictionary.to_pylist(), None]
+        index = column.indices.fill_null(len(words) - 1).to_numpy().astype(np.int64)
         levels.append((index, words))
         code = code * len(words) + index
     _, first, label = np.unique(code, return_index=True, return_inverse=True)
@@ -313,13 +295,3 @@ def of_table(table: pa.Table) -> Versions:
         superseded,
         published,
     )
-
-
-def codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Index per row, and the words indexed; null is a word of its own at the end."""
-    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
-    words: list[str | None] = array.dictionary.to_pylist()
-    index = array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return index, [*words, None]

@@ -154,7 +154,7 @@ class Reader:
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
         """The rows of one side of a month file: those of a window, or more; None is all of the month.
 
-        Raises FileReplaced, and as `monthfile.read` does.
+        Raises FileReplaced, and as `monthfile.month` does.
         """
         nets = self._layout(file) if side == "net" else None
         rows = None if nets is None else self._net_rows(file, nets, window)
@@ -162,7 +162,7 @@ class Reader:
 
     @read_again
     def read(self, zone: str, metric: str, side: MonthFileSide, window: Window) -> RowColumns:
-        """The rows of one side that begin in a window, of all months. Raises as `monthfile.read` does."""
+        """The rows of one side that begin in a window, of all months. Raises as `monthfile.month` does."""
         rows = joined(self.rows(file, side, window) for file in self.files(zone, metric, window))
         return rows.take(slice(*rows.between(window)))
 
@@ -237,7 +237,7 @@ class Reader:
     def vintages(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> RowColumns:
         """The rows of a month of a forecast that a question picks, by the feeds' ranks of today.
 
-        Raises FileReplaced, and as `monthfile.read` does.
+        Raises FileReplaced, and as `monthfile.month` does.
         """
         if pick.known_at is not None and pick.known_at < self.known_since(file):
             return joined([])

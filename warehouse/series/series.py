@@ -205,22 +205,6 @@ def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
     return inside
 
 
-def resolve_again(
-    storage: Storage,
-    metric: str,
-    zone: str,
-    month: str,
-    ranks: Mapping[str, int],
-    terms: Mapping[str, Terms] | None = None,
-) -> bool:
-    """Resolves a month again, after ranks or rights changed; whether what is served changed.
-
-    A damaged file of the month is set aside. Raises WrongMode and StorageError.
-    """
-    place = Month(metric, zone, month)
-    return vintages.update(storage, place, lambda month: month.versions, ranks, modes.require(storage), terms=terms)
-
-
 def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
     """Every month (`2026-11`) of a zone's metric that has a served file, ascending."""
     keys = storage.keys(layout.series_prefix(metric, zone))

@@ -40,14 +40,11 @@ class Month(NamedTuple):
 def read(storage: Storage, place: Month) -> Versions:
     """Every version of a month; none where no file is served.
 
-    Raises as `monthfile.read` does, and DamagedFile where the history is gone.
+    Raises as `monthfile.month` does, and DamagedFile where the history is gone.
     """
     key, last = layout.series(*place), None
     while True:
-        found = monthfile.month(storage, key)
-        if found is None:
-            return empty()
-        served, past = found
+        served, past = monthfile.month(storage, key)
         if past.history is None:
             return served
         try:
@@ -84,22 +81,20 @@ def update(
     mode: str,
     feed: str | None = None,
     known_since: int | None = None,
-    spoilt: str = "",
     terms: Mapping[str, Terms] | None = None,
 ) -> bool:
     """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
 
     Damaged files are set aside. `feed`: whose answer brings the change, for the log of changes. `known_since`: before
-    it not all is known that was published; by default what the month says already. `spoilt`: why the served file counts
-    as damaged, whatever it holds. `terms`: those of each source, for the file. Raises StorageError.
+    it not all is known that was published; by default what the month says already. `terms`: those of each source, for
+    the file. Raises StorageError.
     """
     key = layout.series(*place)
     former, change, file = None, None, ""
-    judged = storage.stat(key) if spoilt else None
 
     def changed(stored: Stored | None) -> bytes | None:
         nonlocal former, change, file
-        current = _load(storage, place, stored, spoilt if stored is not None and stored.identity == judged else "")
+        current = _load(storage, place, stored)
         merged = merge(current)
         if merged is None or (stored is None and not len(merged)):
             return None
@@ -124,29 +119,19 @@ def update(
 
 
 def set_aside(
-    storage: Storage,
-    place: Month,
-    ranks: Mapping[str, int],
-    mode: str,
-    reason: str = "",
-    terms: Mapping[str, Terms] | None = None,
+    storage: Storage, place: Month, ranks: Mapping[str, int], mode: str, terms: Mapping[str, Terms] | None = None
 ) -> None:
-    """Sets a month's served file aside if it is damaged, and serves what its history still says. Raises StorageError.
-
-    `reason`: why the file that lies there now counts as damaged, though it may be read.
-    """
-    update(storage, place, lambda now: now.versions if now.lost else None, ranks, mode, spoilt=reason, terms=terms)
+    """Sets a month's served file aside if it is damaged; serves what its history still says. Raises StorageError."""
+    update(storage, place, lambda now: now.versions if now.lost else None, ranks, mode, terms=terms)
 
 
-def _load(storage: Storage, place: Month, stored: Stored | None, spoilt: str) -> StoredMonth:
+def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
     """What a served file and its history hold; a damaged one is set aside.
 
     Where the served file is lost, its history is found by its name.
     """
     key, found = layout.series(*place), None
     try:
-        if stored is not None and spoilt:
-            raise DamagedFile(key, spoilt)
         if stored is not None:
             found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 CATALOGUE = "catalogue.json"
@@ -73,26 +74,20 @@ def mart(name: str, metric: str, zone: str) -> str:
     return f"marts/{name}/{metric}/{zone}.parquet"
 
 
+_MONTH_FILE = re.compile(r"(?:series|(history))/metric=([^/]+)/zone=([^/]+)/(\d{4}-\d\d)(?(1)-[0-9a-f]{8})\.parquet")
+
+
 def of_series(key: str) -> tuple[str, str, str, bool]:
     """Metric, zone, month, and whether it is history, of a month file's key. Raises ValueError for another key."""
-    root, metric, zone, name = key.split("/")
-    is_history, month = f"{root}/" == _HISTORY, name.removesuffix(".parquet")
-    if not (metric.startswith("metric=") and zone.startswith("zone=") and name.endswith(".parquet")):
+    match = _MONTH_FILE.fullmatch(key)
+    if match is None:
         raise ValueError(f"{key} is no month file")
-    if is_history:
-        month, dash, sha8 = month.rpartition("-")
-        if not dash or len(sha8) != 8:
-            raise ValueError(f"{key} is no month's history")
-    return metric[7:], zone[5:], month, is_history
+    return match[2], match[3], match[4], match[1] is not None
 
 
 def is_month_file(key: str) -> bool:
     """Whether a key is that of a month file, served or history."""
-    try:
-        of_series(key)
-    except ValueError:
-        return False
-    return key.startswith((_SERIES, _HISTORY))
+    return _MONTH_FILE.fullmatch(key) is not None
 
 
 def raw_prefix(feed: str, day: str = "") -> str:
