@@ -56,8 +56,7 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = Wanted(query["zone"], query["metric"], query["feed"])
         try:
-            since = cursor_of(service.storage, query["since"], wanted.zones)
-            body = page(service.storage, since, limit, wanted, service.lag_s)
+            body = page(service.storage, query["since"], limit, wanted, service.lag_s)
         except UnknownCursor as gone:
             detail = (
                 "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
@@ -76,30 +75,20 @@ def _link(service: Service, request: Request, cursor: str) -> Headers:
     return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
 
 
-def cursor_of(storage: Storage, since: Moment | None, zones: Collection[str] | None) -> str | None:
-    """Return the cursor that `since` is, or that a time stands for; a time without an offset is reached in
-    the first of the zones.
+def page(storage: Storage, since: Moment | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:
+    """The answer. `since`: a cursor, or a time, which without an offset is reached in the first of the zones.
 
-    Raises UnknownCursor, StorageError, Problem 400.
-    """
-    if since is None or (isinstance(since, str) and CURSOR.fullmatch(since)):
-        return since
-    at = first_instant("since", since, zones or ZONES, int(time.time()))
-    return None if at is None else change_log.cursor_before(storage, at)
-
-
-def page(storage: Storage, since: str | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:
-    """The answer; `lag_s`: how long a reader of rows may still see an older file.
-
-    Raises UnknownCursor, StorageError.
+    `lag_s`: how long a reader of rows may still see an older file. Raises UnknownCursor, StorageError, Problem 400.
     """
     until = settled(lag_s)
     if since == NOW:
         cursor = change_log.newest(storage, until)
-        found = change_log.read(storage, cursor, 1, wanted.fits, until)._replace(entries=[], next=cursor, more=False)
-    else:
-        found = change_log.read(storage, since, limit, wanted.fits, until)
-    return body(found)
+        found = change_log.read(storage, cursor, 1, wanted.fits, until)
+        return body(found._replace(entries=[], next=cursor, more=False))
+    if since is not None and not (isinstance(since, str) and CURSOR.fullmatch(since)):
+        at = first_instant("since", since, wanted.zones or ZONES, int(time.time()))
+        since = change_log.cursor_before(storage, at or 0)
+    return body(change_log.read(storage, since, limit, wanted.fits, until))
 
 
 def settled(lag_s: float) -> int | None:

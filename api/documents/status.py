@@ -44,10 +44,6 @@ _GAUGES = (
 )
 
 
-_Carrier = tuple[Mapping[str, Any], Health | None]
-"""A feed of the catalogue, and its health in one zone."""
-
-
 def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.catalogue
@@ -58,15 +54,22 @@ def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
     known, unreadable = _healths(documents, catalogue)
-    carriers: dict[tuple[str, str], list[_Carrier]] = defaultdict(list)
+    carriers: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    newest: dict[tuple[str, str], tuple[int, int, str]] = {}  # of feeds that reach as far, the best ranked
     for feed in catalogue.feeds.values():
         for zone in feed["zones"]:
-            carriers[feed["source"], zone].append((feed, known.get((feed["id"], zone))))
-    serving = _serving(carriers)
+            carriers[feed["source"], zone].append(feed)
+            own = known.get((feed["id"], zone))
+            for metric in feed["metrics"] if not feed["withheld"] else ():
+                if own and (until := own.until(metric)):
+                    place = -until, feed["rank"], feed["id"]
+                    newest[zone, metric] = min(newest.get((zone, metric), place), place)
+    serving = {pair: feed for pair, (_, _, feed) in newest.items()}
     return {
         "now": now,
         "sources": [
-            _entry(source, zone, feeds, now, serving) | ({"last_error": _UNREADABLE} if source in unreadable else {})
+            _entry(source, zone, [(feed, known.get((feed["id"], zone))) for feed in feeds], now, serving)
+            | ({"last_error": _UNREADABLE} if source in unreadable else {})
             for (source, zone), feeds in sorted(carriers.items())
         ],
     }
@@ -89,22 +92,12 @@ def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple
     return known, unreadable
 
 
-def _serving(carriers: Mapping[tuple[str, str], Sequence[_Carrier]]) -> dict[tuple[str, str], str]:
-    """Zone and metric -> the feed of the newest row; of feeds that reach as far, the best ranked."""
-    best: dict[tuple[str, str], tuple[int, int, str]] = {}
-    for (_, zone), feeds in carriers.items():
-        for feed, known in feeds:
-            if known is None or feed["withheld"]:
-                continue
-            for metric in feed["metrics"]:
-                if until := known.until(metric):
-                    place = -until, feed["rank"], feed["id"]
-                    best[zone, metric] = min(best.get((zone, metric), place), place)
-    return {pair: feed for pair, (_, _, feed) in best.items()}
-
-
 def _entry(
-    source: str, zone: str, carriers: Sequence[_Carrier], now: int, serving: Mapping[tuple[str, str], str]
+    source: str,
+    zone: str,
+    carriers: Sequence[tuple[Mapping[str, Any], Health | None]],
+    now: int,
+    serving: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
     """One source's standing in one zone: the worst of its metrics decides. Forecasts decide nothing: nobody who asks
     for readings waits for them."""

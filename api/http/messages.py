@@ -18,7 +18,7 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.http import parse_options_header
 from werkzeug.wsgi import get_content_length, get_host, get_input_stream
 
-from api.http.problems import MEDIA, Problem, body_of
+from api.http.problems import MEDIA, Problem
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -131,13 +131,9 @@ class Responded(Exception):
 
 def problem_response(base_url: str, problem: Problem, request: Request) -> Response:
     """A problem as the answer to a request, never cached."""
-    body, media = problem.body, "application/json"
-    if body is None:
-        faults = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in problem.faults]
-        members = problem.members | ({"errors": faults} if faults else {})
-        body, media = body_of(base_url, problem.kind, problem.detail, request.id, members), MEDIA
+    media = MEDIA if problem.body is None else "application/json"
     headers = [("Cache-Control", "no-store"), *problem.headers, ("Content-Type", media)]
-    return Response(problem.kind.status, headers, body)
+    return Response(problem.kind.status, headers, problem.document(base_url, request.id))
 
 
 View = Callable[..., Response]

@@ -150,19 +150,22 @@ class Problem(Exception):
         super().__init__(self.detail)
         self.faults, self.members, self.headers = tuple(faults), dict(members or {}), tuple(headers)
 
-
-def body_of(base_url: str, kind: ProblemKind, detail: str, instance: str, members: Mapping[str, Any]) -> bytes:
-    """A problem document's bytes."""
-    return orjson.dumps(
-        {
-            "type": f"{base_url}/problems/{kind.name}",
-            "title": kind.title,
-            "status": kind.status,
-            "detail": detail,
-            "instance": instance,
-            **members,
-        }
-    )
+    def document(self, base_url: str, instance: str) -> bytes:
+        """What is sent, as JSON; `instance`: the id of the request."""
+        if self.body is not None:
+            return self.body
+        faults = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in self.faults]
+        return orjson.dumps(
+            {
+                "type": f"{base_url}/problems/{self.kind.name}",
+                "title": self.kind.title,
+                "status": self.kind.status,
+                "detail": self.detail,
+                "instance": instance,
+                **self.members,
+                **({"errors": faults} if faults else {}),
+            }
+        )
 
 
 def of_error(error: CallerError | StorageError) -> Problem:

@@ -21,7 +21,7 @@ from typing import Any
 
 from gunicorn import util
 
-from api.http.problems import KINDS, MEDIA, body_of
+from api.http.problems import MEDIA, Problem
 
 _MOMENT_MS = 5
 _SECRET = re.compile(r"emds_[0-9A-Za-z]+|(?i:bearer|basic)\s+\S+|[A-Za-z0-9+/=_-]{80,}|[^\s'\"]+@[^\s'\"]+")
@@ -41,24 +41,16 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 def stay_with_clients(worker: Any) -> None:
-    """Make the threads of a gthread worker of gunicorn stay with their clients."""
+    """Make the threads of a gthread worker of gunicorn stay with their clients, while no other waits for a thread."""
     handle, waiting = worker.handle, worker.tpool._work_queue
 
     def serve(connection: Any) -> Any:
-        return serve_on(worker, connection, handle, lambda: not waiting.empty())
+        goes_on = handle(connection)
+        while goes_on is True and worker.alive and waiting.empty() and _has_more(connection):
+            goes_on = handle(connection)
+        return goes_on
 
     worker.handle = serve
-
-
-def serve_on(worker: Any, connection: Any, handle: Callable[[Any], Any], crowded: Callable[[], bool]) -> Any:
-    """Answer a connection's request by gunicorn's `handle`, and those that follow within a moment of its answer.
-
-    Return what `handle` returned for the last. Where other requests wait for a thread (`crowded`), theirs come first.
-    """
-    goes_on = handle(connection)
-    while goes_on is True and worker.alive and not crowded() and _has_more(connection):
-        goes_on = handle(connection)
-    return goes_on
 
 
 def _has_more(connection: Any) -> bool:
@@ -88,10 +80,10 @@ def answer_as_problems(base_url: str) -> None:
 
 def _problem(base_url: str, kind_name: str) -> bytes:
     """Return a whole HTTP response that ends the connection."""
-    kind, request_id = KINDS[kind_name], secrets.token_hex(16)
-    body = body_of(base_url, kind, kind.meaning, request_id, {})
+    problem, request_id = Problem(kind_name), secrets.token_hex(16)
+    body = problem.document(base_url, request_id)
     head = (
-        f"HTTP/1.1 {kind.status} {kind.title}\r\n"
+        f"HTTP/1.1 {problem.kind.status} {problem.kind.title}\r\n"
         "Connection: close\r\n"
         f"Content-Type: {MEDIA}\r\n"
         f"Content-Length: {len(body)}\r\n"

@@ -156,8 +156,7 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
 
     def answer(_sample: bool) -> ToolAnswer:
         try:
-            since = changes.cursor_of(service.storage, arguments["since"], wanted.zones)
-            page = changes.page(service.storage, since, _MOST_ENTRIES, wanted, service.lag_s)
+            page = changes.page(service.storage, arguments["since"], _MOST_ENTRIES, wanted, service.lag_s)
         except UnknownCursor as gone:
             detail = f"Changes are kept for 30 days: give a later time, or since={gone.oldest} for all."
             raise Problem("cursor-gone", detail) from None

@@ -9,7 +9,7 @@ import orjson
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.table import ENDPOINTS
-from api.http.problems import KINDS, MEDIA, body_of
+from api.http.problems import KINDS, MEDIA, Problem
 from api.openapi.members import ref
 from api.series import formats
 
@@ -160,7 +160,7 @@ def _problem(status: int, base_url: str) -> Json:
     examples = {
         kind.name: {
             "summary": kind.title,
-            "value": orjson.loads(body_of(base_url, kind, kind.meaning, "0123456789abcdef0123456789abcdef", {})),
+            "value": orjson.loads(Problem(kind).document(base_url, "0123456789abcdef0123456789abcdef")),
         }
         for kind in kinds
     }
