@@ -45,7 +45,7 @@ def evaluation(feed: Feed, verdict: Verdict) -> dg.AssetCheckEvaluation:
 
 def freshness(pipeline: PipelineContext, feed: Feed) -> dg.AssetCheckEvaluation:
     """The state of a feed by `data_until`: the end of its newest interval in the zone that is furthest behind."""
-    found = health.feed_state(feed, health.known(pipeline.storage, feed.source), clock.now())
+    found = health.feed_state(feed, health.load(pipeline.storage, feed.source), clock.now())
     worst, behind = found.state, found.zones if found.state != "ok" else []
     until = min((one.whole_until for one in found.known), default=0)
     return dg.AssetCheckEvaluation(

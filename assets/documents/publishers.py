@@ -17,9 +17,9 @@ from warehouse.documents import attempts, catalogue
 from warehouse.documents.attempts import Attempts, Span
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.judge import feed_stats
-from warehouse.judge.feed_stats import FeedMonth, FeedStats
+from warehouse.judge.feed_stats import FeedStats
 from warehouse.market import clock
-from warehouse.market.market import Feed, Source
+from warehouse.market.market import Source
 from warehouse.market.metrics import is_forecast
 from warehouse.rows.versions import Floats, Ints
 from warehouse.series import vintages
@@ -91,7 +91,7 @@ def _month(
     feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
     attempts_of = {one: _attempts(storage, sources, one) for one in _around(month)}
     watched = {feed: _joined([a[feed].watched for a in attempts_of.values() if feed in a]) for feed in feeds}
-    measured: dict[str, FeedStats] = defaultdict(FeedStats)
+    measured = {i: FeedStats(feed, month, watched[i], now) for i, feed in feeds.items()}
     for (metric, zone), first in sorted(first_months.items()):
         try:
             versions = vintages.read(storage, Month(metric, zone, month))
@@ -101,12 +101,10 @@ def _month(
         for feed_id in sorted({label.feed for label in versions.labels} & feeds.keys()):
             own = versions.take(feed_of[versions.label] == feed_id)
             if len(own):
-                place = FeedMonth(feeds[feed_id], month, watched[feed_id], now)
-                feed_stats.add(measured[feed_id], place, metric, own, month == first)
-    ids = sorted({*measured, *attempts_of[month]} & feeds.keys())
-    return [
-        _entry(feeds[i], month, measured[i], attempts_of[month].get(i, Attempts()), i in kept_out, now) for i in ids
-    ]
+                feed_stats.add(measured[feed_id], metric, own, month == first)
+    asked = attempts_of[month]
+    ids = [i for i, stats in sorted(measured.items()) if stats.rows or i in asked]
+    return [_entry(measured[i], asked.get(i, Attempts()), i in kept_out) for i in ids]
 
 
 def _attempts(storage: Storage, sources: Iterable[str], month: str) -> dict[str, Attempts]:
@@ -131,7 +129,8 @@ def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _entry(feed: Feed, month: str, measured: FeedStats, attempted: Attempts, is_withheld: bool, now: int) -> Entry:
+def _entry(measured: FeedStats, attempted: Attempts, is_withheld: bool) -> Entry:
+    feed, month = measured.feed, measured.month
     by = [
         {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}
         for (metric, unit), parts in sorted(measured.by.items())
@@ -141,7 +140,7 @@ def _entry(feed: Feed, month: str, measured: FeedStats, attempted: Attempts, is_
         "source": feed.source,
         "feed": feed.id,
         "month": month,
-        "complete": clock.month_window(month).end <= now,
+        "complete": clock.month_window(month).end <= measured.now,
         "asked": {"every_s": feed.every_minutes * 60, "runs": attempted.runs, "requests": attempted.requests},
         "failures": {"total": sum(attempted.failures.values()), "by_kind": dict(sorted(attempted.failures.items()))},
         "rows": measured.rows,

@@ -37,7 +37,7 @@ def note(
     judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
     waiting = judging and any(day.status == "waiting" for day in days)
     at = gathered.answered_at if again else now
-    errors = {h.zone: h.last_error for h in health.known(pipeline.storage, feed.source) if h.feed == feed.id}
+    errors = {h.zone: h.last_error for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
     zones, metrics = _reached(feed, rows)
     changes = []
     for zone in feed.zones:

@@ -94,7 +94,7 @@ def _post(webhook: str, message: dict[str, Any]) -> None:
 def _feeds(pipeline: PipelineContext) -> Iterator[tuple[str, str, str]]:
     """Each configured feed that ever gave a row: `ok`, or its state in its worst zone or `unknown member`, and why."""
     for source in (source for source in pipeline.sources.values() if source.code in pipeline.configured):
-        known = [one for one in health.known(pipeline.storage, source.code) if one.data_until]
+        known = [one for one in health.load(pipeline.storage, source.code) if one.data_until]
         for feed in source.feeds:
             zones = tuple(one.zone for one in known if one.feed == feed.id)
             if zones:

@@ -94,7 +94,7 @@ def to_fill(pipeline: PipelineContext) -> list[Task]:
     """
     now, firsts, tasks = clock.now(), first_days.load(pipeline.storage), list[Task]()
     for source in (source for code, source in pipeline.sources.items() if code in pipeline.configured):
-        gave = {known.feed for known in health.known(pipeline.storage, source.code) if known.data_until}
+        gave = {known.feed for known in health.load(pipeline.storage, source.code) if known.data_until}
         for feed in (feed for feed in source.feeds if feed.id in gave and not feed.yearly):
             today = clock.local_date(now, feed.tz)
             days = (today - timedelta(days=back) for back in range(BACK_DAYS, feed.revised_days, -1))

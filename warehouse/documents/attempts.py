@@ -7,9 +7,8 @@ was published late from one that was requested late.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -58,8 +57,12 @@ def note(
         watched = before.watched
         if watching_s is not None:
             # Asking goes on over the end of a month: its first span then begins in the month before.
-            earlier = watched or _last_span(storage, source, feed, month)
-            watched = (*watched[:-1], *_prolonged(earlier[-1:], at, watching_s))[-MOST_SPANS:]
+            last = (watched or _last_spans(storage, source, feed, month))[-1:]
+            if last and at - last[0][1] <= watching_s:
+                watched = (*watched[:-1], (last[0][0], max(last[0][1], at)))
+            else:
+                watched = (*watched, (at, at))
+            watched = watched[-MOST_SPANS:]
         feeds[feed] = Attempts(before.runs + 1, before.requests + requests, counts, watched)
         return orjson.dumps({"feeds": feeds}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
@@ -72,17 +75,10 @@ def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
     return _feeds(storage.get(key), key)
 
 
-def _prolonged(spans: Sequence[Span], at: int, pause: int) -> tuple[Span, ...]:
-    """The last span up to `at`, or, after a longer pause, it and one that begins there."""
-    if spans and at - spans[-1][1] <= pause:
-        return ((spans[-1][0], max(spans[-1][1], at)),)
-    return (*spans, (at, at))
-
-
-def _last_span(storage: Storage, source: str, feed: str, month: str) -> tuple[Span, ...]:
+def _last_spans(storage: Storage, source: str, feed: str, month: str) -> tuple[Span, ...]:
     start = clock.month_window(month).start
     key = layout.attempts(source, clock.month_of(start - 1))
-    return _or_none(storage.get(key), key).get(feed, Attempts()).watched[-1:]
+    return _or_none(storage.get(key), key).get(feed, Attempts()).watched
 
 
 def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
@@ -98,12 +94,14 @@ def _feeds(body: bytes | None, key: str) -> dict[str, Attempts]:
     if body is None:
         return {}
     try:
-        return {feed: _attempts(member) for feed, member in orjson.loads(body)["feeds"].items()}
+        return {
+            feed: Attempts(
+                int(member["runs"]),
+                int(member["requests"]),
+                {str(kind): int(count) for kind, count in member["failures"].items()},
+                tuple((int(first), int(last)) for first, last in member["watched"]),
+            )
+            for feed, member in orjson.loads(body)["feeds"].items()
+        }
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise DamagedFile(key, f"does not decode: {error}") from None
-
-
-def _attempts(member: Mapping[str, Any]) -> Attempts:
-    watched = tuple((int(first), int(last)) for first, last in member["watched"])
-    failures = {str(kind): int(count) for kind, count in member["failures"].items()}
-    return Attempts(int(member["runs"]), int(member["requests"]), failures, watched)

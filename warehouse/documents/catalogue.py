@@ -1,17 +1,19 @@
 """What we hold, whose it is, and how fresh: the document from which the API learns zones, feeds, licences and spans.
 
-`describe` builds it from the SOURCES values that the caller hands in; a new source reaches the API without a redeploy.
+It is built from the SOURCES values that the caller hands in; a new source reaches the API without a redeploy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import orjson
 
 from warehouse.documents import manifest
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market.clock import DAY
-from warehouse.market.market import Feed, Source, Terms, join_terms
+from warehouse.market.market import Feed, Source, Terms, Zone, join_terms
 from warehouse.market.metrics import Forecast, Metric, actual_of, define
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout
@@ -51,32 +53,6 @@ def terms(sources: Mapping[str, Source], mode: str) -> dict[str, Terms]:
     return {s.code: Terms(s.name, f"{s.name}: {s.licence}", s.attribution) for s in sources.values()}
 
 
-def describe(
-    summaries: Mapping[Place, Summary],
-    sources: Mapping[str, Source],
-    mode: str,
-    rights: Collection[str],
-    configured: Collection[str],
-    generated: int,
-) -> dict[str, Any]:
-    """The catalogue document. `configured` names the sources whose credentials are set.
-
-    {generated, mode, zones: {id: zone}, sources: {code: source}, feeds: {id: feed}}; a zone's `metrics` maps a metric
-    that it publishes (and `price_day_ahead` where it is a series of its own) to {unit, resolution, market, feeds in
-    rank order, source, license, attribution, redistributable, first, last, rows}; its `forecasts` map a metric that a
-    publisher forecasts to the same.
-    """
-    kept_out = withheld(sources, rights, mode)
-    silent = _silent(summaries)
-    return {
-        "generated": generated,
-        "mode": mode,
-        "zones": {z: _zone(z, sources, mode, kept_out, summaries, silent.get(z, [])) for z in ZONES},
-        "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
-        "feeds": {f.id: _feed(f, f.id in kept_out) for s in sources.values() for f in s.feeds},
-    }
-
-
 def publish(
     storage: Storage,
     sources: Mapping[str, Source],
@@ -85,13 +61,45 @@ def publish(
     configured: Collection[str],
     generated: int,
 ) -> dict[str, Any]:
-    """Brings the manifest up to date, describes what is held and puts the catalogue in place; returns it."""
+    """Brings the manifest up to date and puts the catalogue in place; returns it.
+
+    `configured` names the sources whose credentials are set. {generated, mode, zones: {id: zone}, sources: {code:
+    source}, feeds: {id: feed}}; a zone's `metrics` maps a metric that it publishes (and `price_day_ahead` where it is a
+    series of its own) to {unit, resolution, market, feeds in rank order, source, license, attribution, redistributable,
+    first, last, rows}; its `forecasts` map a metric that a publisher forecasts to the same.
+    """
     version = artefact.new_version()
     feeds = [feed for source in sources.values() for feed in source.feeds]
+    kept_out = withheld(sources, rights, mode)
+    simulated = mode == "simulated"
+    of_real = withheld(sources, () if simulated else rights, "live")
+    offer = _Offer(sources, feeds, terms(sources, mode), simulated, kept_out, of_real)
     summaries = manifest.publish(storage, generated, lambda place: _final_after_days(feeds, *place))
-    document = describe(summaries, sources, mode, rights, configured, generated)
-    artefact.put(storage, layout.CATALOGUE, artefact.encode(document), version)
+    silent = _silent(summaries)
+    body = artefact.encode(
+        {
+            "generated": generated,
+            "mode": mode,
+            "zones": {z: _zone(zone, offer, summaries, silent.get(z, [])) for z, zone in ZONES.items()},
+            "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
+            "feeds": {f.id: _feed(f, f.id in kept_out) for f in feeds},
+        }
+    )
+    artefact.put(storage, layout.CATALOGUE, body, version)
+    document: dict[str, Any] = orjson.loads(body)
     return document
+
+
+class _Offer(NamedTuple):
+    """What the entries of all zones are made of."""
+
+    sources: Mapping[str, Source]
+    feeds: Collection[Feed]
+    terms: Mapping[str, Terms]
+    simulated: bool
+    withheld: Collection[str]
+    withheld_of_real: Collection[str]
+    """Simulated rows are not withheld, but show what would be passed on of real ones."""
 
 
 def _final_after_days(feeds: Collection[Feed], metric: str, zone: str) -> int:
@@ -118,26 +126,18 @@ def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
     }
 
 
-def _zone(
-    zone_id: str,
-    sources: Mapping[str, Source],
-    mode: str,
-    kept_out: Collection[str],
-    summaries: Mapping[Place, Summary],
-    silent: list[str],
-) -> dict[str, Any]:
-    zone = ZONES[zone_id]
+def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], silent: list[str]) -> dict[str, Any]:
     metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
-    entries = {m.value: _entry(zone_id, m, sources, mode, kept_out, summaries.get((m, zone_id))) for m in metrics}
+    entries = {m.value: _entry(zone, m, offer, summaries.get((m, zone.id))) for m in metrics}
     forecasts = {
-        actual_of(m).value: _entry(zone_id, m, sources, mode, kept_out, summaries.get((m, zone_id)))
+        actual_of(m).value: _entry(zone, m, offer, summaries.get((m, zone.id)))
         for m in Forecast
-        if any(zone_id in feed.zones and feed.carries(m) for s in sources.values() for feed in s.feeds)
+        if any(zone.id in feed.zones and feed.carries(m) for feed in offer.feeds)
     }
     if Metric.INTERCHANGE in entries:
         entries[Metric.INTERCHANGE]["silent_borders"] = silent
     codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
-    joined = join_terms(of for code, of in terms(sources, mode).items() if code in codes)
+    joined = join_terms(of for code, of in offer.terms.items() if code in codes)
     return {
         "id": zone.id,
         "name": zone.name,
@@ -149,32 +149,22 @@ def _zone(
         "attribution": joined.attribution,
         "headline": zone.headline,
         "day_ahead": zone.day_ahead,
-        "day_ahead_metric": zone.day_ahead_metric.value if zone.day_ahead_metric else None,
+        "day_ahead_metric": zone.day_ahead_metric,
         "metrics": entries,
         "forecasts": forecasts,
     }
 
 
-def _entry(
-    zone_id: str,
-    metric: Metric | Forecast,
-    sources: Mapping[str, Source],
-    mode: str,
-    kept_out: Collection[str],
-    summary: Summary | None,
-) -> dict[str, Any]:
-    every = (f for s in sources.values() for f in s.feeds)
-    carrying = sorted((f for f in every if zone_id in f.zones and f.carries(metric)), key=lambda f: (f.rank, f.id))
-    open_sources = [sources[code] for code in dict.fromkeys(f.source for f in carrying if f.id not in kept_out)]
-    joined = join_terms(map(terms(sources, mode).__getitem__, (s.code for s in open_sources)))
-    # Simulated rows are not withheld, but show what would be passed on of real ones.
-    by_terms = withheld(sources, (), "live") if mode == "simulated" else kept_out
-    zone = ZONES[zone_id]
-    price = {"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, "")
+def _entry(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summary | None) -> dict[str, Any]:
+    carrying = [f for f in offer.feeds if zone.id in f.zones and f.carries(metric)]
+    carrying.sort(key=lambda f: (f.rank, f.id))
+    open_sources = dict.fromkeys(f.source for f in carrying if f.id not in offer.withheld)
+    joined = join_terms(map(offer.terms.__getitem__, open_sources))
+    redistributable = {offer.sources[code].redistributable for code in open_sources}
     return {
         "unit": define(metric).unit(zone),
         "resolution": carrying[0].resolution if carrying else None,
-        "market": price,
+        "market": {"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, ""),
         "hub": next((f.hub for f in carrying if f.hub), ""),
         "feeds": [
             {
@@ -183,15 +173,13 @@ def _entry(
                 "origin": f.first_source,
                 "rank": f.rank,
                 "resolution": f.resolution,
-                "withheld": f.id in kept_out,
+                "withheld": f.id in offer.withheld,
             }
             for f in carrying
         ],
-        "independent_origins": len({f.first_source for f in carrying if f.id not in by_terms}),
-        "source": joined.source,
-        "license": joined.license,
-        "attribution": joined.attribution,
-        "redistributable": "yes" if mode == "simulated" else _least({s.redistributable for s in open_sources}),
+        "independent_origins": len({f.first_source for f in carrying if f.id not in offer.withheld_of_real}),
+        **joined._asdict(),
+        "redistributable": "yes" if offer.simulated else _least(redistributable),
         "first": summary and summary.first,
         "last": summary and summary.last,
         "rows": summary.rows if summary else 0,
@@ -213,36 +201,20 @@ def _source(source: Source, mode: str, configured: bool, rights: Collection[str]
         "redistributable": source.redistributable,
         "withheld": source.withheld and source.code not in rights and mode != "simulated",
         "configured": configured,
-        "required_env": list(source.required_env),
-        "notes": list(source.notes),
+        "required_env": source.required_env,
+        "notes": source.notes,
     }
 
 
 def _feed(feed: Feed, is_withheld: bool) -> dict[str, Any]:
-    out = feed.publication
-    return {
-        "id": feed.id,
-        "source": feed.source,
-        "title": feed.title,
-        "zones": list(feed.zones),
-        "metrics": [m.value for m in feed.metrics],
-        "rank": feed.rank,
-        "resolution": feed.resolution,
-        "tz": feed.tz,
-        "every_minutes": feed.every_minutes,
-        "since": feed.since.isoformat(),
-        "ahead_days": feed.ahead_days,
-        "reach_days": feed.reach_days,
-        "hub": feed.hub,
-        "withheld": is_withheld,
-        "yearly": feed.yearly,
-        "publication": {
-            "lag_minutes": out.lag_minutes,
-            "daily_at": out.daily_at.isoformat() if out.daily_at else None,
-            "day_offset": out.day_offset,
-            "grace_minutes": out.grace_minutes,
-        },
-    }
+    members = {name: getattr(feed, name) for name in _OF_FEED}
+    return {**members, "withheld": is_withheld, "yearly": feed.yearly, "publication": feed.publication}
+
+
+_OF_FEED = (
+    "id", "source", "title", "zones", "metrics", "rank", "resolution", "tz", "every_minutes", "since", "ahead_days",
+    "reach_days", "hub",
+)  # fmt: skip
 
 
 def load(storage: Storage) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ times are kept; states are computed when somebody asks, so that a dead daemon sh
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import time, timedelta
 from operator import itemgetter
@@ -72,7 +72,7 @@ def note(storage: Storage, source: str, changes: Iterable[Health], latest: int =
     learnt = list(changes)
 
     def merge(document: Any) -> dict[str, Any]:
-        feeds = {(health.feed, health.zone): health for health in _or_nothing(lambda: _decoded(document, source))}
+        feeds = {(health.feed, health.zone): health for health in _decode(document, source)}
         for health in learnt:
             feeds[health.feed, health.zone] = _merged(feeds.get((health.feed, health.zone)), health, latest)
         return {"source": source, "feeds": [asdict(health) for _, health in sorted(feeds.items())]}
@@ -97,27 +97,22 @@ def _merged(old: Health | None, new: Health, latest: int) -> Health:
 
 
 def load(storage: Storage, source: str) -> list[Health]:
-    """What is known of a source's feeds; empty where it never ran. Raises DamagedFile."""
-    return _decoded(artefact.load(storage, layout.health(source)), source)
+    """What is known of a source's feeds; nothing where it never ran.
+
+    Nor where the document is damaged: it is begun anew, and each run notes its zones again.
+    """
+    try:
+        return _decode(artefact.load(storage, layout.health(source)), source)
+    except DamagedFile as error:
+        _LOG.error("health starts anew: %s", error)
+        return []
 
 
-def _decoded(document: Any, source: str) -> list[Health]:
+def _decode(document: Any, source: str) -> list[Health]:
     try:
         return [] if document is None else [Health(**member) for member in document["feeds"]]
     except (TypeError, KeyError) as error:
-        raise DamagedFile(layout.published(layout.health(source)), f"no health document ({error})") from None
-
-
-def known(storage: Storage, source: str) -> list[Health]:
-    """As `load`, but nothing where the document is damaged: it is begun anew, and each run notes its zones again."""
-    return _or_nothing(lambda: load(storage, source))
-
-
-def _or_nothing(decode: Callable[[], list[Health]]) -> list[Health]:
-    try:
-        return decode()
-    except DamagedFile as error:
-        _LOG.error("health starts anew: %s", error)
+        _LOG.error("health of %s starts anew: no health document (%s)", source, error)
         return []
 
 

@@ -17,21 +17,16 @@ from warehouse.market.market import Feed
 from warehouse.rows.versions import LIVE, Floats, Ints, Versions
 
 
-@dataclass(frozen=True, slots=True)
-class FeedMonth:
-    """One feed in one UTC month, as it is stats at `now` (Unix seconds)."""
+@dataclass(slots=True)
+class FeedStats:
+    """What the month files say at `now` (Unix seconds) of one feed in one UTC month: counts, and arrays, one a zone and
+    metric."""
 
     feed: Feed
     month: str
     watched: tuple[Ints, Ints]
     """Starts and ends of the spans in which the feed was asked again and again, ascending."""
     now: int
-
-
-@dataclass(slots=True)
-class FeedStats:
-    """What the month files say of one feed in one month: counts, and arrays, one a zone and metric."""
-
     rows: int = 0
     late: list[Ints] = field(default_factory=list)
     unwatched: int = 0
@@ -46,7 +41,7 @@ class FeedStats:
     longest_hole_s: int = 0
 
 
-def add(stats: FeedStats, place: FeedMonth, metric: str, versions: Versions, is_first: bool) -> None:
+def add(stats: FeedStats, metric: str, versions: Versions, is_first: bool) -> None:
     """Adds the feed's versions (at least one) of a zone's metric; `is_first`: nothing is kept of earlier months.
 
     Borders and ties count as rows; times and holes are those of the net.
@@ -59,12 +54,12 @@ def add(stats: FeedStats, place: FeedMonth, metric: str, versions: Versions, is_
     stats.withdrawn += int((~live).sum())
     _add_revisions(stats, metric, ordered, starts)
     net = ordered.where(lambda labels: not labels.border)[starts]
-    if metric not in place.feed.metrics or not net.any():
+    if metric not in stats.feed.metrics or not net.any():
         return
     begins, lengths = ordered.ts[starts], ordered.seconds()[starts]
-    _add_lateness(stats, place, begins[net], (begins + lengths)[net], ordered.known_at[starts][net])
-    if not place.feed.yearly:
-        _add_holes(stats, place, begins[net & live], lengths[net & live], is_first)
+    _add_lateness(stats, begins[net], (begins + lengths)[net], ordered.known_at[starts][net])
+    if not stats.feed.yearly:
+        _add_holes(stats, begins[net & live], lengths[net & live], is_first)
 
 
 def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Ints) -> None:
@@ -81,10 +76,10 @@ def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Int
             stats.by[metric, unit].append(amounts[chosen])
 
 
-def _add_lateness(stats: FeedStats, place: FeedMonth, starts: Ints, ends: Ints, known: Ints) -> None:
+def _add_lateness(stats: FeedStats, starts: Ints, ends: Ints, known: Ints) -> None:
     """Only rows for which the feed was asked before they were due and on until they came: else the delay is ours."""
-    due = due_at(place.feed, starts, ends)
-    firsts, lasts = place.watched
+    due = due_at(stats.feed, starts, ends)
+    firsts, lasts = stats.watched
     span = np.searchsorted(firsts, np.minimum(due, known - 1), side="right") - 1
     polled = span >= 0
     polled[polled] = known[polled] <= lasts[span[polled]]
@@ -108,14 +103,13 @@ def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
     return due
 
 
-def _add_holes(stats: FeedStats, place: FeedMonth, starts: Ints, lengths: Ints, is_first: bool) -> None:
+def _add_holes(stats: FeedStats, starts: Ints, lengths: Ints, is_first: bool) -> None:
     """Intervals due and missing, from the month's start (of a series' first month: its first row) to what is due."""
     if not len(starts):
         return
-    window = clock.month_window(place.month)
+    window, feed = clock.month_window(stats.month), stats.feed
     since = int(starts.min()) if is_first else window.start
-    feed = place.feed
-    until = min(window.end, coverage.published_until(feed.publication, feed.tz, feed.resolution, place.now))
+    until = min(window.end, coverage.published_until(feed.publication, feed.tz, feed.resolution, stats.now))
     if until <= since:
         return
     order = np.argsort(starts, kind="stable")
