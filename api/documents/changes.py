@@ -55,18 +55,24 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
     with service.gate.enter(request) as entry:
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = Wanted(query["zone"], query["metric"], query["feed"])
-        try:
-            body = page(service.storage, query["since"], limit, wanted, service.lag_s)
-        except UnknownCursor as gone:
-            detail = (
-                "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
-                f"rows that you hold again, then go on with that cursor. {gone.oldest} gives all entries that are kept."
-            )
-            fault = ParameterFault("since", "out-of-range", f"the oldest cursor is {gone.oldest}")
-            raise Problem("cursor-gone", detail, [fault], {"oldest": gone.oldest}) from None
+        body = read(service, query["since"], limit, wanted)
         # Not cached: the same address has more entries a moment later.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
         return entry.json(body, service.catalogue.simulated, caching=headers)
+
+
+def read(service: Service, since: Moment | None, limit: int, wanted: Wanted) -> dict[str, Any]:
+    """The entries after a cursor or a time. Raises StorageError; Problem 410 for a cursor that is no longer kept."""
+    try:
+        return page(service.storage, since, limit, wanted, service.lag_s)
+    except UnknownCursor as gone:
+        detail = (
+            "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
+            f"rows that you hold again, then go on with that cursor. {gone.oldest} gives all entries that are kept."
+        )
+        oldest = f"entries are kept for 30 days; the oldest cursor is {gone.oldest}"
+        fault = ParameterFault("since", "out-of-range", oldest)
+        raise Problem("cursor-gone", detail, [fault], {"oldest": gone.oldest}) from None
 
 
 def _link(service: Service, request: Request, cursor: str) -> Headers:

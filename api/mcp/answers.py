@@ -6,24 +6,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import orjson
-
 from api.documents import changes, published
 from api.documents.catalogue import Catalogue, Document
 from api.documents.status import status
 from api.http.parameters import conflict
-from api.http.problems import Problem
 from api.mcp import text
 from api.mcp.calls import Prepare, ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import views, windows
-from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY
 from warehouse.market.zones import ZONES
-from warehouse.series.change_log import UnknownCursor
 from warehouse.store import layout
 
 Arguments = Mapping[str, Any]
@@ -39,15 +34,18 @@ def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
     return body
 
 
+def _worded(macro: str, body: dict[str, Any], rows: int = 1, *more: Any) -> ToolAnswer:
+    return ToolAnswer(text.words(macro, body, *more), text.with_times(body), rows)
+
+
 def list_zones(service: Service, _arguments: Arguments) -> ToolRequest:
     body = zones_with_metrics(service.catalogue)
-    return ToolRequest("", "/v1/zones", lambda _sample: ToolAnswer(text.words("zones", body), orjson.dumps(body)))
+    return ToolRequest("", "/v1/zones", lambda _sample: _worded("zones", body))
 
 
 def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
     def answer(_sample: bool) -> ToolAnswer:
-        body = status(service.documents, service.catalogue, clock.now())
-        return ToolAnswer(text.words("status", body), orjson.dumps(body | {"time": iso(body["now"])}))
+        return _worded("status", status(service.documents, service.catalogue, clock.now()))
 
     return ToolRequest("", "/v1/status", answer)
 
@@ -55,19 +53,19 @@ def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
 Sampled = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def _of_zone(name: str, key: Callable[[str], str], sampled: Sampled, sample_holds: str) -> Prepare:
+def _of_zone(name: str, key: Callable[[str], str], sampled: Sampled) -> Prepare:
     """The call of `/v1/<name>/{zone}`, a published document."""
 
     def prepare(service: Service, arguments: Arguments) -> ToolRequest:
         document = service.documents.require(key(arguments["zone"]))
         answer = partial(_published, document, sampled, partial(text.words, name))
-        return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer, sample_holds)
+        return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer)
 
     return prepare
 
 
-get_latest = _of_zone("latest", layout.latest, published.sample_latest, "the price")
-get_zone_brief = _of_zone("brief", layout.brief, published.sample_brief, "context and trend of one metric")
+get_latest = _of_zone("latest", layout.latest, published.sample_latest)
+get_zone_brief = _of_zone("brief", layout.brief, published.sample_brief)
 
 
 def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
@@ -76,16 +74,15 @@ def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
         answer = partial(_published, document, published.sample_snapshot, text.snapshot)
     else:
         answer = partial(_filtered, service.catalogue, document, arguments["metric"], arguments["zones"])
-    return ToolRequest("snapshot", "/v1/map/snapshot", answer, "the price of each zone")
+    return ToolRequest("snapshot", "/v1/map/snapshot", answer)
 
 
 def _published(document: Document, sampled: Sampled, words: Callable[[Arguments], str], sample: bool) -> ToolAnswer:
     """A published document or its sample, worded once a publication."""
-    overdue_after = document.derive("stale_after", published.stale_after)
     form = document.render("sample", lambda: sampled(document.json)) if sample else document
     sentences = form.derive("words", lambda sent: words(sent.json))
-    structured = form.derive("with times", lambda sent: orjson.dumps(text.with_times(sent.json)))
-    return ToolAnswer(sentences, structured, 1, overdue_after if clock.now() > overdue_after else None)
+    body = form.derive("with times", lambda sent: text.with_times(sent.json))
+    return ToolAnswer(sentences, body, 1, document.derive("stale_after", published.stale_after))
 
 
 def _filtered(
@@ -98,18 +95,16 @@ def _filtered(
     """The snapshot of some metrics or zones; of some metrics as `values` by rank, under the terms of their sources."""
     whole = published.sample_snapshot(document.json) if sample else document.json
     body = published.filtered_snapshot(whole, None if sample else metrics, zones)
-    overdue_after = published.overdue_after(body)
+    valid_until = published.overdue_after(body)
     if metrics is not None:
         members = body.pop("zones")
         values = [(zone, name, value) for zone, of in members.items() for name, value in of["metrics"].items()]
         terms = [catalogue.terms(zone, name, frozenset([value["source"]])) for zone, name, value in values]
-        body |= {
-            name: "; ".join(dict.fromkeys(getattr(of, name) for of in terms)) for name in ("attribution", "license")
-        }
+        for name in ("attribution", "license"):
+            body[name] = "; ".join(dict.fromkeys(getattr(of, name) for of in terms))
         silent = [zone for zone, of in members.items() if not of["metrics"]]
-        body |= {"values": text.ranked(members), "silent": silent, "generated_time": iso(body["generated"])}
-    stale_since = overdue_after if clock.now() > overdue_after else None
-    return ToolAnswer(text.snapshot(body), orjson.dumps(text.with_times(body)), 1, stale_since)
+        body |= {"values": text.ranked(members), "silent": silent}
+    return ToolAnswer(text.snapshot(body), text.with_times(body), 1, valid_until)
 
 
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
@@ -118,17 +113,15 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     question = windows.question(service.catalogue, zone, arguments, clock.now())
 
     def answer(sample: bool) -> ToolAnswer:
-        result = windows.answer(service, question, clock.now())
-        body = windows.sample(result) if sample else result
-        timed = orjson.dumps(text.with_times(body, text.INSTANTS))
-        return ToolAnswer(text.words("window", body, ZONES[zone]), timed, int(result["available"]))
+        body = windows.answer(service, question, clock.now())
+        return _worded("window", windows.sample(body) if sample else body, int(body["available"]), ZONES[zone])
 
-    return ToolRequest("windows", f"/v1/windows/{zone}", answer, "the best block alone")
+    return ToolRequest("windows", f"/v1/windows/{zone}", answer)
 
 
 def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
-    zone, name = arguments["zone"], arguments["metric"]
+    zone, name, above, below = (arguments[each] for each in ("zone", "metric", "above", "below"))
     if BY_PATH[name] in YEARLY:
         raise conflict("metric", f"not {name}, whose rows are yearly")
     request = request_of(service, (zone,), arguments)
@@ -136,17 +129,10 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         raise conflict("start", "statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
-        body, rows = views.statistics_of(
-            service.reader,
-            service.catalogue,
-            request._replace(sample=sample),
-            arguments["above"],
-            arguments["below"],
-        )
-        return ToolAnswer(text.words("statistics", body), orjson.dumps(text.with_times(body, text.INSTANTS)), rows)
+        sampled = request._replace(sample=sample)
+        return _worded("statistics", *views.statistics_of(service.reader, service.catalogue, sampled, above, below))
 
-    holds = f"statistics of the newest {SAMPLE_ROWS} rows of the window"
-    return ToolRequest(name, f"/v1/{name}/{zone}", answer, holds)
+    return ToolRequest(name, f"/v1/{name}/{zone}", answer)
 
 
 def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
@@ -155,13 +141,7 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
     wanted = changes.Wanted(None if zone is None else (zone,), arguments["metric"])
 
     def answer(_sample: bool) -> ToolAnswer:
-        try:
-            page = changes.page(service.storage, arguments["since"], _MOST_ENTRIES, wanted, service.lag_s)
-        except UnknownCursor as gone:
-            detail = f"Changes are kept for 30 days: give a later time, or since={gone.oldest} for all."
-            raise Problem("cursor-gone", detail) from None
-        body = _summed(page)
-        return ToolAnswer(text.words("changes", body), orjson.dumps(body))
+        return _worded("changes", _summed(changes.read(service, arguments["since"], _MOST_ENTRIES, wanted)))
 
     return ToolRequest("", "/v1/changes", answer)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -15,6 +15,8 @@ from api.http.problems import Problem, of_error
 from api.mcp import arguments, text
 from api.service import Service
 from warehouse.errors import CallerError, StorageError
+from warehouse.market import clock
+from warehouse.market.clock import LAST_INSTANT
 
 if TYPE_CHECKING:
     from api.mcp.tools import Tool
@@ -23,18 +25,16 @@ _OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
 _RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """A tool's answer: its text, its structured content (a JSON object), its rows, and since when it is overdue."""
+class ToolAnswer(NamedTuple):
+    """A tool's answer: its text, its structured content, its rows, and until when it is not overdue."""
 
     text: str
-    structured: bytes
+    body: dict[str, Any]
     rows: int = 1
-    stale_since: int | None = None
+    valid_until: int = LAST_INSTANT
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
+class ToolRequest(NamedTuple):
     """A checked call: what it costs, the REST path that gives the same, and the work."""
 
     price: str
@@ -42,7 +42,6 @@ class ToolRequest:
     path: str
     answer: Callable[[bool], ToolAnswer]
     """Takes whether a sample is wanted."""
-    sample_holds: str = ""
 
 
 Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
@@ -52,9 +51,9 @@ Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
 class Outcome(NamedTuple):
     """What came of a tool call, before any protocol version. An error has texts alone."""
 
-    texts: tuple[str, ...]
-    structured: bytes = b""
-    """A JSON object; empty for an error."""
+    texts: Sequence[str]
+    body: Mapping[str, Any] | None = None
+    """The structured content; None for an error."""
     meta: Mapping[str, Any] | None = None
     headers: Headers = ()
     """The gate's count, for the HTTP answer."""
@@ -73,25 +72,29 @@ def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, ca
             return _refused(service, grant, call)
         if isinstance(grant, Answer):  # what this payment bought before
             stored = orjson.loads(grant.body)
-            return Outcome(tuple(stored["texts"]), orjson.dumps(stored["structured"]), _receipt(grant.headers))
+            return Outcome(stored["texts"], stored["structured"], _receipt(grant.headers))
         sample = grant.method == "sample"
         try:
             answer = request.answer(sample)
-            words, structured = _with_notes(service, request, answer, sample)
+            stale = clock.now() > answer.valid_until
+            notes = [text.sample_note(service.settings.base_url)] if sample and request.price else []
+            notes += [text.SIMULATED] if service.catalogue.simulated else []
+            notes += [text.stale_note(answer.valid_until)] if stale else []
         except BaseException:
             grant.release()
             raise
     except (Problem, CallerError, StorageError) as error:
         return _failed(error if isinstance(error, Problem) else of_error(error))
-    rows = 0 if answer.stale_since is not None else answer.rows  # nobody pays for overdue figures
-    body = {"texts": [words], "structured": orjson.Fragment(structured)}
-    settled = grant.settle(Answer(200, rows, orjson.dumps(body) if grant.method == "payment" else b""))
+    # What must not be missed comes first. Nobody pays for overdue figures.
+    texts, body = ["\n".join([*notes, answer.text])], {**answer.body, **({"notes": notes} if notes else {})}
+    bought = orjson.dumps({"texts": texts, "structured": body}) if grant.method == "payment" else b""
+    settled = grant.settle(Answer(200, 0 if stale else answer.rows, bought))
     if isinstance(settled, Problem):
         return _refused(service, settled, call)
     meta = _receipt(settled)
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
         meta[_OFFER] = orjson.Fragment(offer)
-    return Outcome((words,), structured, meta, settled)
+    return Outcome(texts, body, meta, settled)
 
 
 def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
@@ -116,19 +119,6 @@ def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], ca
     )
 
 
-def _with_notes(service: Service, request: ToolRequest, answer: ToolAnswer, sample: bool) -> tuple[str, bytes]:
-    """Put what must not be missed first in the text, and as `notes` into the structure."""
-    notes = []
-    if sample and request.price:
-        notes.append(text.sample_note(service.settings.base_url, request.sample_holds))
-    if service.catalogue.simulated:
-        notes.append(text.SIMULATED)
-    if answer.stale_since is not None:
-        notes.append(text.stale_note(answer.stale_since))
-    member = b',"notes":%b}' % orjson.dumps(notes) if notes else b"}"
-    return "\n".join([*notes, answer.text]), answer.structured[:-1] + member
-
-
 def _failed(problem: Problem) -> Outcome:
     """Say what cannot be answered, and what can."""
     if problem.faults:
@@ -150,7 +140,7 @@ def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
         return Outcome((f"{words} Leave it out for a sample, or get a free one: {sign_up}.",))
     buys = refusal.kind.status == 429 and call.price and service.gate.x402.open
     offer = _offer(service.gate.x402.offer(call) if buys else refusal)
-    return Outcome((offer, words) if offer else (words,), b"", _receipt(refusal.headers), refusal.headers)
+    return Outcome((offer, words) if offer else (words,), None, _receipt(refusal.headers), refusal.headers)
 
 
 def _offer(refusal: Problem) -> str:

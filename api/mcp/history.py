@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import orjson
 
 from api.access.prices import for_zones
 from api.documents.catalogue import stored_metric
@@ -25,7 +25,7 @@ from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.series import formats
 from api.series import page as pages
-from api.series.query import SAMPLE_ROWS, SeriesRequest, series_request
+from api.series.query import SeriesRequest, series_request
 from api.service import Service
 from warehouse.figures.resample import CIVIL
 from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, now, zone_of
@@ -52,11 +52,10 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
         first = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
         arguments = {**arguments, **{name: at for name, at in first.items() if at is not None}}
     request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"}, several)
-    answer, holds = partial(_answer, service, request, arguments["order"]), f"the newest {SAMPLE_ROWS} rows"
-    name = arguments["metric"]
+    answer, name = partial(_answer, service, request, arguments["order"]), arguments["metric"]
     if several:
-        return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer, f"{holds} over all zones")
-    return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer, f"{holds} of the window")
+        return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer)
+    return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer)
 
 
 def request_of(
@@ -95,21 +94,22 @@ def _answer(service: Service, request: SeriesRequest, order: str | None, sample:
     if ts:
         clock = _clock(request, ts) if "time" in body["columns"] else None
         if clock is not None:
-            body["clock"] = {"tz": clock.key, "utc_offsets": _utc_offsets(ts, clock)}
+            body["clock"] = {"tz": clock.key, "utc_offsets": utc_offsets(ts, clock)}
         lines += table(ts, body["columns"], body["constant"], clock)
     else:
         body |= _why_empty(service, request, body)
         lines.append(body["reason"])
     names = ("attribution", "license")
     terms = [{name: body[name][zone] for name in names} for zone in request.zones] if request.several else [body]
-    return ToolAnswer("\n".join([*lines, text.terms(terms)]), orjson.dumps(body), body["count"])
+    return ToolAnswer("\n".join([*lines, text.terms(terms)]), body, body["count"])
 
 
 def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[Any]], dict[str, Any]]:
     """Return the instant of each line, the rows as arrays of one length, and the members that all rows share.
 
     `time` or `date` comes first, then `value`, or an array for each fuel, border or zone. Other members that differ
-    have arrays too (`coverage`, `FR.coverage`), or stand by fuel, border or zone where all rows of it share them.
+    have arrays too (`coverage`, `FR.coverage`), or stand by fuel, border or zone where all rows of it share them. No
+    two rows have one instant and one fuel, border and zone: readings do not overlap, one vintage is picked.
     """
     stamp = "date" if "date" in rows else "time"
     stamps = rows.get("date") or _stamps(rows["ts"])
@@ -147,19 +147,15 @@ def _stamps(ts: Sequence[int]) -> list[str]:
 
 def _clock(request: SeriesRequest, ts: Sequence[int]) -> ZoneInfo | None:
     """Return the civil clock that the zones of a request share at every row; None where their clocks differ."""
-    clocks = list(dict.fromkeys(zone_of(ZONES[zone].tz) for zone in request.zones))
-    offsets = ({datetime.fromtimestamp(at, clock).utcoffset() for clock in clocks} for at in ts)
-    return clocks[0] if len(clocks) == 1 or all(len(each) == 1 for each in offsets) else None
+    clocks = [*dict.fromkeys(zone_of(ZONES[zone].tz) for zone in request.zones)]
+    offsets = [[datetime.fromtimestamp(at, clock).utcoffset() for at in ts] for clock in clocks]
+    return clocks[0] if all(each == offsets[0] for each in offsets) else None
 
 
-def _utc_offsets(ts: Sequence[int], clock: ZoneInfo) -> dict[str, str]:
-    """Return a clock's offset from UTC by the first of the instants from which on it holds."""
-    offsets: dict[str, str] = {}
-    for at, stamp in zip(sorted(ts), _stamps(sorted(ts)), strict=True):
-        offset = datetime.fromtimestamp(at, clock).isoformat()[-6:]
-        if offset not in [*offsets.values()][-1:]:
-            offsets[stamp] = offset
-    return offsets
+def utc_offsets(ts: Sequence[int], clock: ZoneInfo) -> dict[str, str]:
+    """Return a clock's offsets from UTC, each by the first of the instants from which on it holds."""
+    spans = groupby(sorted(ts), lambda at: datetime.fromtimestamp(at, clock).isoformat()[-6:])
+    return {_stamps([next(span)])[0]: offset for offset, span in spans}
 
 
 def table(

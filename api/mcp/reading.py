@@ -41,7 +41,7 @@ def _catalogue_in_short(catalogue: Catalogue) -> Any:
         }
         for zone in ZONES
     }
-    return with_times(in_short, frozenset({"first", "last"}))
+    return with_times(in_short)
 
 
 # fmt: off

@@ -112,12 +112,12 @@ class Server:
     def _call_result(self, outcome: Outcome, version: str) -> bytes:
         content = [{"type": "text", "text": text} for text in outcome.texts]
         result: dict[str, Any] = {"content": content}
-        if not outcome.structured:
+        if outcome.body is None:
             result["isError"] = True
         elif version == OLDEST:
-            content.append({"type": "text", "text": outcome.structured.decode()})
+            content.append({"type": "text", "text": orjson.dumps(outcome.body).decode()})
         else:
-            result["structuredContent"] = orjson.Fragment(outcome.structured)
+            result["structuredContent"] = outcome.body
         return self._result(result, version, outcome.meta)
 
     def _result(

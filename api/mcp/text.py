@@ -18,10 +18,11 @@ from warehouse.market.clock import iso, zone_of
 from warehouse.market.market import Metric, Zone
 
 SIMULATED = "SIMULATED figures, not market data."
-INSTANTS = frozenset(
-    {"start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
+_INSTANTS = frozenset(
+    {"ts", "start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
+    | {"first", "last", "generated", "now"}
 )
-"""Members of windows and statistics that are Unix seconds, besides `ts`."""
+"""Members that are Unix seconds."""
 _ORDER = {metric.value: place for place, metric in enumerate(Metric)}
 
 
@@ -30,28 +31,24 @@ def number(value: float) -> str:
     return f"{value:.10g}"
 
 
-def with_times(body: Any, instants: frozenset[str] = frozenset()) -> Any:
-    """Return a JSON value with ISO 8601 beside every instant, since models misread Unix seconds.
-
-    `time` stands beside `ts`, `start_time` beside `start` where `instants` names it.
-    """
+def with_times(body: Any) -> Any:
+    """Return a JSON value with ISO 8601 beside instants, since models misread Unix seconds: `time` beside `ts`,
+    `start_time` beside `start`."""
     if isinstance(body, list):
-        return [with_times(part, instants) for part in body]
+        return [with_times(part) for part in body]
     if not isinstance(body, dict):
         return body
-    timed = {name: with_times(part, instants) for name, part in body.items()}
-    for name in body:
-        if name in instants and isinstance(body[name], int):
-            timed[f"{name.removesuffix('_ts')}_time"] = iso(body[name])
-    return timed | {"time": iso(body["ts"])} if isinstance(body.get("ts"), int) else timed
+    instants = {name: at for name, at in body.items() if name in _INSTANTS and isinstance(at, int)}
+    times = {f"{name}_time".replace("ts_time", "time"): iso(at) for name, at in instants.items()}
+    return {name: with_times(part) for name, part in body.items()} | times
 
 
-def sample_note(base_url: str, sample_holds: str) -> str:
-    """Say that an answer is a sample, what a sample holds, and how to get more."""
+def sample_note(base_url: str) -> str:
+    """Say that an answer is a sample, and how to get more."""
     return (
-        f"SAMPLE: no API key was sent; this sample holds {sample_holds}. For whole answers get a free key, POST "
-        f"{base_url}/v1/keys/signup with "
-        '{"email": "..."}, and send it as the header Authorization: Bearer <key>, or as the argument api_key.'
+        "SAMPLE: no API key was sent, so this is a part: at most 50 rows, or one figure of a zone. For whole answers "
+        f'get a free key, POST {base_url}/v1/keys/signup with {{"email": "..."}}, and send it as the header '
+        "Authorization: Bearer <key>, or as the argument api_key."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
@@ -40,6 +41,13 @@ def test_hours_carry_the_civil_clock_beside_utc_across_its_change(keyed: Any) ->
     mix = keyed.call("get_history", zone="GB", metric="generation", **window)["content"][0]["text"]
     assert "time day Europe/London gas nuclear wind" in mix
     assert "\n2026-03-29T01:00Z Sun 02:00 33.25 25.25 41.5\n" in mix
+
+
+def test_a_clock_that_goes_back_has_two_offsets() -> None:
+    ts = range(at("2026-10-24T22:00Z"), at("2026-10-25T04:00Z"), 900)
+    offsets = {"2026-10-24T22:00Z": "+02:00", "2026-10-25T01:00Z": "+01:00"}
+    assert history.utc_offsets(ts, ZoneInfo("Europe/Paris")) == offsets
+    assert history.utc_offsets(ts[::-1], ZoneInfo("Europe/Paris")) == offsets
 
 
 def test_zones_of_two_clocks_share_a_table_by_date(agents: Any) -> None:
