@@ -53,7 +53,7 @@ def rebuild_marked(pipeline: PipelineContext) -> set[str]:
         for key in marks[place]:
             _LOG.warning("%s: made again from the kept bytes: %d rows; `emds gaps` says what is missing", key, rows)
             with logged(key):
-                damaged.settle(pipeline.storage, key)
+                pipeline.storage.delete(layout.waiting(key))
     return {place.zone for place in marks}
 
 

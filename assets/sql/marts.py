@@ -233,7 +233,7 @@ def _encode(rows: pa.Table, metadata: str) -> bytes:
     with pq.ParquetWriter(out, rows.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(rows)
         writer.add_key_value_metadata({"emds": metadata})
-    return seal.stamped_footer(out.getvalue().to_pybytes())
+    return seal.stamped(out.getvalue().to_pybytes())
 
 
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:

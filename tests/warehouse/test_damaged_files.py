@@ -204,7 +204,7 @@ def test_files_of_a_newer_release_are_refused_in_words_and_left_alone(folder: Fo
 
     key = layout.series("demand", "GB", "2026-11")
     body = (folder.get(key) or b"").replace(b'{"schema":%d' % seal.SCHEMA_VERSION, b'{"schema":9')
-    folder.put(key, seal.stamped(body, body.rindex(b'"sha256":"') + 10))
+    folder.put(key, seal.stamped(body))
     with pytest.raises(StorageError, match=r"written by another release \(schema 9"):
         fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert folder.keys(layout.DAMAGED) == []

@@ -52,7 +52,7 @@ class MartFile(NamedTuple):
 
 def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = None) -> MartFile:
     """The columns of a file, checked. Raises DamagedFile, WrongMode, StorageError for a file of another release."""
-    seal.check_footer(body, key)
+    seal.check(body, key)
     file = pq.ParquetFile(pa.BufferReader(body))
     members = orjson.loads(file.metadata.metadata[b"emds"])
     seal.check_version(members["schema"], key)

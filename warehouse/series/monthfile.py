@@ -111,7 +111,7 @@ def encode(
         # Arrow shows the metadata of this schema, other readers the file's own.
         schema = base64.b64encode(_READ_AS.with_metadata(words).serialize()).decode()
         writer.add_key_value_metadata({**words, "ARROW:schema": schema, "emds": footer})
-    return seal.stamped_footer(out.getvalue())
+    return seal.stamped(out.getvalue())
 
 
 def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
@@ -235,7 +235,7 @@ def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, p
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:
     """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
-    at = seal.check_footer(body, key)
+    at = seal.check(body, key)
     members = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
     if not is_history:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -28,8 +29,6 @@ from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Storage
 
 _SKIPPABLE = 0x184D2A50
-_CLOSING = b'"}'
-"""What follows the checksum's digits in the head."""
 _LEVEL = 6
 """Of zstd: a tenth larger than level 9 on these bodies, in a third of the time."""
 _LONGEST = timedelta(days=366)
@@ -37,14 +36,26 @@ MOST_BYTES = 1 << 30
 """No kept body unfolds beyond this."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RawBody:
-    """One kept body with the question that it answers; `fetched_at` in Unix seconds, by the clock of that moment."""
+    """One kept body with the question that it answers."""
 
     key: str
-    fetched_at: int
     request: Request
-    body: bytes
+    packed: bytes
+
+    @property
+    def fetched_at(self) -> int:
+        """Unix seconds, by the clock of that moment."""
+        return _fetched_at(self.key)
+
+    @cached_property
+    def body(self) -> bytes:
+        """The publisher's bytes. Raises DamagedFile."""
+        try:
+            return zstandard.ZstdDecompressor().decompress(self.packed, max_output_size=MOST_BYTES)
+        except zstandard.ZstdError as error:
+            raise DamagedFile(self.key, f"does not decode: {error}") from None
 
 
 def keep(
@@ -76,10 +87,8 @@ def keep(
 def encode(request: Request, body: bytes, mode: str) -> bytes:
     """The bytes of the file that keeps a body."""
     packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
-    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK}
-    frame = orjson.dumps(head)
-    stored = struct.pack("<II", _SKIPPABLE, len(frame)) + frame + packed
-    return seal.stamped(stored, 8 + len(frame) - len(_CLOSING) - seal.DIGITS)
+    head = orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK})
+    return seal.stamped(struct.pack("<II", _SKIPPABLE, len(head)) + head + packed, 8 + len(head))
 
 
 def digest(request: Request, body: bytes) -> str:
@@ -93,26 +102,14 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
     Raises WrongMode for a body of another mode.
     """
     for key in sorted(_keys(storage, feed, first, last), key=order_of):
-        question = _question_of(storage, key)
-        if question is not None and _covers(question[0], first, last):
-            yield RawBody(key, _fetched_at(key), question[0], _unpacked(question[1], key))
-
-
-def opened(storage: Storage, key: str) -> RawBody | None:
-    """One kept body, or None where it is gone. Raises DamagedFile, and WrongMode for one of another mode."""
-    stored = storage.get(key)
-    if stored is None:
-        return None
-    request, packed = _unframed(storage, stored, key)
-    return RawBody(key, _fetched_at(key), request, _unpacked(packed, key))
+        stored = _opened_or_set_aside(storage, key)
+        if stored is not None and _covers(stored.request, first, last):
+            yield stored
 
 
 def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
-    """The question of each kept body of rows; no body is unpacked. Raises WrongMode."""
-    for key in _keys(storage, feed, first, last):
-        question = _question_of(storage, key)
-        if question is not None and question[0].kind == "rows" and _covers(question[0], first, last):
-            yield question[0]
+    """The question of each kept body of rows. Raises WrongMode."""
+    return (stored.request for stored in find(storage, feed, first, last) if stored.request.kind == "rows")
 
 
 def newest(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> int:
@@ -123,11 +120,10 @@ def newest(storage: Storage, feed: str, first: date | None = None, last: date | 
     return max(map(order_of, _keys(storage, feed, first, last)), default=0)
 
 
-def _question_of(storage: Storage, key: str) -> tuple[Request, bytes] | None:
-    """The question of a kept body and its packed bytes; None where it is gone, or damaged and therefore set aside."""
+def _opened_or_set_aside(storage: Storage, key: str) -> RawBody | None:
+    """One kept body; None where it is gone, or damaged and therefore set aside."""
     try:
-        stored = storage.get(key)
-        return None if stored is None else _unframed(storage, stored, key)
+        return opened(storage, key)
     except DamagedFile as error:
         damaged.set_aside(storage, error.key, error.reason)
         return None
@@ -157,10 +153,10 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     newest: dict[bytes, str] = {}
     removed = 0
     for key in sorted(keys, key=order_of):
-        stored_body = _question_of(storage, key)
-        if stored_body is None:
+        stored = _opened_or_set_aside(storage, key)
+        if stored is None:
             continue
-        question = _question(stored_body[0])
+        question = _question(stored.request)
         older = newest.get(question)
         newest[question] = key
         if older is not None and _fetched_at(older) < before:
@@ -204,8 +200,8 @@ def _is_newest(storage: Storage, request: Request, keys: list[str], sha8: str) -
         return False
     question = _question(request)
     for key in sorted(keys, key=order_of, reverse=True):
-        stored_body = _question_of(storage, key)
-        if stored_body is not None and _question(stored_body[0]) == question:
+        stored = _opened_or_set_aside(storage, key)
+        if stored is not None and _question(stored.request) == question:
             return f"-{sha8}." in key
     return False
 
@@ -216,18 +212,20 @@ def _question(request: Request) -> bytes:
     return orjson.dumps([request.url, params, request.zone, request.part, request.body])
 
 
-def _unframed(storage: Storage, stored: bytes, key: str) -> tuple[Request, bytes]:
-    """The question and the packed body of a kept file. Raises DamagedFile, WrongMode and StorageError."""
+def opened(storage: Storage, key: str) -> RawBody | None:
+    """One kept body, or None where it is gone. Raises DamagedFile, WrongMode and StorageError."""
+    stored = storage.get(key)
+    if stored is None:
+        return None
     try:
         magic, size = struct.unpack_from("<II", stored)
-        head = stored[8 : 8 + size]
-        if magic != _SKIPPABLE or not head.endswith(_CLOSING):
+        if magic != _SKIPPABLE:
             raise DamagedFile(key, "does not say what was asked")
-        seal.check(stored, 8 + size - len(_CLOSING) - seal.DIGITS, key)
-        header = orjson.loads(head)
-        seal.check_version(header["schema"], key)
-        modes.check_file(modes.require(storage), header["mode"], key)
-        return request_of(header["request"]), stored[8 + size :]
+        seal.check(stored, key, 8 + size)
+        head = orjson.loads(stored[8 : 8 + size])
+        seal.check_version(head["schema"], key)
+        modes.check_file(modes.require(storage), head["mode"], key)
+        return RawBody(key, request_of(head["request"]), stored[8 + size :])
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DamagedFile(key, f"does not say what was asked: {error}") from None
 
@@ -237,13 +235,6 @@ def request_of(member: dict[str, Any]) -> Request:
     pairs = {name: tuple((a, b) for a, b in member[name]) for name in ("params", "headers")}
     days = tuple(date.fromisoformat(day) for day in member["days"])
     return Request(**{**member, **pairs, "days": days, "nonce": tuple(member["nonce"]), "secrets": ()})
-
-
-def _unpacked(rest: bytes, key: str) -> bytes:
-    try:
-        return zstandard.ZstdDecompressor().decompress(rest, max_output_size=MOST_BYTES)
-    except zstandard.ZstdError as error:
-        raise DamagedFile(key, f"does not decode: {error}") from None
 
 
 def order_of(key: str) -> int:

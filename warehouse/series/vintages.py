@@ -135,7 +135,7 @@ def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
         if stored is not None:
             found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:
-        damaged.copy_aside(storage, key, error.reason)
+        damaged.set_aside(storage, key, error.reason, is_replaced=True)
     served, past = found or (None, Past(_newest_history(storage, place), None))
     lost = served is None and stored is not None
     if past.history is None:

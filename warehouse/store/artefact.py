@@ -30,7 +30,7 @@ def new_version() -> int:
     return time.time_ns()
 
 
-_SEAL, _TAIL = b',"emds":', b'"}}'
+_SEAL = b',"emds":'
 
 
 def encode(document: Any) -> bytes:
@@ -41,7 +41,7 @@ def encode(document: Any) -> bytes:
 def sealed(body: bytes) -> bytes:
     """A JSON object with its checksum as the last member."""
     stored = body[:-1] + _SEAL + orjson.dumps({"schema": seal.SCHEMA_VERSION, "sha256": seal.BLANK}) + b"}"
-    return seal.stamped(stored, len(stored) - len(_TAIL) - seal.DIGITS)
+    return seal.stamped(stored)
 
 
 def unsealed(stored: bytes, key: str) -> bytes:
@@ -51,7 +51,7 @@ def unsealed(stored: bytes, key: str) -> bytes:
         seal.check_version(orjson.loads(stored[begin + len(_SEAL) : -1])["schema"], key)
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise DamagedFile(key, "has no checksum") from None
-    seal.check(stored, len(stored) - len(_TAIL) - seal.DIGITS, key)
+    seal.check(stored, key)
     return stored[:begin] + b"}"
 
 

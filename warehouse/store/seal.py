@@ -18,37 +18,28 @@ SHORT_DIGITS = 16
 BLANK = "0" * DIGITS
 """Stands where the checksum will."""
 MARK = b'"sha256":"'
-"""Stands before its digits in a Parquet file's footer."""
+"""Stands before its digits."""
 
 
-def stamped(body: bytes, at: int) -> bytes:
-    """The bytes with their checksum in place of the blank at an offset."""
+def stamped(body: bytes, end: int | None = None) -> bytes:
+    """The bytes with their checksum in place of the blank behind the last mark, or the last one before `end`."""
+    at = body.rindex(MARK, 0, end) + len(MARK)
     return body[:at] + _digest(body, at) + body[at + DIGITS :]
+
+
+def check(body: bytes, key: str, end: int | None = None) -> int:
+    """The place of the checksum in `stamped` bytes. Raises DamagedFile where it is not that of the bytes."""
+    at = body.rfind(MARK, 0, end) + len(MARK)
+    if at < len(MARK):
+        raise DamagedFile(key, "has no checksum")
+    if body[at : at + DIGITS] != _digest(body, at):
+        raise DamagedFile(key, "its bytes are not those that were written")
+    return at
 
 
 def short(part: bytes) -> str:
     """Of a part of a file that is read by itself: the first SHORT_DIGITS digits of its SHA-256."""
     return hashlib.sha256(part).hexdigest()[:SHORT_DIGITS]
-
-
-def stamped_footer(body: bytes) -> bytes:
-    """The bytes of a Parquet file with their checksum in place of the blank in its footer."""
-    return stamped(body, body.rindex(MARK) + len(MARK))
-
-
-def check_footer(body: bytes, key: str) -> int:
-    """The place of the checksum in a Parquet file's footer. Raises DamagedFile where it is not that of the bytes."""
-    at = body.rfind(MARK) + len(MARK)
-    if at < len(MARK):
-        raise DamagedFile(key, "has no checksum")
-    check(body, at, key)
-    return at
-
-
-def check(body: bytes, at: int, key: str) -> None:
-    """Raises DamagedFile where the checksum at an offset is not that of the bytes."""
-    if body[at : at + DIGITS] != _digest(body, at):
-        raise DamagedFile(key, "its bytes are not those that were written")
 
 
 def check_version(version: object, key: str) -> None:
