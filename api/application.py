@@ -6,7 +6,6 @@ contexts were a third of a short answer's work.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -70,15 +69,12 @@ _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({',
 
 
 class Route(NamedTuple):
-    """A path with `{}` for what varies, its methods, and its view."""
+    """A path with `{}` for what varies, its methods, and its view; `id` stands in the access log and `/metrics`."""
 
     id: str
-    """What the access log and `/metrics` call it."""
     path: str
     methods: tuple[str, ...]
     view: View
-    failed: html.Answer
-    """What answers where the view raises."""
 
 
 def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
@@ -87,19 +83,19 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     A newly published document is seen within `ttl_s` seconds.
     """
     storage = home.parse(settings.home, settings.local, settings.bucket_fresh_s).open()
-    service = Service.over(settings, storage, gate or Gate(settings, _mode(storage)), ttl_s)
+    service = Service(settings, storage, gate or Gate(settings, _mode(storage)), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
     failed = html.for_browsers(partial(middleware.failed, settings.base_url))
-    listed = routes(service, failed)
+    listed = routes(service)
     for route in listed:
         app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=route.methods)
     app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
     app.register_error_handler(NotFound, lambda _: _not_routed(failed, Request(request_ctx.request.environ)))
-    wsgi_app = middleware.around(exact_first(app.wsgi_app, listed), settings.base_url)
+    wsgi_app = middleware.around(exact_first(app.wsgi_app, listed, failed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
 
@@ -113,17 +109,14 @@ def _mode(storage: Storage) -> str:
         return ""
 
 
-def routes(service: Service, failed: html.Answer) -> list[Route]:
+def routes(service: Service) -> list[Route]:
     """List every route of a service."""
     pages = MapPage.load(service)
     return [
-        *(
-            Route(e.id, e.path, (e.method,), partial(_answer, service, e, VIEWS[e.id]), failed)
-            for e in ENDPOINTS.values()
-        ),
-        Route("map", "/", ("GET",), pages.page, failed),
-        Route("map-file", "/map/{version}/{name}", ("GET",), pages.file, failed),
-        Route("mcp.answer", mcp.PATH, mcp.METHODS, mcp.view(service), mcp.unforeseen),
+        *(Route(e.id, e.path, (e.method,), partial(_answer, service, e, VIEWS[e.id])) for e in ENDPOINTS.values()),
+        Route("map", "/", ("GET",), pages.page),
+        Route("map-file", "/map/{version}/{name}", ("GET",), pages.file),
+        Route("mcp.answer", mcp.PATH, mcp.METHODS, mcp.view(service)),
     ]
 
 
@@ -140,7 +133,7 @@ def _answer(
     return view(service, request, query, **named)
 
 
-def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplication:
+def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answer) -> WSGIApplication:
     """Return a WSGI application that answers the routes whose paths can be spelled out, and asks `app` for the rest."""
     exact: dict[tuple[str, str], tuple[Route, dict[str, str]]] = {}
     for route in listed:
@@ -151,7 +144,12 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route]) -> WSGIApplicatio
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         route, named = exact.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), (None, {}))
-        response = _call(route, environ, named) if route else app
+        if route is None:
+            return app(environ, start_response)
+        try:
+            response = _call(route, environ, named)
+        except Exception as error:
+            response = failed(error, Request(environ))
         return response(environ, start_response)
 
     return served
@@ -164,11 +162,7 @@ def _of_flask(route: Route, **named: str) -> Any:
 def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
     """Answer by a route, which the access log and `/metrics` find in the environ."""
     environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
-    request = Request(environ)
-    try:
-        return route.view(request, **named)
-    except Exception as failure:
-        return route.failed(failure, request)
+    return route.view(Request(environ), **named)
 
 
 def _rule(path: str) -> str:
@@ -178,40 +172,39 @@ def _rule(path: str) -> str:
 
 
 def _not_routed(failed: html.Answer, request: Request) -> Response:
-    """Answer where no path fits: the way to the zone's exact id, or why there is nothing."""
-    exact = exact_path(request.path) if request.method in ("GET", "HEAD") else None
-    if exact is None:
-        return failed(not_found(request.path), request)
+    """Answer where no path fits: the way to the exact path that is meant, or why there is nothing."""
+    exact = exact_path(request.path)
+    if isinstance(exact, Problem):
+        return failed(exact, request)
+    if request.method not in ("GET", "HEAD"):
+        return failed(_nothing_at(request.path, exact), request)
     location = f"{exact}?{request.query}" if request.query else exact  # relative: whatever host the caller came by
     return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
 
 
-def exact_path(path: str) -> str | None:
-    """Return the path that another spelling means: `/v1/carbon-intensity/GB` for `/v1/carbon_intensity/uk`."""
+def exact_path(path: str) -> str | Problem:
+    """Return the path that another spelling means, or why it leads nowhere: its zone, or all of it.
+
+    `/v1/carbon-intensity/GB` for `/v1/carbon_intensity/uk`.
+    """
     if path == "/favicon.ico":  # what browsers ask for by themselves
         return "/map/latest/icon.svg"
-    match, endpoint = _zone_path(path)
-    if match is None or endpoint is None:
+    match = _ZONE_PATH.fullmatch(path)
+    endpoint = _PREFIXES.get(_plain(match[1])) if match else None
+    if not match or not endpoint or bool(match[3]) != endpoint.path.endswith(".parquet"):
         exact = _plain(path)
-        return exact if exact in _WHOLE and path.startswith("/v1/") and exact != path else None
-    with contextlib.suppress(UnknownZone):
-        exact = f"{_plain(match[1])}{find_zone(match[2])}{match[3] or ''}"
-        return exact if exact != path else None
-    return None
-
-
-def not_found(path: str) -> Problem:
-    """Return why a path leads nowhere: its zone, or all of it; with what may have been meant."""
-    match, endpoint = _zone_path(path)
-    if match is None or endpoint is None:
-        nearest = _nearest(path[:100])
-        hint = f" Did you mean {nearest}?" if nearest else ""
-        return Problem("not-found", f"There is nothing at {path[:100]!r}.{hint} /openapi.json lists every path.")
+        is_meant = exact in _WHOLE and path.startswith("/v1/") and exact != path
+        return exact if is_meant else _nothing_at(path, _nearest(path[:100]))
     try:
-        find_zone(match[2])
+        exact = f"{_plain(match[1])}{find_zone(match[2])}{match[3] or ''}"
     except UnknownZone as unknown:
         return Problem("unknown-zone", str(unknown), members={"zones": list(endpoint.zones)})
-    return Problem("not-found")
+    return exact if exact != path else Problem("not-found")
+
+
+def _nothing_at(path: str, nearest: str | None) -> Problem:
+    hint = f" Did you mean {nearest}?" if nearest else ""
+    return Problem("not-found", f"There is nothing at {path[:100]!r}.{hint} /openapi.json lists every path.")
 
 
 def _nearest(path: str) -> str | None:
@@ -224,14 +217,6 @@ def _nearest(path: str) -> str | None:
     known -= {path} | {one for one in known if "{" in one}
     nearest = get_close_matches(f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8)
     return nearest[0] if nearest else None
-
-
-def _zone_path(path: str) -> tuple[re.Match[str] | None, Endpoint | None]:
-    """Return the parts of a path that holds a zone, and its endpoint; None where there is no such path."""
-    match = _ZONE_PATH.fullmatch(path)
-    endpoint = _PREFIXES.get(_plain(match[1])) if match else None
-    fits = match is not None and endpoint is not None and bool(match[3]) == endpoint.path.endswith(".parquet")
-    return (match, endpoint) if fits else (None, None)
 
 
 def _plain(path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from api.documents.catalogue import Catalogue, DocumentCache
@@ -23,32 +22,16 @@ ANSWERS_BYTES = 6_000_000
 """Series answers as they were sent."""
 
 
-@dataclass(frozen=True, slots=True)
 class Service:
     """One worker's view of one warehouse."""
 
-    settings: Settings
-    storage: Storage
-    reader: Reader
-    answers: LruCache
-    """By ETag."""
-    documents: DocumentCache
-    gate: Gate
-    lag_s: float = 0.0
-    """How many seconds older than the newest file this worker's rows may be."""
-
-    @classmethod
-    def over(cls, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> Service:
-        """Build a service over a warehouse's storage; `ttl_s`: how late it may see a new document."""
-        return cls(
-            settings,
-            storage,
-            Reader(storage, READER_BYTES, ttl_s),
-            LruCache(ANSWERS_BYTES),
-            DocumentCache(storage, ttl_s),
-            gate,
-            lag_s(settings, ttl_s),
-        )
+    def __init__(self, settings: Settings, storage: Storage, gate: Gate, ttl_s: float) -> None:
+        """`ttl_s`: how late it may see a new document."""
+        self.settings, self.storage, self.gate = settings, storage, gate
+        self.reader = Reader(storage, READER_BYTES, ttl_s)
+        self.documents = DocumentCache(storage, ttl_s)
+        self.answers = LruCache(ANSWERS_BYTES)  # by ETag
+        self.lag_s = lag_s(settings, ttl_s)
 
     @property
     def catalogue(self) -> Catalogue:

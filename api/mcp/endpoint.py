@@ -65,7 +65,10 @@ def view(service: Service) -> View:
         elif fault := _http_fault(header("CONTENT_TYPE", ""), header("HTTP_ACCEPT", "")):
             response = _refused(*fault)
         else:
-            response = _post(mcp, settings, request)
+            try:
+                response = _post(mcp, settings, request)
+            except Exception as failure:
+                response = _unforeseen(failure, request)
         return _for_origin(response, origin)
 
     return answer
@@ -123,7 +126,7 @@ def _post(mcp: Server, settings: Settings, request: Request) -> Response:
 
     def perform(rpc: CheckedRequest) -> bytes:
         tool = rpc.params["name"] if rpc.method == "tools/call" and rpc.params["name"] in TOOLS else ""
-        # For the access log, the counts, and `unforeseen`.
+        # For the access log, the counts, and `_unforeseen`.
         environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{tool or rpc.method.replace('/', '.')}"
         result, count = mcp.perform(rpc, caller)
         if rpc.method == "tools/call":
@@ -150,10 +153,9 @@ def _for_origin(response: Response, origin: str) -> Response:
     return response.with_headers([("Access-Control-Allow-Origin", origin), *_FOR_ORIGIN]) if origin else response
 
 
-def unforeseen(failure: Exception, request: Request) -> Response:
+def _unforeseen(failure: Exception, request: Request) -> Response:
     """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
     name = request.id
     _LOG.exception("request %s failed", name, exc_info=failure)
     fault = RpcError(protocol.INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
-    reply = RpcReply(200, error(fault, request.environ.get("emds.mcp_id")))
-    return _for_origin(_sent(reply), request.header("HTTP_ORIGIN"))  # a foreign one meets no failure
+    return _sent(RpcReply(200, error(fault, request.environ.get("emds.mcp_id"))))

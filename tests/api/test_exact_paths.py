@@ -71,7 +71,7 @@ def test_flask_would_answer_the_same(market: Any) -> None:
     service = app.extensions["emds"]
     plain = lambda environ, start: type(app).wsgi_app(app, environ, start)  # noqa: E731
     failed = partial(middleware.failed, service.settings.base_url)
-    ours = application.exact_first(_never, application.routes(service, failed))
+    ours = application.exact_first(_never, application.routes(service), failed)
     by_flask = answers(app, plain, market.key(client))
     directly = answers(app, ours, market.key(client))
     for (path, headers), one, other in zip(QUESTIONS, by_flask, directly, strict=True):
@@ -88,7 +88,7 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
         raise ZeroDivisionError(request.path)
 
     failed = partial(middleware.failed, "http://emds.example")
-    app = application.exact_first(_never, [application.Route("broken", "/broken", ("GET",), fails, failed)])
+    app = application.exact_first(_never, [application.Route("broken", "/broken", ("GET",), fails)], failed)
     answer = Client(middleware.around(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
     assert answer.get_json(force=True)["instance"] == "the-same"

@@ -30,7 +30,7 @@ def shop(gate: Gate) -> Flask:
     """The application over a gate."""
     app = Flask(__name__)
     settings = gate.settings
-    service = Service.over(settings, Folder(Path(settings.home)), gate, 0.0)
+    service = Service(settings, Folder(Path(settings.home)), gate, 0.0)
     app.register_error_handler(Exception, lambda error: middleware.failed(settings.base_url, error, _request()))
     for name, view in (sign_up.VIEWS | key_life.VIEWS).items():
         app.add_url_rule(ENDPOINTS[name].path, name, _of_keys(service, name, view), methods=[ENDPOINTS[name].method])
