@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select
 from sqlalchemy.engine import ExceptionContext
@@ -46,11 +46,13 @@ _PARAMETER = re.compile(r":(\w+)")
 _RETRY_AFTER_S = 5.0
 _PRIVATE = 0o600
 _OF_A_STATEMENT = (IntegrityError, DataError, ProgrammingError)
-_MOST_WORDS = 300
+_REASON = re.compile(
+    "Connection refused|timeout expired|Name or service not known|No route to host|authentication failed|"
+    "no pg_hba.conf entry|does not exist|is starting up|is shutting down|too many (clients|connections)|"
+    "remaining connection slots|server closed the connection|read-only transaction|No space left on device"
+)
 _MIGRATION_LOCK = 0x656D6473
 """`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
-_CUTTING = set("@:/?#[]")
-"""In a password as the owner wrote it these may cut it: its parts are then anywhere, in the name of the host too."""
 
 
 class AccountsUnavailable(MarketError):
@@ -221,29 +223,23 @@ def _begin(connection: Connection) -> None:
 
 def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
     """Return a listener that raises AccountsUnavailable for errors of the database, not of a statement."""
-    name = layout.ACCOUNTS if address.startswith("sqlite") else "EMDS_DATABASE_URL"
+    is_file = address.startswith("sqlite")
+    name = layout.ACCOUNTS if is_file else "EMDS_DATABASE_URL"
 
     def raise_unavailable(context: ExceptionContext) -> None:
         fault = context.sqlalchemy_exception
         broken = isinstance(fault, DatabaseError | InterfaceError) and not isinstance(fault, _OF_A_STATEMENT)
         if broken and not context.is_pre_ping:
-            reason = driver_reason(context.original_exception, address)
+            reason = str(context.original_exception) if is_file else server_reason(context.original_exception)
             raise AccountsUnavailable(f"the accounts database ({name}) does not answer: {reason}") from fault
 
     return raise_unavailable
 
 
-def driver_reason(fault: BaseException | None, address: str) -> str:
-    """Return the driver's reason in a line; the kind of error alone where it might quote a part of the password."""
-    words, rest = " ".join(str(fault).split()), address.partition("://")[2]
-    # As the owner wrote them, whatever a parser makes of the address.
-    secrets = [rest.rpartition("@")[0].partition(":")[2]]
-    secrets += [value for name, value in parse_qsl(rest.partition("?")[2]) if "password" in name.lower()]
-    plain = {form for secret in secrets for form in (secret, unquote(secret), unquote_plus(secret)) if form}
-    spellings = plain | {escape(form) for form in plain for escape in (quote, quote_plus)}
-    is_cut = any(_CUTTING & set(secret) for secret in secrets)
-    is_quoted = any(each in text for each in spellings for text in (str(fault), words))
-    return type(fault).__name__ if is_cut or is_quoted or not words else words[:_MOST_WORDS]
+def server_reason(fault: BaseException) -> str:
+    """Return what a server's driver says that holds no part of the address, and so of the password; else its kind."""
+    match = _REASON.search(str(fault))
+    return match[0] if match else type(fault).__name__
 
 
 def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:

@@ -15,9 +15,9 @@ import gzip
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -47,11 +47,7 @@ LIVE_MODES = frozenset({"live", "recorded"})
 """Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
 _MINUTE = 60
 _OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
-_UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "br": brotli.decompress,
-    "gzip": gzip.decompress,
-    "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
-}
+_UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "zstd": zstandard.decompress}
 
 
 class Gate:
@@ -78,7 +74,10 @@ class Gate:
         """Return the true time in whole Unix seconds."""
         return int(self._clock())
 
-    def enter(self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b"") -> Entry:
+    @contextmanager
+    def enter(
+        self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b""
+    ) -> Iterator[Entry]:
         """Let a request in; no price is a free path. Raises Responded.
 
         `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
@@ -88,9 +87,14 @@ class Gate:
             signature = request.args.get("signature", "")
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
         outcome = self.admit(call)
-        if isinstance(outcome, Grant):
-            return Entry(request, outcome)
-        raise Responded(replayed_response(outcome, request) if isinstance(outcome, Answer) else outcome)
+        if not isinstance(outcome, Grant):
+            raise Responded(replayed_response(outcome, request) if isinstance(outcome, Answer) else outcome)
+        entry = Entry(request, outcome)
+        try:
+            yield entry
+        finally:
+            if not entry.settled:
+                outcome.release()
 
     def admit(self, call: Call) -> Grant | Answer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
@@ -155,23 +159,21 @@ class Gate:
 class Entry:
     """A call that the gate let in. `settle` it once, within its `with` block; else what was reserved is given back."""
 
-    __slots__ = ("_grant", "_request", "_settled", "method")
+    __slots__ = ("_grant", "_request", "method", "settled")
 
     def __init__(self, request: Request, grant: Grant) -> None:
         self.method: AccessMethod = grant.method
-        self._request, self._grant, self._settled = request, grant, False
+        self._request, self._grant, self.settled = request, grant, False
 
     def settle(self, response: Response, rows: int = 1) -> Response:
         """Return the response to send, with the gate's headers. Raises Responded where a payment fails.
 
         `rows` are paid for; 0 where there are none or they are stale.
         """
-        self._settled = True
+        self.settled = True
         is_payment = self.method == "payment"
         bodiless = is_payment and (self._request.method == "HEAD" or response.status == 304)
-        answer = Answer(response.status, rows)
-        if is_payment:
-            answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
+        answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
         outcome = self._grant.settle(answer)
         if isinstance(outcome, Problem):
             raise Responded(outcome)
@@ -199,15 +201,6 @@ class Entry:
         """Settle the call with a published document; nobody pays for overdue figures. Raises Responded."""
         headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
-
-    def __enter__(self) -> Entry:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._settled:
-            self._grant.release()
 
 
 def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.access.database import AccountsUnavailable, driver_reason, open_engine
+from api.access.database import AccountsUnavailable, open_engine, server_reason
 from api.ethereum_address import is_address
 from api.settings import Facilitator, Settings, SettingsError
 
@@ -79,50 +79,16 @@ def test_database_addresses_as_owners_write_them(address: str, url: str) -> None
     assert Settings.from_environ({"EMDS_DATABASE_URL": address}).database_url == url
 
 
-SECRET = "s3cr t%"
 ADDRESS = "postgresql+psycopg://emds:s3cr%20t%25@127.0.0.1:1/accounts"
 
 
-def test_the_reason_of_a_database_that_is_away_is_told_without_the_password() -> None:
+def test_the_reason_of_a_database_that_is_away_is_told_without_the_address() -> None:
     engine = open_engine(ADDRESS)
     with pytest.raises(AccountsUnavailable) as caught, engine.connect():
         pass
-    assert str(caught.value).startswith(
-        "the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: "
-    )
-    assert "Connection refused" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert "s3cr" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        f"cannot connect by {ADDRESS}",
-        f"no connection: host=127.0.0.1 password={SECRET}",
-        "no connection: password=s3cr+t%25 as a form has it",
-        f"password {SECRET!r} is refused\nfor user emds",
-        f"{'no connection '.ljust(298, '.')}{SECRET}",
-        "password s3cr\n t% is refused",
-    ],
-)
-def test_a_driver_that_repeats_the_address_is_not_repeated(words: str) -> None:
-    assert driver_reason(RuntimeError(words), ADDRESS) == "RuntimeError"
-
-
-@pytest.mark.parametrize(
-    ("place", "words"),
-    [
-        *((f"emds:{cut}@127.0.0.1/x", "failed to resolve host 'cret@127.0.0.1'") for cut in ("s3@cret", "s3:cret")),
-        *((f"emds:{cut}@127.0.0.1/x", "failed to resolve host 'cret@127.0.0.1'") for cut in ("s3/cret", "s3?cret")),
-        ("emds:s3cr%20%20t@127.0.0.1/x", "password s3cr  t is refused"),
-        ("emds@127.0.0.1/x?connect_timeout=3&password=s3cret", "by emds@127.0.0.1/x?password=s3cret: away"),
-    ],
-)
-def test_a_password_that_a_parser_may_have_cut_or_that_stands_elsewhere_silences_the_driver(
-    place: str, words: str
-) -> None:
-    assert driver_reason(RuntimeError(words), f"postgresql+psycopg://{place}") == "RuntimeError"
+    assert str(caught.value) == "the accounts database (EMDS_DATABASE_URL) does not answer: Connection refused"
+    for words in (f"cannot connect by {ADDRESS}", "failed to resolve host 'cret@127.0.0.1'", "password s3cr\n t%"):
+        assert server_reason(RuntimeError(words)) == "RuntimeError"
 
 
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:

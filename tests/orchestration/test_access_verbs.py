@@ -134,6 +134,4 @@ def test_an_accounts_database_that_is_away_is_told_with_the_reason(
     monkeypatch.setenv("EMDS_DATABASE_URL", "postgresql+psycopg://emds:s3cret@127.0.0.1:1/x")
     assert main(verb) == 1
     told = capsys.readouterr().err
-    assert told.startswith("emds: the accounts database (EMDS_DATABASE_URL) does not answer: connection failed: ")
-    assert told.count("\n") == 1
-    assert "s3cret" not in told
+    assert told == "emds: the accounts database (EMDS_DATABASE_URL) does not answer: Connection refused\n"
