@@ -110,11 +110,11 @@ def _filtered(
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
     zone = arguments["zone"]
-    question = windows.question(service.catalogue, zone, arguments, clock.now())
+    question = windows.question(service.catalogue, zone, arguments)
 
     def answer(sample: bool) -> ToolAnswer:
-        body = windows.answer(service, question, clock.now())
-        return _worded("window", windows.sample(body) if sample else body, int(body["available"]), ZONES[zone])
+        body = windows.answer(service, question, sample)
+        return _worded("window", body, int(body["available"]), ZONES[zone])
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer)
 

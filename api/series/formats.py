@@ -5,7 +5,6 @@ Text is written straight from columns; no row becomes an object of Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -67,11 +66,12 @@ Encoded = tuple[bytes, list[tuple[str, str]]]
 
 def envelope(page: Page) -> dict[str, Any]:
     """Everything in an answer but its rows, in the specification's order with our additions among them."""
-    request = page.request
-    members: dict[str, Any] = {"zones": list(request.zones)} if request.several else {"zone": request.zones[0]}
-    members["metric"] = request.metric.value
-    pick, since = request.pick, page.known_since
-    asked = {  # as the parameters say it
+    request, pick, since, terms = page.request, page.request.pick, page.known_since, page.terms
+    one = None if request.several else request.zones[0]
+    members = {  # parameters as they are sent; what is None is left out
+        "zone": one,
+        "zones": None if one else list(request.zones),
+        "metric": request.metric.value,
         "kind": pick and "forecast",
         "market": "day_ahead" if request.day_ahead else None,
         "by": "border" if request.borders else None,
@@ -80,27 +80,23 @@ def envelope(page: Page) -> dict[str, Any]:
         "published_before": pick and pick.published_before,
         "lead": None if pick is None or pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
         "vintages": "all" if pick and pick.every else None,
-        "known_since": (since if request.several else since[request.zones[0]]) if since else None,
-    }
-    members |= {name: value for name, value in asked.items() if value is not None}
-    members |= {"start": page.start, "end": page.end, "count": page.count, "truncated": page.truncated}
-    if page.cursor_only:
-        members["cursor_only"] = True
-    one = None if request.several else request.zones[0]
-    for name in ("attribution", "license"):
-        by_zone = {zone: getattr(terms, name) for zone, terms in page.terms.items()}
-        members[name] = by_zone if one is None else by_zone[one]
-    members["sources"] = list(page.sources)
-    if request.pick is None:
-        members["gaps"] = [
-            ({"zone": zone} if one is None else {}) | {"start": gap.start, "end": gap.end}
+        "known_since": (since[one] if one else since) if since else None,
+        "start": page.start,
+        "end": page.end,
+        "count": page.count,
+        "truncated": page.truncated,
+        "cursor_only": page.cursor_only or None,
+        "attribution": terms[one].attribution if one else {zone: own.attribution for zone, own in terms.items()},
+        "license": terms[one].license if one else {zone: own.license for zone, own in terms.items()},
+        "sources": list(page.sources),
+        "gaps": None if pick else [
+            {**({} if one else {"zone": zone}), "start": gap.start, "end": gap.end}
             for zone, gap in page.gaps[:MOST_GAPS]
-        ]
-    if len(page.gaps) > MOST_GAPS:
-        members["gaps_truncated"] = True
-    if request.sample:
-        members["sample"] = True
-    return members
+        ],
+        "gaps_truncated": len(page.gaps) > MOST_GAPS or None,
+        "sample": request.sample or None,
+    }  # fmt: skip
+    return {name: value for name, value in members.items() if value is not None}
 
 
 _COMPRESSED_FROM = 500
@@ -158,30 +154,24 @@ def _numbers(page: Page, name: str) -> Any:
     return rows.ts - rows.published_at if name == "lead_s" else getattr(rows, name)
 
 
-def _local_times(page: Page) -> list[str]:
-    """The start of each row in the civil time of its zone, with its offset."""
+_SPELLED = ("date", "time")
+"""Members that are spelled for each row."""
+
+
+def _spell(page: Page, name: str) -> list[str]:
+    """The civil day on which each row's interval begins; or its `time`, in UTC or with its offset in civil time."""
+    if name == "time" and page.request.time != "local":
+        return [f"{text}Z" for text in np.datetime_as_string(page.rows.ts.astype("datetime64[s]")).tolist()]
     clocks = [zone_of(ZONES[zone].tz) for zone in page.request.zones]
     rows = zip(page.rows.ts.tolist(), page.place.tolist(), strict=True)
-    return [datetime.fromtimestamp(ts, clocks[place]).isoformat() for ts, place in rows]
-
-
-def _times(page: Page) -> list[str]:
-    if page.request.time == "local":
-        return _local_times(page)
-    return [f"{text}Z" for text in np.datetime_as_string(page.rows.ts.astype("datetime64[s]")).tolist()]
-
-
-_SPELLED: dict[str, Callable[[Page], list[str]]] = {
-    "date": lambda page: [time[:10] for time in _local_times(page)],
-    "time": _times,
-}
-"""The civil day on which a row's interval begins; its `time`, in UTC or in the civil time of its zone."""
+    times = [datetime.fromtimestamp(ts, clocks[place]).isoformat() for ts, place in rows]
+    return [time[:10] for time in times] if name == "date" else times
 
 
 def plain_columns(page: Page) -> dict[str, list[Any]]:
     """The rows as columns of plain values, named as JSON names them."""
     columns = {name: _arrow_column(page, name).to_pylist() for name in members_of(page)}
-    return columns | {name: spell(page) for name, spell in _SPELLED.items() if name in columns}
+    return columns | {name: _spell(page, name) for name in _SPELLED if name in columns}
 
 
 def _arrow_column(page: Page, name: str) -> Any:
@@ -191,7 +181,7 @@ def _arrow_column(page: Page, name: str) -> Any:
         tz = clocks.pop() if len(clocks) == 1 else "UTC"
         return pa.array(page.rows.ts * 1000).cast(pa.timestamp("ms", tz))
     if name == "date":
-        return pa.array(_SPELLED["date"](page), pa.string()).cast(pa.date32())
+        return pa.array(_spell(page, name), pa.string()).cast(pa.date32())
     if name in _NUMBERS:
         return pa.array(_numbers(page, name))
     if name == "zone":
@@ -229,7 +219,7 @@ def _texts(page: Page, name: str, notation: Literal["json", "csv"]) -> list[byte
     What is no number is `null`, and empty in CSV.
     """
     if name in _SPELLED:
-        return [word.encode() for word in _SPELLED[name](page)]
+        return [word.encode() for word in _spell(page, name)]
     numbers = orjson.dumps(np.ascontiguousarray(_numbers(page, name)), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
     return (numbers if notation == "json" else numbers.replace(b"null", b"")).split(b",")
 

@@ -65,7 +65,7 @@ class Page:
     @property
     def cursor_only(self) -> bool:
         """Whether the limit is below the rows of one instant: going on with `end` would give the same page again."""
-        return self.following is not None and self.following.ts == self.rows.ts[-1]
+        return self.following is not None and self.following.ts == int(self.rows.ts[-1])
 
     @property
     def terms(self) -> dict[str, LicenceTerms]:
@@ -194,19 +194,16 @@ def _holes_of_page(
         # The page before lists that instant's holes.
         window = Window(window.start, max(window.start, min(window.end, request.cursor.ts)))
     for plan, rows in zip(plans, parts, strict=True):
-        if plan.zone not in without:
-            yield from ((plan.zone, hole) for hole in _holes_of_zone(reader, plan, rows, window))
-
-
-def _holes_of_zone(reader: Reader, plan: ZonePlan, rows: RowColumns, window: Window) -> list[Window]:
-    """The holes of one zone, less what a row covers that begins before the window, or with it on another page."""
-    request, tz = plan.request, ZONES[plan.zone].tz
-    found = holes(rows, window, plan.due, tz, request.interval, min(request.start, window.start))
-    if not found or (len(rows) and found[0].start >= rows.ts[0]):
-        return found
-    head, *others = found
-    start = max(head.start, _covered_until(reader, plan, window.start + 1))
-    return [Window(start, head.end), *others] if start < head.end else others
+        if plan.zone in without:
+            continue
+        begin = min(request.start, window.start)
+        found = holes(rows, window, plan.due, ZONES[plan.zone].tz, request.interval, begin)
+        if found and not (len(rows) and rows.ts[0] <= found[0].start):
+            # A row may cover its begin that starts before the window, or with it on another page.
+            head = found.pop(0)
+            start = max(head.start, _covered_until(reader, plan, window.start + 1))
+            found = [Window(start, head.end), *found] if start < head.end else found
+        yield from ((plan.zone, hole) for hole in found)
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:

@@ -34,7 +34,8 @@ WHOLE: Key = ("", "", "")
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 SETTLED_S = 10
-"""Seconds after which every reader sees the files that name an instant."""
+"""Seconds after which every reader sees the files that name an instant. What is asked as of a later one is answered as
+of so long ago, so that the same question always gets the same answer."""
 LONGEST_OF_VINTAGES = 3 * DAY
 """Of a window with all vintages: a publisher may issue one each half hour."""
 _OF_VINTAGES = ("published_before", "lead", "vintages")
@@ -178,7 +179,7 @@ def series_request(
         raise _out_of_range("start", detail)
     if as_of is not None and as_of > now:
         raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
-    as_of = None if as_of is None else settled(as_of, now)
+    as_of = None if as_of is None else min(as_of, now - SETTLED_S)
     published_before = to_unix("published_before", query.get("published_before"), zones, now)
     pick = Pick(None, published_before, query.get("lead"), query.get("vintages") is not None) if ahead else None
     if pick is not None and pick.every and end - start > LONGEST_OF_VINTAGES:
@@ -219,14 +220,6 @@ def _check_cursor(request: SeriesRequest, cursor: Cursor) -> None:
 
 def _out_of_range(name: str, detail: str) -> Problem:
     return parameters.invalid([ParameterFault(name, "out-of-range", detail)])
-
-
-def settled(as_of: int, now: int) -> int:
-    """Return the instant as of which to answer a request, so that it always gets the same answer.
-
-    Move one of the last SETTLED_S seconds back: a file that names it may still be on its way.
-    """
-    return min(as_of, now - SETTLED_S)
 
 
 def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[ZonePlan, ...]:

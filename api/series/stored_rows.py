@@ -33,7 +33,12 @@ def first_rows(
     for columns in months:
         first, last = columns.between(window)
         if cursor is not None:
-            first, last = _from(cursor, columns, first, last)
+            begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
+            keys = [row_key(columns, place) for place in range(begin, end)]
+            if order == "asc":
+                first = max(first, begin + sum(key < cursor.key for key in keys))
+            else:
+                last = min(last, begin + sum(key <= cursor.key for key in keys))
         if first >= last:
             continue
         if last - first > count:
@@ -43,15 +48,6 @@ def first_rows(
         if not count:
             break
     return joined(pieces if order == "asc" else reversed(pieces))
-
-
-def _from(cursor: Cursor, columns: RowColumns, first: int, last: int) -> tuple[int, int]:
-    """Return the part of `first`..`last` from the cursor's own row on."""
-    begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
-    keys = [row_key(columns, place) for place in range(begin, end)]
-    if cursor.order == "asc":
-        return max(first, begin + sum(key < cursor.key for key in keys)), last
-    return first, min(last, begin + sum(key <= cursor.key for key in keys))
 
 
 def row_key(rows: RowColumns, place: int) -> Key:

@@ -20,7 +20,7 @@ from api.http.problems import ParameterFault
 from api.http.responses import ETag, pack, tag_of
 from api.series import formats
 from api.series.page import newest, page, whole_window
-from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, ZonePlan, plan_request, series_request
+from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, plan_request, series_request
 from api.series.stored_rows import sources
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
@@ -125,18 +125,16 @@ def _body(
     ]
     parts = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
     etag = ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
-    return etag, None if etag.matches else service.answers.get(
-        etag.tag, partial(_encode, service.reader, plans, format_, etag)
-    )
 
+    def encode() -> tuple[CachedBody, int]:
+        """The body, and its bytes in memory."""
+        rows = page(service.reader, plans)
+        encoded, headers = formats.encode(format_, rows)
+        body = pack(encoded, etag.coding)
+        size = len(body) + sum(len(name) + len(value) for name, value in headers) + 1000
+        return (body, headers, rows.count, rows.following and rows.following.to_text()), size
 
-def _encode(reader: Reader, plans: tuple[ZonePlan, ...], format_: str, etag: ETag) -> tuple[CachedBody, int]:
-    """The body of a plan's answer, and its bytes in memory. Raises FileReplaced."""
-    rows = page(reader, plans)
-    encoded, headers = formats.encode(format_, rows)
-    body = pack(encoded, etag.coding)
-    size = len(body) + sum(len(name) + len(value) for name, value in headers) + 1000
-    return (body, headers, rows.count, rows.following and rows.following.to_text()), size
+    return etag, None if etag.matches else service.answers.get(etag.tag, encode)
 
 
 def _link(service: Service, request: Request, asked: SeriesRequest, following: str | None) -> Headers:

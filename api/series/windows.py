@@ -5,13 +5,13 @@ An answer holds for as long as its running interval: everything in it counts fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from api.documents.catalogue import Catalogue, DocumentCache, LicenceTerms, stored_metric
+from api.documents.catalogue import Catalogue, DocumentCache, stored_metric
 from api.http import parameters
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
@@ -22,7 +22,7 @@ from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
 from warehouse.figures import horizon
-from warehouse.figures.horizon import METHOD, Found, KnownAhead, Wanted, rounded
+from warehouse.figures.horizon import METHOD, Wanted, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.market import Metric
@@ -36,7 +36,6 @@ MOST_SLOTS = 96
 _USUAL_HOURS = 3
 _MOST_STEPS = 2
 """A forecast is used until its publisher has had so many chances to renew it."""
-_DOCS = "/docs/windows"
 _REASONS = {
     "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
     "not_known_yet": "Nothing is published yet for the time that was asked for.",
@@ -55,20 +54,19 @@ WindowQuestion = tuple[str, Metric, Wanted, tuple[float, float] | None]
 
 
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
-    asked = question(service.catalogue, zone, query, clock.now())
+    asked = question(service.catalogue, zone, query)
     with service.gate.enter(request, "windows") as entry:
-        body = answer(service, asked, clock.now())
+        body = answer(service, asked, entry.method == "sample")
         # Nobody pays where nothing is known.
-        paid, body = int(body["available"]), sample(body) if entry.method == "sample" else body
-        return entry.json(body, service.catalogue.simulated, paid)
+        return entry.json(body, service.catalogue.simulated, int(body["available"]))
 
 
-def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: int) -> WindowQuestion:
+def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> WindowQuestion:
     """The question that checked parameters make up.
 
     Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that do not fit each other.
     """
-    metric = Metric(query["metric"])
+    metric, now = Metric(query["metric"]), clock.now()
     stored_metric(catalogue, zone_id, metric, day_ahead=False)
     if metric is Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
         stored_metric(catalogue, zone_id, metric, day_ahead=True)
@@ -93,10 +91,19 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any], now: 
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
-def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, Any]:
-    """The body that answers a checked question at an instant (Unix seconds). Raises StorageError."""
-    (zone_id, metric, wanted, energy), catalogue = question, service.catalogue
-    head: dict[str, Any] = {
+def answer(service: Service, question: WindowQuestion, sample: bool) -> dict[str, Any]:
+    """The body that answers a checked question now; a sample has the best block alone. Raises StorageError."""
+    body = _body(service, *question, clock.now())
+    if not sample:
+        return body
+    return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
+
+
+def _body(
+    service: Service, zone_id: str, metric: Metric, wanted: Wanted, energy: tuple[float, float] | None, now: int
+) -> dict[str, Any]:
+    catalogue = service.catalogue
+    body: dict[str, Any] = {
         "zone": zone_id,
         "metric": metric.value,
         "kind": wanted.kind,
@@ -104,36 +111,47 @@ def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, An
         "within_hours": None if wanted.within is None else _number(wanted.within),
     }
     if wanted.between is not None:
-        head["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
-    stored, is_auction = _stored_ahead(catalogue, zone_id, metric)
-    if stored is None:
-        terms = catalogue.terms(zone_id, metric.value, frozenset())
-        return _unavailable(head, "nothing_ahead", terms)
-    head |= {"market": "day_ahead", "basis": "auction"} if is_auction else {"basis": "operator_forecast"}
+        body["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
+    auction = zone(zone_id).day_ahead_metric if metric is Metric.PRICE else None
+    stored = (auction or forecast_of(metric)).value
+    listed = catalogue.entry(zone_id, stored).get("feeds", [])
+    feeds = [catalogue.feeds[feed["id"]] for feed in listed if not feed["withheld"]]
+
+    def end(codes: Iterable[str] = ()) -> dict[str, Any]:
+        terms = catalogue.terms(zone_id, stored if auction or feeds else metric.value, frozenset(codes))
+        return {"method": METHOD, "docs": "/docs/windows", **asdict(terms)}
+
+    def unavailable(reason: str, codes: Iterable[str] = ()) -> dict[str, Any]:
+        return {**body, "available": False, "reason": reason, "detail": _REASONS[reason], **end(codes)}
+
+    if not auction and not feeds:
+        return unavailable("nothing_ahead")
+    body |= {"market": "day_ahead", "basis": "auction"} if auction else {"basis": "operator_forecast"}
     window = horizon.window(now)
-    request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end)
-    rows = whole_window(service.reader, catalogue, request if is_auction else request._replace(pick=Pick()))
+    pick = None if auction else Pick()
+    request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end, pick=pick)
+    rows = whole_window(service.reader, catalogue, request)
     ahead = horizon.known_ahead(rows, now)
-    if ahead is None or _is_too_old(catalogue, zone_id, stored, ahead, now):
+    step = max((60 * feed["every_minutes"] for feed in feeds), default=0)
+    too_old = now - _MOST_STEPS * step  # a forecast that was published before
+    if ahead is None or (ahead.published_at is not None and ahead.published_at < too_old):
         known = horizon.intervals(rows)
-        head["horizon"] = {"next_auction_by": _next_auction(catalogue, zone_id, known[-1].end if known else now)}
-        terms = catalogue.terms(zone_id, stored, frozenset())
-        return _unavailable(head, "not_known_yet" if is_auction or not known else "forecast_too_old", terms)
+        body["horizon"] = {"next_auction_by": _due(feeds, known[-1].end if known else now) if auction else None}
+        return unavailable("not_known_yet" if auction or not known else "forecast_too_old")
     found = horizon.find(ahead, wanted, zone(zone_id).tz)
-    open_ = (code for code in ahead.sources if not catalogue.sources.get(code, {"withheld": True})["withheld"])
-    terms = catalogue.terms(zone_id, stored, frozenset(open_))
-    head["horizon"] = {
+    codes = [code for code in ahead.sources if not catalogue.sources.get(code, {"withheld": True})["withheld"]]
+    body["horizon"] = {
         "from": found.start,
         "until": found.until,
         "complete": found.complete,
-        "next_auction_by": _next_auction(catalogue, zone_id, found.last) if is_auction else None,
+        "next_auction_by": _due(feeds, found.last) if auction else None,
     }
     if ahead.published_at is not None:
-        head["published_at"] = ahead.published_at
+        body["published_at"] = ahead.published_at
     if found.members is None:
-        return _unavailable(head, "not_known_yet" if found.nothing_yet else "horizon_too_short", terms)
-    body = {**head, "available": True, "unit": ahead.unit, **found.members}
-    body["horizon"] = {**head["horizon"], "mean": body.pop("mean_of_horizon")}
+        return unavailable("not_known_yet" if found.nothing_yet else "horizon_too_short", codes)
+    body |= {"available": True, "unit": ahead.unit, **found.members}
+    body["horizon"]["mean"] = body.pop("mean_of_horizon")
     if "slots" in body:
         body["hours"] = _number(sum(slot["end"] - slot["start"] for slot in body["slots"]))
     if ahead.published_at is not None:
@@ -141,74 +159,24 @@ def answer(service: Service, question: WindowQuestion, now: int) -> dict[str, An
         body["lead_s"] = last["start"] - ahead.published_at
         body["error"] = _error(service.documents, zone_id, metric, body["lead_s"])
     if energy is not None:
-        body["cost"] = _cost(energy, found, metric, ahead.unit)
-    return {**body, "valid_until": ahead.valid_until, **_end(terms)}
-
-
-def _stored_ahead(catalogue: Catalogue, zone_id: str, metric: Metric) -> tuple[str | None, bool]:
-    """The stored series of what is known ahead, None where nothing is, and whether it is an auction's result."""
-    auction = zone(zone_id).day_ahead_metric
-    if metric is Metric.PRICE and auction is not None:
-        return auction.value, True
-    forecast = forecast_of(metric)
-    feeds = catalogue.entry(zone_id, forecast).get("feeds", [])
-    return (None if all(feed["withheld"] for feed in feeds) else forecast.value), False
+        currency, _, per = ahead.unit.rpartition("/")  # money of a price per MWh, grams of an intensity per kWh
+        cost = Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1)
+        parts = {"value": rounded(cost, 4), "unit": currency, "kwh": energy[0], "kw": energy[1]}
+        body["cost"] = parts | {"note": _COST_NOTES[metric]}
+    return {**body, "valid_until": ahead.valid_until, **end(codes)}
 
 
 def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) -> float | None:
     """The forecast's measured mean absolute error so far ahead, in whole hours, up; None where none is measured."""
     measured = documents.get(layout.PUBLISHERS)
-    if measured is None:
-        return None
-    errors: dict[tuple[str, str], list[float | None]] = measured.derive(
-        "errors by zone and metric",
-        lambda whole: {(one["zone"], one["metric"]): one["mae_by_hour"] for one in whole.json.get("scores", ())},
-    )
-    hour = max(1, ceil(lead_s / HOUR))
-    return dict(enumerate(errors.get((zone_id, metric.value), ()), 1)).get(hour)
+    scores = measured.json.get("scores", ()) if measured else ()
+    errors = next((one["mae_by_hour"] for one in scores if (one["zone"], one["metric"]) == (zone_id, metric)), ())
+    return dict(enumerate(errors, 1)).get(max(1, ceil(lead_s / HOUR)))
 
 
-def _is_too_old(catalogue: Catalogue, zone_id: str, stored: str, ahead: KnownAhead, now: int) -> bool:
-    """Whether two steps of its publisher have gone by since a forecast was published; it is asked once a step."""
-    if ahead.published_at is None:
-        return False
-    feeds = [feed["id"] for feed in catalogue.entry(zone_id, stored)["feeds"] if not feed["withheld"]]
-    step: int = max(60 * catalogue.feeds[feed]["every_minutes"] for feed in feeds)
-    return now - ahead.published_at > _MOST_STEPS * step
-
-
-def sample(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The best block alone."""
-    return {**{name: part for name, part in body.items() if name not in ("alternatives", "now")}, "sample": True}
-
-
-def _unavailable(head: Mapping[str, Any], reason: str, terms: LicenceTerms) -> dict[str, Any]:
-    return {**head, "available": False, "reason": reason, "detail": _REASONS[reason], **_end(terms)}
-
-
-def _end(terms: LicenceTerms) -> dict[str, str]:
-    return {"method": METHOD, "docs": _DOCS, **asdict(terms)}
-
-
-def _cost(energy: tuple[float, float], found: Found, metric: Metric, unit: str) -> dict[str, Any]:
-    """What the energy costs at the mean of the best block: money of a price per MWh, grams of an intensity per kWh."""
-    currency, _, per = unit.rpartition("/")
-    return {
-        "value": rounded(Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1), 4),
-        "unit": currency,
-        "kwh": energy[0],
-        "kw": energy[1],
-        "note": _COST_NOTES[metric],
-    }
-
-
-def _next_auction(catalogue: Catalogue, zone_id: str, until: int) -> int | None:
+def _due(feeds: Sequence[Mapping[str, Any]], until: int) -> int | None:
     """When the prices after `until` are due, by the feed that promises them soonest."""
-    stored = zone(zone_id).day_ahead_metric
-    entry = catalogue.entry(zone_id, stored.value if stored else "")
-    served = (feed["id"] for feed in entry.get("feeds", []) if not feed["withheld"])
-    carriers = [health.carrier(catalogue.feeds[feed], configured=True) for feed in served]
-    due = health.due(carriers, until)
+    due = health.due([health.carrier(feed, configured=True) for feed in feeds], until)
     return None if due is None else due.at
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from api.series.query import settled
+from api.series.query import SETTLED_S, series_request
 from assets.fetch.session import Fetched
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, whole
 from tests.stand_ins import stored_rows
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.market.market import Request
+from warehouse.market.market import Metric, Request
 from warehouse.store.storage import Folder
 
 WINDOW = Window(START, START + 86400)
@@ -30,9 +30,7 @@ class Readers:
     def wait(self, most: int) -> None:
         """Lets up to so many seconds pass, and asks."""
         self.now += self.random.randint(0, most)
-        at = settled(self.now - self.random.randint(0, 40), self.now)
-        assert at is not None
-        self.ask(at)
+        self.ask(self.now - max(SETTLED_S, self.random.randint(0, 40)))
 
     def ask(self, at: int) -> None:
         table = stored_rows.read_as_of(self.storage, "GB", "demand", WINDOW, at, {FEED.id: 1})
@@ -71,5 +69,11 @@ def test_an_answer_as_of_an_instant_never_changes(tmp_path: Path, monkeypatch: p
         readers.ask(at)
 
 
-def test_the_last_seconds_are_put_back() -> None:
-    assert [settled(NOON - ago, NOON) for ago in (0, 9, 10, 11)] == [NOON - 10, NOON - 10, NOON - 10, NOON - 11]
+def test_the_last_seconds_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", lambda: NOON)
+    query = {"start": None, "end": None, "limit": 1, "order": "asc", "sample": False, "time": None}
+    requests = [
+        series_request(Metric.DEMAND, ("GB",), ("demand",), {**query, "as_of": NOON - ago}, several=False)
+        for ago in (0, 9, 10, 11)
+    ]
+    assert [request.as_of for request in requests] == [NOON - 10, NOON - 10, NOON - 10, NOON - 11]
