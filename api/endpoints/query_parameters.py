@@ -147,4 +147,5 @@ def zones_of(metric: Metric) -> Parameter:
         return None if text.lower() == "all" else tuple(sorted(named.read(text)))
 
     schema = {"type": "array", "items": {"type": "string", "enum": [*known, "all"]}, "minItems": 1}
-    return replace(named, read=read, schema=schema, example=list(known[:2]), required=True)
+    examples = sorted(known, key=lambda zone: zone not in ("GB", "FR"))[:2]
+    return replace(named, read=read, schema=schema, example=examples, required=True)

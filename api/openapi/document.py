@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from api.access.prices import for_zones, price_of
 from api.documents.month_files import METRICS
@@ -49,8 +50,6 @@ works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 """
 
 _LICENCE = "Apache-2.0 (the service; each answer states the figures' own licence)"
-_SHARED = {"limit": LIMIT}
-"""Parameters where clients look for them: QGIS asks for as many features a page as this `limit` allows."""
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
@@ -95,7 +94,8 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
-            "parameters": {name: _described(parameter, {}) for name, parameter in _SHARED.items()},
+            # Where clients look for it: QGIS asks for as many features a page as this allows.
+            "parameters": {"limit": _described(LIMIT, {})},
             "responses": responses.shared(settings.base_url, examples.get("402")),
             "headers": responses.HEADERS,
             "securitySchemes": _SECURITY_SCHEMES,
@@ -178,15 +178,11 @@ def example_path(endpoint: Endpoint) -> str:
     return endpoint.path.format_map({parameter.name: parameter.example for parameter in path_parameters(endpoint)})
 
 
-def example_call(endpoint: Endpoint) -> str:
-    """Such a path with what its query must hold."""
-    needed = {own.name: ",".join(own.example) for own in endpoint.parameters.values() if own.required}
-    return with_query(example_path(endpoint), needed)
-
-
-def with_query(path: str, query: Mapping[str, str]) -> str:
-    """A path with a query whose values need no escape."""
-    return f"{path}?{'&'.join(map('='.join, query.items()))}" if query else path
+def example_call(endpoint: Endpoint, **more: str) -> str:
+    """Such a path with what its query must hold, and more."""
+    examples = {own.name: own.example for own in endpoint.parameters.values() if own.required}
+    query = {name: own if isinstance(own, str) else ",".join(own) for name, own in examples.items()} | more
+    return example_path(endpoint) + (f"?{urlencode(query, safe=',')}" if query else "")
 
 
 def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
@@ -194,10 +190,8 @@ def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
     for parameter in path_parameters(endpoint):
         yield _described(parameter, own_examples, "path")
     for parameter in endpoint.parameters.values():
-        if _SHARED.get(parameter.name) is parameter:
-            yield {"$ref": f"#/components/parameters/{parameter.name}"}
-        else:
-            yield _described(parameter, own_examples)
+        is_shared = parameter is LIMIT
+        yield {"$ref": "#/components/parameters/limit"} if is_shared else _described(parameter, own_examples)
 
 
 def _described(parameter: Parameter, own_examples: Json, place: str = "query") -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,6 +18,7 @@ from api.documents.status import status
 from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing
 from api.geo.parameters import MEDIA, PARAMETERS
+from api.geo.views import layer_of
 from api.http.problems import Problem
 from api.series import formats
 from api.series import page as pages
@@ -33,10 +33,11 @@ from warehouse.rows.forecasts import Pick
 from warehouse.series.change_log import UnknownCursor
 from warehouse.store import layout
 
-_ROWS = 2
+_FEW = 2
+_LISTS = ("zones", "sources", "feeds", "endpoints", "files", "publishers", "scores")
+"""Members of bodies that hold much, as lists or maps."""
 _DAYS = 7
 _JSON = "application/json"
-_FEATURES = '"features":['
 
 
 def collect(service: Service) -> dict[str, Any]:
@@ -44,7 +45,9 @@ def collect(service: Service) -> dict[str, Any]:
 
     An example is left out where a file is missing or damaged: a description does not depend on data.
     """
-    builders = {f"{name} {_JSON}": build for name, build in _documents(service).items()}
+    builders: dict[str, Callable[[], Any]] = {
+        f"{name} {_JSON}": partial(_few, build) for name, build in _documents(service).items()
+    }
     for layer in PARAMETERS:
         builders |= {f"geo-{layer}{file} {MEDIA['geojson']}": partial(_layer, service, layer) for file in ("", "-file")}
     for name in BY_PATH:
@@ -64,6 +67,18 @@ def collect(service: Service) -> dict[str, Any]:
     }
 
 
+def _few(build: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A body with what it lists cut to a few."""
+    body = build()
+    few = {
+        name: dict([*part.items()][:_FEW]) if isinstance(part, dict) else part[:_FEW]
+        for name, part in body.items()
+        if name in _LISTS
+    }
+    count = {"count": len(next(iter(few.values())))} if few and "count" in body else {}
+    return {**body, **few, **count}
+
+
 def _documents(service: Service) -> dict[str, Callable[[], Any]]:
     """What gives the example of each operation whose answer is a document."""
     documents, base_url = service.documents, service.settings.base_url
@@ -74,29 +89,18 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
     return {
         "latest": lambda: published.sample_latest(first("latest", layout.latest)),
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
-        "snapshot": lambda: _few(published.sample_snapshot(documents.require(layout.SNAPSHOT).json), "zones"),
-        "bulk": lambda: _few(
-            month_files.list_files(documents, service.catalogue, base_url, service.catalogue.generated, {}), "files"
-        ),
-        "changes": lambda: changes.page(service.storage, None, _ROWS, changes.Wanted(), 0),
-        "publishers": lambda: _few(
-            published.publishers_of(documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))),
-            "publishers",
+        "snapshot": lambda: published.sample_snapshot(documents.require(layout.SNAPSHOT).json),
+        "bulk": lambda: month_files.list_files(documents, service.catalogue, base_url, service.catalogue.generated, {}),
+        "changes": lambda: changes.page(service.storage, None, _FEW, changes.Wanted(), 0),
+        "publishers": lambda: published.publishers_of(
+            documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))
         ),
         "healthz": lambda: {"status": "ok"},
         "readyz": lambda: {"status": "ready", "catalogue": service.catalogue.generated},
-        "zones": lambda: _few(published.zone_list(service.catalogue), "zones"),
-        "status": lambda: _few(status(documents, service.catalogue, service.catalogue.generated), "sources"),
-        "catalogue": lambda: _few(listing(service.catalogue, base_url), "zones", "sources", "feeds", "endpoints"),
+        "zones": lambda: published.zone_list(service.catalogue),
+        "status": lambda: status(documents, service.catalogue, service.catalogue.generated),
+        "catalogue": lambda: listing(service.catalogue, base_url),
     }
-
-
-def _few(body: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Cut members of a body, lists or maps, to a few."""
-    cut = {
-        name: dict([*part.items()][:_ROWS]) if isinstance(part := body[name], dict) else part[:_ROWS] for name in names
-    }
-    return {**body, **({"count": len(cut[names[0]])} if "count" in body else {}), **cut}
 
 
 def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]:
@@ -125,28 +129,24 @@ def _keys(service: Service) -> dict[str, Any]:
     }
 
 
-def _layer(service: Service, layer: str) -> dict[str, Any]:
-    """A layer's first feature; a layer decoded whole would stay in a worker's memory."""
-    names = (layout.geo(layer, "geojson", "low"), layout.geo(layer, "geojson"))
-    text = next(filter(None, map(service.documents.get, names))).body.decode()
-    head, opening, _ = text.partition(_FEATURES)
-    first, _ = json.JSONDecoder().raw_decode(text, len(head + opening))
-    return {**orjson.loads(head + opening + "]}"), "features": [first]}
+def _layer(service: Service, layer: str) -> Any:
+    """A layer with its first feature alone."""
+    detail = "low" if layer == "zones" else ""
+    index = layer_of(service.documents.require(layout.geo(layer, "geojson", detail)))
+    return orjson.loads(index.collection(index.select({}, 1), {}))
 
 
 def _rows(service: Service, name: str, answer_format: str, forecast: bool = False) -> Any:
-    """The newest rows of a series, of the first zone that has any, as JSON or CSV."""
-    body = formats.encode(answer_format, next(_pages(service, name, forecast)))[0]
-    return orjson.loads(body) if answer_format == "json" else body.decode()
-
-
-def _pages(service: Service, name: str, forecast: bool) -> Iterator[Page]:
+    """The newest rows of a series, of the first zone that has any, as JSON or CSV. Raises StopIteration without any."""
     now, pick, ahead = service.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
-    for zone in ENDPOINTS[name].zones:
-        with suppress(CallerError):
-            stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
-            window = (now - _DAYS * DAY, now + ahead)
-            asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _ROWS, "desc", pick=pick)
-            page = pages.answer(service.reader, service.catalogue, asked)
-            if page.count:
-                yield page
+
+    def pages_of_zones() -> Iterator[Page]:
+        for zone in ENDPOINTS[name].zones:
+            with suppress(CallerError):
+                stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
+                window = (now - _DAYS * DAY, now + ahead)
+                asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _FEW, "desc", pick=pick)
+                yield pages.answer(service.reader, service.catalogue, asked)
+
+    body = formats.encode(answer_format, next(page for page in pages_of_zones() if page.count))[0]
+    return orjson.loads(body) if answer_format == "json" else body.decode()

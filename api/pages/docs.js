@@ -23,7 +23,7 @@ function keyOfMap() {
 }
 
 // One language for all examples.
-const languages = [...new Map(all('[data-language]').map((one) => [one.dataset.language, one.dataset.title]))];
+const languages = new Set(all('[data-language]').map((one) => one.dataset.language));
 function speak(chosen) {
   for (const samples of all('.samples')) {
     const own = all('[data-language]', samples);
@@ -34,9 +34,9 @@ function speak(chosen) {
 }
 for (const samples of all('.samples')) {
   const tabs = make('div', { class: 'tabs', role: 'group', 'aria-label': 'Language' });
-  for (const [value, title] of languages) {
+  for (const value of languages) {
     if (!samples.querySelector(`[data-language="${value}"]`)) continue;
-    const tab = make('button', { type: 'button', value }, title);
+    const tab = make('button', { type: 'button', value }, value);
     tab.addEventListener('click', () => speak(value));
     tabs.append(tab);
   }

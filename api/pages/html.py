@@ -6,14 +6,14 @@ import hashlib
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from api.endpoints import guides
@@ -33,8 +33,8 @@ ABOUT = (
     "and a brief that ranks the present against each zone's last 30 days."
 )
 FOLDER = Path(__file__).parent
-_NEIGHBOUR = re.compile(r"([\w-]+)\.md(#.*)?")
-_STAYS = ("https:", "http:", "#", "/", "examples/")
+_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|#|/|examples/)(?:([\w-]+)\.md(#[^)]*)?|[^)]*)\)")
+"""To a file of the repository."""
 _ICON = (FOLDER / "map" / "icon.svg").read_bytes()
 SCRIPT = (FOLDER / "docs.js").read_text()
 _HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
@@ -134,12 +134,10 @@ def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
 def doc_page(page: str, base_url: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")
-    tokens = markdown.parse((guides.FOLDER / f"{page}.md").read_text())
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        if token.type == "heading_open" and following is not None:
+    tokens = markdown.parse(_LINK.sub(_linked, (guides.FOLDER / f"{page}.md").read_text()))
+    for token, following in pairwise(tokens):
+        if token.type == "heading_open":
             token.attrSet("id", _slug(following.content))
-        if token.children:
-            token.children = [*_with_links(token.children)]
     body = markdown.renderer.render(tokens, markdown.options, {})
     address = f"{base_url}/docs/{page}"
     return render("document.html", title=guides.DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
@@ -150,15 +148,7 @@ def _slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def _with_links(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Links to neighbouring files lead to their pages here; of what is no page here the words are left."""
-    dropped = False
-    for token in tokens:
-        if token.type == "link_open":
-            href = str(token.attrs["href"])
-            neighbour = _NEIGHBOUR.fullmatch(href)
-            if neighbour is not None and neighbour[1] in guides.DOC_PAGES:
-                token.attrs["href"] = f"/docs/{neighbour[1]}{neighbour[2] or ''}"
-            dropped = not str(token.attrs["href"]).startswith(_STAYS)
-        if not (dropped and token.type in ("link_open", "link_close")):
-            yield token
+def _linked(link: re.Match[str]) -> str:
+    """A link to a neighbouring file as one to its page here; of what is no page here the words."""
+    words, page, place = link.groups()
+    return f"[{words}](/docs/{page}{place or ''})" if page in guides.DOC_PAGES else words

@@ -7,7 +7,6 @@ from the environment variable `EMDS_KEY`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -17,20 +16,14 @@ from markupsafe import Markup
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES, FOLDER, GUIDES
 from api.endpoints.table import ENDPOINTS
-from api.openapi.document import BODIES, example_path, with_query
+from api.openapi.document import BODIES, example_call
 from api.openapi.responses import ANYWHERE
 from api.pages import html
 from api.settings import Settings
 from warehouse.market.zones import ZONES
 
 Json = dict[str, Any]
-LANGUAGES: Mapping[str, str] = {
-    "curl": "curl",
-    "python": "Python",
-    "typescript": "TypeScript",
-    "r": "R",
-    "sql": "SQL (DuckDB)",
-}
+LANGUAGES = ("curl", "Python", "TypeScript", "R", "SQL (DuckDB)")
 _READERS = {
     "application/vnd.apache.parquet": "read_parquet",
     "text/csv": "read_csv",
@@ -55,7 +48,6 @@ def render(settings: Settings, api: Json) -> str:
         groups=groups,
         everywhere=[*map(str, ANYWHERE)],
         samples={e.id: in_each_language(e, settings.base_url) for e in ENDPOINTS.values()},
-        languages=LANGUAGES,
         guides=GUIDES,
         examples=EXAMPLES,
         headings=_headings(),
@@ -93,28 +85,18 @@ def _headings() -> dict[str, str]:
 
 def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
     """The call by language; SQL can neither post nor delete."""
-    url, query, media = base_url + example_path(endpoint), _query(endpoint), endpoint.media[0]
+    media, more = endpoint.media[0], {"sample": "true"} if endpoint.paid else {}
+    more |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters
     kind = "json" if media.endswith("json") else "text" if media.startswith("text/") else "bytes"
     call = {
         "method": endpoint.method,
-        "url": with_query(url, query),
-        "table": with_query(url, {**query, "format": "csv", "time": "utc"}) if is_table else "",
+        "url": base_url + example_call(endpoint, **more),
+        "table": base_url + example_call(endpoint, **more, format="csv", time="utc") if is_table else "",
         "body": orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else "",
         "key": endpoint.keyed or endpoint.token,
         "kind": kind if endpoint.answer else "",
         "reader": _READERS["text/csv"] if is_table else _READERS.get(media) or _READERS[kind],
     }
-    languages = [name for name in LANGUAGES if name != "sql" or endpoint.method == "GET"]
+    languages = LANGUAGES if endpoint.method == "GET" else LANGUAGES[:-1]
     return {language: html.render("code_samples.txt", language=language, **call) for language in languages}
-
-
-def _query(endpoint: Endpoint) -> dict[str, str]:
-    """What is asked for: zones that publish the metric, a token, a sample of what is paid."""
-    query = {}
-    if endpoint.answer.endswith("OfZones"):
-        zones = endpoint.parameters["zones"]
-        both = {"GB", "FR"} <= set(zones.schema["items"]["enum"])
-        query["zones"] = "GB,FR" if both else ",".join(zones.example)
-    query |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
-    return query | ({"sample": "true"} if endpoint.paid else {})

@@ -34,6 +34,7 @@ REFUSED = {
     "test-webhook": 404,
     "metrics": 401,  # the operator's token, not a key
 }
+LANGUAGES = {"r": "R", "sql": "SQL (DuckDB)"}
 R = """
 given <- jsonlite::fromJSON(commandArgs(TRUE)[1], simplifyVector = FALSE)
 answers <- list()
@@ -99,7 +100,7 @@ def samples(address: str, language: str) -> Iterator[dict[str, str]]:
     """Every call that the page shows in a language, and those of docs/api.md."""
     yield {"name": "docs/api.md", "text": page_line(language).replace("http://127.0.0.1:8000", address), "key": ""}
     for name, endpoint in ENDPOINTS.items():
-        if text := samples_of(name, address).get(language):
+        if text := samples_of(name, address).get(LANGUAGES[language]):
             own = key(address, name) if endpoint.keyed else "emds_none"
             yield {"name": name, "text": re.sub(r"/\d{4}-\d\d\.parquet", "/2026-03.parquet", text), "key": own}
 
@@ -121,8 +122,8 @@ def judge(answers: dict[str, str], language: str) -> None:
 @pytest.mark.parametrize("name", ENDPOINTS)
 def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) -> None:
     calls = samples_of(name)
-    assert calls.keys() == set(reference.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"sql"})
-    compile(calls["python"], name, "exec")
+    assert calls.keys() == set(reference.LANGUAGES) - (set() if ENDPOINTS[name].method == "GET" else {"SQL (DuckDB)"})
+    compile(calls["Python"], name, "exec")
     assert all("https://emds.example/" in text and "{webhook}" not in text for text in calls.values())
     assert all(("sample=true" in text) == ENDPOINTS[name].paid for text in calls.values())
 
@@ -131,9 +132,9 @@ def test_every_operation_is_shown_in_every_language_that_can_call_it(name: str) 
 def test_what_is_copied_runs(address: str, tmp_path: Path) -> None:
     for name in RUN:
         calls = samples_of(name, address)
-        runs = {"curl": ["sh", "-c", calls["curl"] + " --fail -s"], "python": [sys.executable, "-c", calls["python"]]}
+        runs = {"curl": ["sh", "-c", calls["curl"] + " --fail -s"], "python": [sys.executable, "-c", calls["Python"]]}
         if shutil.which("node"):
-            runs["typescript"] = ["node", "--input-type=module", "-e", calls["typescript"]]
+            runs["typescript"] = ["node", "--input-type=module", "-e", calls["TypeScript"]]
         for language, command in runs.items():
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
             assert done.returncode == 0, f"{name} {language}: {calls[language]}\n{done.stderr}"
