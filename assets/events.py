@@ -113,9 +113,9 @@ def _materialisation(
     """The event of a partition that holds rows; with `rows` also a plot and a table of them."""
     described = _figures(day, report, BESIDE)
     if rows is not None:
-        excerpt = plots.excerpt(rows.rows(window_of(feed, day.day)))
-        described["plot"] = dg.MetadataValue.md(plots.sparkline(excerpt))
-        described["newest"] = dg.MetadataValue.md(plots.table(excerpt))
+        newest = rows.rows(window_of(feed, day.day))
+        described["plot"] = dg.MetadataValue.md(plots.sparkline(newest))
+        described["newest"] = dg.MetadataValue.md(plots.table(newest))
     return dg.AssetMaterialization(
         asset_key(feed),
         metadata=described,

@@ -30,13 +30,18 @@ class Attempt:
 
 
 @contextmanager
-def logged(place: str) -> Iterator[Attempt]:
-    """Runs a block; whatever it raises (but a signal) is logged under `place` and goes no further."""
+def logged(place: str, failures: list[str] | None = None) -> Iterator[Attempt]:
+    """Runs a block; whatever it raises (but a signal) is logged under `place` and goes no further.
+
+    `failures`: to them it is added, a line that names the place.
+    """
     attempt = Attempt(place)
     try:
         yield attempt
     except Exception as error:
         attempt.error = error
+        if failures is not None:
+            failures.append(attempt.failure)
         _LOG.error("%s", attempt.failure)
         _LOG.debug("%s", place, exc_info=error)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.figures import Figure, ZoneFigures
 from assets.documents.summary import headline, summary
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
 
@@ -18,7 +18,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
     }
     if of_zone.mix is not None:
-        body["generation_mix"] = _mix(of_zone.mix)
+        body["generation_mix"] = asdict(of_zone.mix)
     return body | {
         "attribution": of_zone.zone["attribution"],
         "license": of_zone.zone["license"],
@@ -101,17 +101,6 @@ def _latest_value(figure: Figure) -> dict[str, Any]:
 def _block(part: Any, unit: str) -> dict[str, Any]:
     """A context or trend block; a reason stands only where a number is null."""
     return {name: value for name, value in asdict(part).items() if value != ""} | {"unit": unit}
-
-
-def _mix(mix: Mix) -> dict[str, Any]:
-    return {
-        "unit": mix.unit,
-        "ts": mix.ts,
-        "fuels": dict(mix.fuels),
-        "resolution": mix.resolution,
-        "source": mix.source,
-        "expected_by": mix.expected_by,
-    }
 
 
 def _brief_mix(of_zone: ZoneFigures) -> dict[str, Any]:

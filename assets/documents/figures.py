@@ -40,11 +40,11 @@ class Figure:
 class Mix:
     """The newest generation mix: value by fuel, all of one interval."""
 
-    ts: int
     unit: str
+    ts: int
+    fuels: Mapping[str, float]
     resolution: str
     source: str
-    fuels: Mapping[str, float]
     expected_by: int
 
 
@@ -93,13 +93,11 @@ def _of_zone(
     mix = None
     for metric in (m for m in CURRENT if m.value in entry["metrics"]):
         rows = None
-        with logged(f"{metric.value} of {zone}") as attempt:
+        with logged(f"{metric.value} of {zone}", unreadable) as attempt:
             if metric is Metric.GENERATION:
                 rows = newest(reader, zone, metric, max(0, now - _MIX_S), now, withheld)
             else:
                 rows = recent(reader, zone, metric, now, withheld)
-        if attempt.error is not None:
-            unreadable.append(attempt.failure)
         carriers = _carriers(catalogue, zone, metric)
         if rows is not None and metric is Metric.GENERATION:
             mix = _mix(rows, carriers)
@@ -179,11 +177,6 @@ def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
 
 def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> Mix:
     first, ts = rows.labels[rows.label[0]], int(rows.ts[0])
-    return Mix(
-        ts,
-        first.unit,
-        first.resolution,
-        first.source,
-        {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)},
-        _due(carriers, first.feed, first.resolution, ts),
-    )
+    fuels = {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)}
+    due = _due(carriers, first.feed, first.resolution, ts)
+    return Mix(first.unit, ts, fuels, first.resolution, first.source, due)

@@ -9,8 +9,7 @@ never leaves it behind one of them; a publisher that finds a newer latest then t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from assets.documents import bodies, live
@@ -43,21 +42,21 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     known = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
     latests: dict[str, dict[str, Any] | None] = {}
     for z, zf in known.items():
-        with _record(failures, f"latest of {z}"):
+        with logged(f"latest of {z}", failures):
             latests[z] = None if zf.empty else bodies.latest(zf, now)
-    with _record(failures, layout.SNAPSHOT):
+    with logged(layout.SNAPSHOT, failures):
         _put_snapshot(storage, described["zones"], latests, now, version)
     beaten = []
     for z, body in latests.items():
-        with _record(failures, layout.latest(z)):
+        with logged(layout.latest(z), failures):
             if not _put(storage, layout.latest(z), body, version):
                 beaten.append(z)
     if beaten:  # take the latests that newer publishers have put
-        with _record(failures, layout.SNAPSHOT):
+        with logged(layout.SNAPSHOT, failures):
             newer = {z: artefact.load(storage, layout.latest(z)) for z in beaten}
             _put_snapshot(storage, described["zones"], newer, now, artefact.new_version())
     for z, zf in known.items():
-        with _record(failures, layout.brief(z)):
+        with logged(layout.brief(z), failures):
             simulated = described["mode"] == "simulated"
             body = None if zf.empty else bodies.brief(zf, now, simulated)
             _put(storage, layout.brief(z), body, version)
@@ -76,20 +75,11 @@ def _publish_live(
     """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
     zones: dict[str, live.ZoneParts] = {}
     for z, zf in by_zone.items():
-        with _record(failures, layout.live_history(z)):
+        with logged(layout.live_history(z), failures):
             zones[z] = live.parts(storage, described, zf, now)
-    with _record(failures, layout.LIVE):
+    with logged(layout.LIVE, failures):
         own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
         live.publish(storage, described, own)
-
-
-@contextmanager
-def _record(failures: list[str], place: str) -> Iterator[None]:
-    """One document's failure is logged and noted, and costs no other document."""
-    with logged(place) as attempt:
-        yield
-    if attempt.error is not None:
-        failures.append(attempt.failure)
 
 
 def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int) -> bool:

@@ -7,14 +7,13 @@ else the net flow, else carbon intensity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.statement import Statement, grouped, heard
 from warehouse.figures.context import WINDOW_DAYS, listed
-from warehouse.market.clock import utc, zone_of
+from warehouse.market.clock import local_date, utc, zone_of
 from warehouse.market.metrics import SCALAR, brief_words
 
 _MIX = "generation_mix"
@@ -24,29 +23,16 @@ Parts = dict[str, str]
 Numbers = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTime:
-    """An instant (Unix seconds UTC) as a person on the clock of `tz` reads it: `2026-10-25 18:00 CET (17:00 UTC)`."""
+def say_time(ts: int, tz: str, beside: int | None = None) -> str:
+    """An instant (Unix seconds UTC) as a person on the clock of `tz` reads it: `2026-10-25 18:00 CET (17:00 UTC)`.
 
-    ts: int
-    tz: str
-
-    @property
-    def local(self) -> datetime:
-        return datetime.fromtimestamp(self.ts, zone_of(self.tz))
-
-    def __str__(self) -> str:
-        return f"{self.local:%Y-%m-%d} {self._clock}"
-
-    def beside(self, other: LocalTime) -> str:
-        """Without the date where the other time has the same."""
-        return self._clock if self.local.date() == other.local.date() else str(self)
-
-    @property
-    def _clock(self) -> str:
-        there = utc(self.ts)
-        day = "" if there.date() == self.local.date() else f"{there:%Y-%m-%d} "
-        return f"{self.local:%H:%M %Z} ({day}{there:%H:%M} UTC)"
+    Without the date where `beside`, another instant, has the same.
+    """
+    local, there = datetime.fromtimestamp(ts, zone_of(tz)), utc(ts)
+    day = "" if there.date() == local.date() else f"{there:%Y-%m-%d} "
+    time = f"{local:%H:%M %Z} ({day}{there:%H:%M} UTC)"
+    is_same_day = beside is not None and local_date(beside, tz) == local.date()
+    return time if is_same_day else f"{local:%Y-%m-%d} {time}"
 
 
 def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numbers]:
@@ -66,25 +52,23 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
     """The sentences by subject, in reading order; and by the same names the numbers and times in them."""
     tz = of_zone.zone["tz"]
     newest = [f.reading.ts for f in of_zone.figures.values()] + ([of_zone.mix.ts] if of_zone.mix else [])
-    opening = LocalTime(max(newest, default=now), tz)
-    parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {opening}."}
-    figures: dict[str, Any] = {"at": str(opening)}
+    opening = max(newest, default=now)
+    figures: dict[str, Any] = {"at": say_time(opening, tz)}
+    parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {figures['at']}."}
     for metric, figure in of_zone.figures.items():
-        parts[metric], figures[metric] = _sentences(metric, figure, opening, overdue=now > figure.expected_by)
+        parts[metric], figures[metric] = _sentences(metric, figure, opening, tz, overdue=now > figure.expected_by)
     if of_zone.mix is not None:
-        parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, overdue=now > of_zone.mix.expected_by)
+        parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, tz, overdue=now > of_zone.mix.expected_by)
     missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
     parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
     figures["headline"] = headline(of_zone, now, simulated)[1]
     return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), figures
 
 
-def _sentences(metric: str, figure: Figure, opening: LocalTime, overdue: bool) -> tuple[str, Numbers]:
+def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
     """Value and rank, median, trend, and whether the value is overdue."""
     statement, context = Statement(metric, figure, overdue), figure.reading.context
-    at = LocalTime(figure.reading.ts, opening.tz)
-    times = {"at": str(at)}
-    value = f"{_when(at, opening)} {statement.amount()}".strip()
+    value = statement.amount()
     if context is None:
         sentences = [f"{value}, with too little history to rank it."]
     else:
@@ -94,36 +78,31 @@ def _sentences(metric: str, figure: Figure, opening: LocalTime, overdue: bool) -
         rank = statement.rank(f"the last {WINDOW_DAYS} days", f"the last {grouped(days, 0)} days")
         sentences = [f"{value}{rank}.", statement.against_median(context)]
     sentences.append(statement.trend())
-    if overdue:
-        due = LocalTime(figure.expected_by, opening.tz)
-        times["due"] = str(due)
-        sentences.append(_overdue("value", due))
-    text = " ".join(sentences)
-    return f"{text[0].upper()}{text[1:]}", {**statement.numbers, **times}
+    text, times = _with_times(sentences, figure.reading.ts, opening, tz, figure.expected_by if overdue else None)
+    return text, {**statement.numbers, **times}
 
 
-def _mix_sentences(mix: Mix, opening: LocalTime, overdue: bool) -> tuple[str, Numbers]:
+def _mix_sentences(mix: Mix, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     decimals = 1 if mix.unit == "%" else 0
     figures: Numbers = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
     parts = listed([f"{fuel.replace('_', ' ')} {grouped(value, 0)} {mix.unit}" for fuel, value in figures.items()])
-    at = LocalTime(mix.ts, opening.tz)
-    figures["at"] = str(at)
-    sentence = f"{_when(at, opening)} the largest parts of the mix {'were' if overdue else 'are'} {parts}.".strip()
-    sentence = f"{sentence[0].upper()}{sentence[1:]}"
-    if not overdue:
-        return sentence, figures
-    due = LocalTime(mix.expected_by, opening.tz)
-    figures["due"] = str(due)
-    return f"{sentence} {_overdue('mix', due)}", figures
+    sentence = f"the largest parts of the mix {'were' if overdue else 'are'} {parts}."
+    text, times = _with_times([sentence], mix.ts, opening, tz, mix.expected_by if overdue else None, "mix")
+    return text, {**figures, **times}
 
 
-def _when(at: LocalTime, opening: LocalTime) -> str:
-    return "" if at == opening else f"at {at.beside(opening)}"
-
-
-def _overdue(what: str, due: LocalTime) -> str:
-    return f"A newer {what} was due by {due} and had not come."
+def _with_times(
+    sentences: list[str], ts: int, opening: int, tz: str, due: int | None, what: str = "value"
+) -> tuple[str, dict[str, str]]:
+    """Sentences about a value of `ts`, told where that is not the opening's, and since when a newer one is `due`."""
+    times = {"at": say_time(ts, tz)}
+    when = "" if ts == opening else f"at {say_time(ts, tz, opening)} "
+    if due is not None:
+        times["due"] = say_time(due, tz)
+        sentences.append(f"A newer {what} was due by {times['due']} and had not come.")
+    text = when + " ".join(sentences)
+    return f"{text[0].upper()}{text[1:]}", times
 
 
 def _missing_sentence(metric: str, reason: str) -> str:

@@ -25,16 +25,6 @@ def sparkline(rows: Rows) -> str:
     return f"{_title(key)}, {iso(pairs[0][0])} to {iso(pairs[-1][0])}\n\n{image}"
 
 
-def excerpt(rows: Rows) -> Rows:
-    """The rows that the plot and the table need: the newest readings of a run's longest net series."""
-    newest = Rows()
-    ranked = sorted(rows.readings.items(), key=lambda item: (item[0].counterparty is not None, -len(item[1].ts)))
-    for key, readings in ranked[:4]:
-        pairs = sorted(zip(readings.ts, readings.values, strict=True))[-POINTS * 2 :]
-        newest.extend(key, [p[0] for p in pairs], [p[1] for p in pairs])
-    return newest
-
-
 def table(rows: Rows, count: int = 8) -> str:
     """The newest rows as a Markdown table."""
     lines = ["| zone | metric | fuel | border | start (UTC) | value | unit | |", "|---|---|---|---|---|---|---|---|"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
@@ -34,43 +34,38 @@ def publish_first(pipeline: PipelineContext, zones: Collection[str]) -> None:
 def refresh_all(pipeline: PipelineContext) -> list[str]:
     """Publish everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
 
-    Before, month files are counted and damaged ones made again. Returns what could not be published, as `refresh`.
+    Before, month files are counted and damaged ones made again, and then counted again. Where the catalogue cannot be
+    renewed, the documents are made by the one that is published. Returns what could not be published, as `refresh`.
     """
-    failures = [*_catalogue(pipeline), *_documents(pipeline, None)]
-    failures += _attempt("geo layers", lambda: geo_layers.ensure(pipeline.storage))
+    failures, healed = _publish_catalogue(pipeline), set[str]()
+    damaged: list[str] = []
+    with logged("damaged files", damaged):
+        healed = repair.heal(pipeline)
+    failures = [*(_publish_catalogue(pipeline) if healed else failures), *damaged, *_documents(pipeline, None)]
+    with logged("geo layers", failures):
+        geo_layers.ensure(pipeline.storage)
     picture.publish(pipeline.storage)
     return failures
 
 
 def measure_publishers(pipeline: PipelineContext) -> list[str]:
     """Measures the publishers anew. Returns what failed, as `refresh_all` does."""
-    terms = pipeline.sources, pipeline.rights, pipeline.mode
-    return _attempt(layout.PUBLISHERS, lambda: publishers.publish(pipeline.storage, *terms, clock.now()))
-
-
-def _attempt(place: str, step: Callable[[], object]) -> list[str]:
-    """Run a step; return its failure, a line that names the place, where there is one."""
-    with logged(place) as attempt:
-        step()
-    return [*filter(None, [attempt.failure])]
-
-
-def _catalogue(pipeline: PipelineContext) -> list[str]:
-    """Publish the catalogue, and again where damaged month files were made again; return failures.
-
-    Where it cannot be renewed, the documents are made by the one that is published.
-    """
-    failures, healed = _publish_catalogue(pipeline), set[str]()
-    damaged = _attempt("damaged files", lambda: healed.update(repair.heal(pipeline)))
-    return [*(_publish_catalogue(pipeline) if healed else failures), *damaged]
+    failures: list[str] = []
+    with logged(layout.PUBLISHERS, failures):
+        publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, clock.now())
+    return failures
 
 
 def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
+    failures: list[str] = []
     terms = pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured
-    return _attempt(layout.CATALOGUE, lambda: catalogue.publish(pipeline.storage, *terms, clock.now()))
+    with logged(layout.CATALOGUE, failures):
+        catalogue.publish(pipeline.storage, *terms, clock.now())
+    return failures
 
 
 def _documents(pipeline: PipelineContext, zones: Collection[str] | None) -> list[str]:
     failures: list[str] = []
-    broken = _attempt("documents", lambda: failures.extend(publish(pipeline.storage, zones=zones)))
-    return [*failures, *broken]
+    with logged("documents", failures):
+        failures += publish(pipeline.storage, zones=zones)
+    return failures
