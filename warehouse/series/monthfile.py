@@ -104,8 +104,7 @@ def encode(
     )
     with writer:
         for part in filter(len, parts):
-            table = _partitioned(_columns(part), zone, metric, SCHEMA.names)
-            writer.write_table(pa.table(table.columns, schema=_FILE_SCHEMA))
+            writer.write_table(pa.table(_table(part, zone, metric).columns, schema=_FILE_SCHEMA))
         members = net_rows.described(parts[0].compact(), out.getvalue()) if plain else None
         words, footer = _terms(rows, terms or {}), _footer(key, mode, past or Past(None, None), members)
         # Arrow shows the metadata of this schema, other readers the file's own.
@@ -131,23 +130,15 @@ def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
     """The versions as an Arrow table of SCHEMA's columns, in canonical order, text columns dictionary-encoded."""
-    return _partitioned(_columns(versions.take(versions.order()).compact()), zone, metric, SCHEMA.names)
+    return _table(versions.take(versions.order()).compact(), zone, metric)
 
 
-def _partitioned(table: pa.Table, zone: str, metric: str, names: list[str]) -> pa.Table:
-    """The table with the columns that its key states, in the order of `names`."""
-    words = {"zone": zone, "metric": metric}
-    index = np.zeros(table.num_rows, np.int32)
+def _table(rows: Versions, zone: str, metric: str) -> pa.Table:
+    """The same in the order of the rows."""
+    constant = np.zeros(len(rows), np.int32)
     columns = {
-        name: pa.DictionaryArray.from_arrays(index, pa.array([words[name]])) if name in words else table.column(name)
-        for name in names
-    }
-    return pa.table(columns)
-
-
-def _columns(rows: Versions) -> pa.Table:
-    """The columns of a file but those of its key, in the order of the rows."""
-    columns = {
+        "zone": pa.DictionaryArray.from_arrays(constant, pa.array([zone])),
+        "metric": pa.DictionaryArray.from_arrays(constant, pa.array([metric])),
         "ts": pa.array(rows.ts),
         "value": pa.array(rows.value),
         "known_at": pa.array(rows.known_at),
@@ -157,7 +148,7 @@ def _columns(rows: Versions) -> pa.Table:
     for name in _TEXT:
         per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_label.take(pa.array(rows.label))
-    return pa.table({name: columns[name] for name in _COLUMNS})
+    return pa.table({name: columns[name] for name in SCHEMA.names})
 
 
 def month(storage: Storage, key: str) -> tuple[Versions, Past]:

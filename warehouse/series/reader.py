@@ -19,7 +19,7 @@ from warehouse.errors import StorageError
 from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month_of, months
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
-from warehouse.rows.versions import Floats, Ints, RowLabels, Versions
+from warehouse.rows.versions import Floats, Ints, RowLabels, Versions, empty
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.net_rows import PART_ROWS, NetLayout, columns_of, parts_of
 from warehouse.series.vintages import Month
@@ -229,45 +229,49 @@ class Reader:
 
     def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
         """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
+
+        def read() -> tuple[dict[MonthFileSide, RowColumns], int]:
+            then = resolve.known(self._versions(file), at)
+            chosen = then.take(resolve.served(then, ranks))
+            return _sized(_sides(chosen.take(chosen.order())))
+
         if at < self.known_since(file):
-            return {"net": joined([]), "borders": joined([])}
-        place = Month(*layout.of_series(file.key)[:3])
-        return self._memory.get((file, at, tuple(ranks.items())), partial(self._known, place, at, ranks))
+            return _sides(empty())
+        return self._memory.get((file, at, tuple(ranks.items())), read)
 
     def vintages(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> RowColumns:
         """The rows of a month of a forecast that a question picks, by the feeds' ranks of today.
 
         Raises FileReplaced, and as `monthfile.month` does.
         """
+
+        def read() -> tuple[RowColumns, int]:
+            if pick == Pick():  # what is served is the newest of all
+                versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
+            else:
+                versions = self._versions(file)
+                self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
+            picked = pick.choose(versions, ranks)
+            rows = _columns(picked, np.ones(len(picked), np.bool_))
+            rows = replace(rows, published_at=picked.published_at)
+            return rows, rows.nbytes
+
         if pick.known_at is not None and pick.known_at < self.known_since(file):
             return joined([])
-        return self._memory.get((file, pick, tuple(ranks.items())), partial(self._pick, file, pick, ranks))
+        return self._memory.get((file, pick, tuple(ranks.items())), read)
 
-    def _pick(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> tuple[RowColumns, int]:
-        if pick == Pick():  # what is served is the newest of all
-            versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
-        else:
-            versions = vintages.read(self.storage, Month(*layout.of_series(file.key)[:3]))
-            self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
-        picked = pick.choose(versions, ranks)
-        rows = _columns(picked, np.ones(len(picked), np.bool_))
-        rows = replace(rows, published_at=picked.published_at)
-        return rows, rows.nbytes
+    def _versions(self, file: MonthFile) -> Versions:
+        metric, zone, month, _ = layout.of_series(file.key)
+        return vintages.read(self.storage, Month(metric, zone, month))
 
     def known_since(self, file: MonthFile) -> int:
         """The instant at which the first of a month's values was known. Raises StorageError."""
-        since: int = self._memory.get((file, "since"), partial(self._known_since, file.key))
-        return since
 
-    def _known_since(self, key: str) -> tuple[int, int]:
-        """The instant, and the entry's bytes in memory."""
-        past = monthfile.past(self.storage, key)
-        return LAST_INSTANT + 1 if past is None or past.known_since is None else past.known_since, 200
+        def read() -> tuple[int, int]:
+            past = monthfile.past(self.storage, file.key)
+            return LAST_INSTANT + 1 if past is None or past.known_since is None else past.known_since, 200
 
-    def _known(self, place: Month, at: int, ranks: Mapping[str, int]) -> tuple[dict[MonthFileSide, RowColumns], int]:
-        then = resolve.known(vintages.read(self.storage, place), at)
-        chosen = then.take(resolve.served(then, ranks))
-        return _sized(_sides(chosen.take(chosen.order())))
+        return self._memory.get((file, "since"), read)
 
 
 @lru_cache(maxsize=4096)

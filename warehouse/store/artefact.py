@@ -134,7 +134,7 @@ def checked(storage: Storage, key: str, stored: bytes) -> bytes:
     if key.endswith("json"):
         return unsealed(stored, key)
     name = key.removeprefix(layout.published())
-    layer = load(storage, layout.hashes_beside(name))
+    layer = load(storage, layout.geo_hashes(name))
     if layer is not None and hashlib.sha256(stored).hexdigest() != layer["documents"].get(name):
         raise DamagedFile(key, "its bytes are not those that were written")
     return stored

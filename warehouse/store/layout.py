@@ -178,14 +178,9 @@ def geo(layer: str, format_: str, detail: str = "") -> str:
     return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"
 
 
-def geo_hashes(layer: str) -> str:
-    """The name of the SHA-256 of each document of a geo layer: which of them belong together."""
-    return f"geo/{layer}.sha256.json"
-
-
-def hashes_beside(name: str) -> str:
-    """The name of the hashes of the layer that a published document is of: `geo/zones.low.csv`."""
-    return f"{name.partition('.')[0]}.sha256.json"
+def geo_hashes(name: str) -> str:
+    """The name of the SHA-256 of each document of a geo layer, by the layer or one of them: `geo/zones.low.csv`."""
+    return f"geo/{name.removeprefix('geo/').partition('.')[0]}.sha256.json"
 
 
 LIVE = geo("live", "geojson")

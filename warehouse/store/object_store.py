@@ -24,11 +24,12 @@ REQUEST_S = 20
 """One request, its answer included."""
 RETRIES, RETRY_S = 6, 30
 """How often, and for how many seconds, a request is sent again after a lost connection, a 503 or another 5xx."""
-_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "s3": ("endpoint", "region"),
-    "gs": ("endpoint",),
-    "az": ("endpoint", "account"),
+_PARAMETERS: Mapping[str, Mapping[str, str]] = {
+    "s3": {"endpoint": "endpoint", "region": "region"},
+    "gs": {"endpoint": "google_base_url"},
+    "az": {"endpoint": "endpoint", "account": "account_name"},
 }
+"""What an address may say, by obstore's names; everything else obstore reads from the environment."""
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
 """The word of S3 and Azure for a failure; the answer to a HEAD has no body, and so none."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
@@ -67,7 +68,7 @@ def address(text: str) -> StoreAddress:
         and _BUCKET.fullmatch(bucket)
         and _PREFIX.fullmatch(prefix)
         and not {".", ".."}.intersection(prefix.split("/"))
-        and options.keys() <= {*_PARAMETERS[parts.scheme]}
+        and options.keys() <= _PARAMETERS[parts.scheme].keys()
         and _is_endpoint(options.get("endpoint", "http://host"))
     )
     if not is_right:
@@ -116,7 +117,7 @@ def open_store(
             },
         },
     }
-    config: Any = _config(where.scheme, parameters)
+    config: Any = {_PARAMETERS[where.scheme][name]: value for name, value in parameters.items()}
     try:
         opened: ObjectStore = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[where.scheme](
             where.bucket, config=config, **bounds
@@ -124,17 +125,6 @@ def open_store(
         return opened
     except Exception as error:
         raise StorageError(f"{where} cannot be opened: {type(error).__name__}: check its variables") from None
-
-
-def _config(scheme: str, parameters: Mapping[str, str]) -> dict[str, str]:
-    """What an address says, by the names that the client takes; everything else it reads from the environment."""
-    names = {"s3": {"endpoint": "endpoint"}, "gs": {"endpoint": "google_base_url"}}
-    known = names.get(scheme, {"endpoint": "endpoint", "account": "account_name"})
-    config = {known[name]: value for name, value in parameters.items() if name in known}
-    if scheme == "s3":
-        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-        config["region"] = parameters.get("region", region)
-    return config
 
 
 def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> Any:
