@@ -187,43 +187,37 @@ def _declare(name: str, convert: Callable[[str], Any] = str, default: Any = None
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that `create_app` needs to know; `Settings()` are the defaults of a machine of one's own."""
+    """Everything that `create_app` needs to know; `Settings()` are the defaults of a machine of one's own.
+
+    What each variable means: `warehouse.settings`.
+    """
 
     home: str = _declare("EMDS_HOME", _home, "data/simulated")
-    """Where the warehouse lies: a folder or an object store's address."""
     local: str = _declare("EMDS_LOCAL", default="")
-    """Beside an object store, this machine's folder for SQLite and logs."""
     bucket_fresh_s: int = _declare("EMDS_BUCKET_FRESH_SECONDS", _count)
     base_url: str = _declare("EMDS_BASE_URL", _base_url, _OWN_MACHINE)
-    """The service's public address, without a slash at its end; Host headers are never believed."""
+    """Without a slash at its end; Host headers are never believed."""
     database_url: str = _declare("EMDS_DATABASE_URL", _database_url, "sqlite:///data/accounts.sqlite")
-    """Keys, usage and payments. PostgreSQL comes as `postgresql+psycopg://`."""
+    """PostgreSQL comes as `postgresql+psycopg://`."""
     pay_to: str = _declare("EMDS_PAY_TO", _pay_to, "")
-    """The address that payments go to; empty: nothing is sold."""
+    """Empty: nothing is sold."""
     facilitators: tuple[Facilitator, ...] = ()
     """EMDS_FACILITATOR_URLS with EMDS_FACILITATOR_AUTH."""
     rpc_url: str = _declare("EMDS_RPC_URL", _guarded_url, "")
-    """A Base node that settles doubts; its address often holds a key."""
     free_calls_per_minute: int = _declare("EMDS_FREE_CALLS_PER_MINUTE", _count)
     sample_calls_per_day: int = _declare("EMDS_SAMPLE_CALLS_PER_DAY", _count)
     signups_per_hour: int = _declare("EMDS_SIGNUPS_PER_HOUR", _count)
-    """For one client address each; 0 is unlimited."""
     key_calls_per_second: int = _declare("EMDS_KEY_CALLS_PER_SECOND", _count)
-    """For one key; 0 is unlimited."""
     webhook_private: bool = _declare("EMDS_WEBHOOK_PRIVATE", _flag)
-    """Webhooks may be http, and lead to private addresses; for tests."""
     mail: MailServer | None = _declare("EMDS_MAIL", _mail_server)  # noqa: RUF009  a field
-    """Where confirmations of new keys are sent; None: keys open at once."""
+    """None: keys open at once."""
     trusted_proxies: tuple[Network, ...] = _declare("EMDS_TRUSTED_PROXIES", _each(_network), ())
-    """Whose X-Forwarded-For is believed."""
     allowed_origins: tuple[str, ...] = _declare("EMDS_ALLOWED_ORIGINS", _each(_origin), ())
-    """Browsers' origins let in at /mcp besides the service's own and loopback."""
     contact: str = _declare("EMDS_CONTACT", default="")
-    """An e-mail or web address, for security.txt."""
     metrics_token: str = _declare("EMDS_METRICS_TOKEN", default="")
-    """The bearer token of /metrics; empty: closed."""
+    """Empty: /metrics is closed."""
     public_url: str = _declare("EMDS_PUBLIC_URL", _base_url, "")
-    """Where month files lie for all, without a slash at its end; empty: nowhere."""
+    """Without a slash at its end; empty: nowhere."""
 
     @property
     def own_address(self) -> str:

@@ -15,7 +15,7 @@ import gzip
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,14 +29,14 @@ from api.access import keys
 from api.access.database import AccountsUnavailable, Database
 from api.access.keys import Keys, Usage
 from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
-from api.access.values import AccessMethod, Answer, Call, Grant, Headers, refuse_for
+from api.access.values import NO_ANSWER, AccessMethod, Answer, Call, Grant, Headers, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
 from api.http.messages import Request, Responded, Response
 from api.http.problems import Problem
 from api.http.responses import choose
-from api.settings import Network, Settings
+from api.settings import Settings
 from warehouse.market.clock import DAY
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Gate:
 
         `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
         """
-        call = call_of(request, price, self.settings.trusted_proxies, answer_format)
+        call = self.call_of(request, price, answer_format)
         if file:
             signature = request.args.get("signature", "")
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
@@ -94,7 +94,27 @@ class Gate:
             yield entry
         finally:
             if not entry.settled:
-                outcome.release()
+                outcome.settle(NO_ANSWER)
+
+    def call_of(self, request: Request, price: str = "", answer_format: str = "json") -> Call:
+        """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
+        header, trusted = request.environ.get, self.settings.trusted_proxies
+        payment, fingerprint = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", ""), ""
+        if payment:  # of method, path, query in any order, and format; not of the coding, which a retry may change
+            pairs = parse_qsl(request.query, keep_blank_values=True)
+            query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
+            bought = "\n".join((request.method, request.path, query, answer_format))
+            fingerprint = hashlib.sha256(bought.encode()).hexdigest()
+        return Call(
+            path=request.path,
+            price=price,
+            client=client_address(header("REMOTE_ADDR", ""), header("HTTP_X_FORWARDED_FOR", ""), trusted),
+            sample=request.sample,
+            authorization=header("HTTP_AUTHORIZATION", ""),
+            api_key=header("HTTP_X_API_KEY", "").strip(),
+            payment=payment,
+            fingerprint=fingerprint,
+        )
 
     def admit(self, call: Call) -> Grant | Answer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
@@ -106,9 +126,14 @@ class Gate:
             _LOG.error("the accounts do not answer: %s", fault)
             return unavailable()
 
+    def admit_holder(self, request: Request) -> tuple[bytes, Usage]:
+        """Let a call about a key itself in: it is free. Raises Responded, Problem 401."""
+        with self.enter(request):
+            return self.require_key(request)
+
     def require_key(self, request: Request) -> tuple[bytes, Usage]:
         """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
-        key = keys.key_of(call_of(request, "", self.settings.trusted_proxies)) or ""
+        key = keys.key_of(self.call_of(request)) or ""
         digest = keys.digest_of(key)
         usage = self.keys.usage(digest, self.now) if keys.is_well_formed(key) else None
         if usage is None or not usage.confirmed:
@@ -123,10 +148,10 @@ class Gate:
     def _admit_free(self, call: Call) -> Grant | Problem:
         refusal = self._limit("minute", client_unit(call.client), self.settings.free_calls_per_minute, _MINUTE)
         if refusal is None and not call.sample:
-            return Grant("free", lambda _: (), lambda: None)
+            return Grant("free", lambda _: ())
         if refusal is None:
             refusal = self._limit("sample-day", client_unit(call.client, SITE), self.settings.sample_calls_per_day, DAY)
-        return refusal or Grant("sample", lambda _: (("X-Sample", "true"),), lambda: None)
+        return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Problem:
         refusal = self.keys.admit(call, self.limits, self.settings.key_calls_per_second, self.now)
@@ -201,27 +226,6 @@ class Entry:
         """Settle the call with a published document; nobody pays for overdue figures. Raises Responded."""
         headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
-
-
-def call_of(request: Request, price: str, trusted: Sequence[Network], answer_format: str = "json") -> Call:
-    """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
-    header = request.environ.get
-    payment, fingerprint = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", ""), ""
-    if payment:  # of method, path, query in any order, and format; not of the coding, which a retry may change
-        pairs = parse_qsl(request.query, keep_blank_values=True)
-        query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
-        bought = "\n".join((request.method, request.path, query, answer_format))
-        fingerprint = hashlib.sha256(bought.encode()).hexdigest()
-    return Call(
-        path=request.path,
-        price=price,
-        client=client_address(header("REMOTE_ADDR", ""), header("HTTP_X_FORWARDED_FOR", ""), trusted),
-        sample=request.sample,
-        authorization=header("HTTP_AUTHORIZATION", ""),
-        api_key=header("HTTP_X_API_KEY", "").strip(),
-        payment=payment,
-        fingerprint=fingerprint,
-    )
 
 
 def replayed_response(stored: Answer, request: Request) -> Response:

@@ -87,35 +87,31 @@ def revoke(database: Database, key: int | bytes, now: int) -> bool:
 
 
 def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        now, (_, usage) = service.gate.now, service.gate.require_key(request)
-        quota = {
-            "limit": usage.limit,
-            "window": "day",
-            "used": usage.used,
-            "remaining": max(0, usage.limit - usage.used),
-            "resets_at": keys.resets_at(now),
-        }
-        headers = keys.rate_limit(usage.used, usage.limit, now)
-        return entry.settle(private_json({"quota": quota, "created": usage.created}).with_headers(headers))
+    now, (_, usage) = service.gate.now, service.gate.admit_holder(request)
+    quota = {
+        "limit": usage.limit,
+        "window": "day",
+        "used": usage.used,
+        "remaining": max(0, usage.limit - usage.used),
+        "resets_at": keys.resets_at(now),
+    }
+    headers = keys.rate_limit(usage.used, usage.limit, now)
+    return private_json({"quota": quota, "created": usage.created}).with_headers(headers)
 
 
 def _rotate(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        gate, now = service.gate, service.gate.now
-        digest, usage = gate.require_key(request)
-        key = rotate(gate.database, digest, now) if usage.current else None
-        if key is None:
-            gate.require_key(request)  # 401 where it was revoked meanwhile
-            raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
-        return entry.settle(private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201))
+    gate, now = service.gate, service.gate.now
+    digest, usage = gate.admit_holder(request)
+    key = rotate(gate.database, digest, now) if usage.current else None
+    if key is None:
+        gate.require_key(request)  # 401 where it was revoked meanwhile
+        raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
+    return private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
 
 
 def _revoke(service: Service, request: Request, _query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        gate = service.gate
-        revoke(gate.database, gate.require_key(request)[0], gate.now)
-        return entry.settle(Response(204, [NO_STORE]))
+    revoke(service.gate.database, service.gate.admit_holder(request)[0], service.gate.now)
+    return Response(204, [NO_STORE])
 
 
 VIEWS: dict[str, View] = {"usage": _usage, "rotate": _rotate, "revoke": _revoke}

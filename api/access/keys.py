@@ -38,7 +38,6 @@ _LOG = logging.getLogger("emds.keys")
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(KEY_PATTERN[1:-1])
 _SIGNATURE = re.compile(SIGNATURE_PATTERN[1:-1])
-_PAIRS = [high + low for high in _BASE62 for low in _BASE62]
 _DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
 _PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
 
@@ -119,7 +118,7 @@ class Keys:
         usage = self.usage(digest, now, call.file) if call.file else None
         if usage and usage.confirmed and (call.head or usage.read):
             unchanged = rate_limit(usage.used, usage.limit, now)
-            return Grant("key", lambda _: unchanged, lambda: None)
+            return Grant("key", lambda _: unchanged)
         reserved = self.reserve(digest, now)
         if reserved is None:
             usage = self.usage(digest, now)
@@ -130,7 +129,7 @@ class Keys:
             used = reserved.used if counts else self.give_back(reserved)
             return rate_limit(used, reserved.limit, now)
 
-        return Grant("key", settle, lambda: self.give_back(reserved))
+        return Grant("key", settle)
 
     def reserve(self, digest: bytes, now: int) -> Reserved | None:
         """Count one call of a key on its day; None where the key opens nothing, or has no call left.
@@ -179,9 +178,7 @@ class Keys:
 
 def spell(secret: bytes) -> str:
     """Return the key of 32 random bytes."""
-    plain, number = KEY_PREFIX, int.from_bytes(secret)
-    for place in reversed(range(_DIGITS)):
-        plain += _BASE62[number // 62**place % 62]
+    plain = KEY_PREFIX + _base62(int.from_bytes(secret), _DIGITS)
     return plain + _checksum(plain)
 
 
@@ -216,10 +213,15 @@ def key_of(call: Call) -> str | None:
 
 
 def _checksum(plain: str) -> str:
-    """Return six digits, by pairs: this runs for every keyed call."""
-    rest, low = divmod(zlib.crc32(plain.encode()), 62 * 62)
-    high, middle = divmod(rest, 62 * 62)
-    return _PAIRS[high] + _PAIRS[middle] + _PAIRS[low]
+    return _base62(zlib.crc32(plain.encode()), 6)
+
+
+def _base62(number: int, digits: int) -> str:
+    text = ""
+    for _ in range(digits):
+        number, digit = divmod(number, 62)
+        text = _BASE62[digit] + text
+    return text
 
 
 def sign(path: str, key: int, digest: bytes, until: int) -> str:

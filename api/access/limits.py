@@ -1,7 +1,7 @@
 """Limit how often one client may call: fixed windows, counted in one small file shared by all workers of a host.
 
 A database write costs 60 microseconds, this 3; a free call is cheaper than the former. What must be exact across hosts
-(quotas, sign-ups, payments) is in the accounts database. Where the file cannot be made (full disk, read-only home),
+(quotas, payments) is in the accounts database. Where the file cannot be made (full disk, read-only home),
 each worker counts for itself. A hash with a secret places each counter: nobody can tell which clients share a place,
 and push his own counter out by calling as those.
 """

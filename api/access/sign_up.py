@@ -23,10 +23,9 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from api.access import keys
 from api.access.database import Database
 from api.access.email_address import identity, is_address
-from api.access.gate import call_of
 from api.access.keys import CALLS_PER_DAY, digest_of, spell
 from api.access.limits import client_unit
-from api.access.tables import KEYS, REPEATS, SIGN_UPS, USAGE
+from api.access.tables import KEYS, REPEATS, USAGE
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
@@ -48,12 +47,12 @@ _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 
 
 def sign_up(
-    database: Database, email: str, client: str, now: int, *, token: str = "", per_hour: int = 0, confirmed: bool = True
+    database: Database, email: str, client: str, now: int, *, token: str = "", confirmed: bool = True
 ) -> tuple[str, str]:
     """Return a new key, and the token that confirms it; the token is empty where the key is `confirmed` already.
 
     For the same address, client and Idempotency-Key (`token`, empty for none) it is the same key for a day, without a
-    token the second time. `per_hour`: sign-ups of one client, 0 for any number. Raises Problem 409 and 429.
+    token the second time. Raises Problem 409.
     """
     person = identity(email)
     repeat = {"client": client, "token": _sha256(token), "email": person}
@@ -63,19 +62,16 @@ def sign_up(
         salt = connection.execute(select(REPEATS.c.salt).filter_by(**repeat)).scalar() if token else None
         if salt is not None:
             return _key(salt, token), ""
-        _count_sign_up(connection, client, per_hour, now)
-        full = _make_room(connection, person, now, retire=confirmed)
-        if full is None:
-            connection.execute(delete(KEYS).where(KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S))
-            salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
-            key = _key(salt, token)
-            values = {"digest": digest_of(key), "email": email, "identity": person, "created": now}
-            values |= {"confirmed": now} if confirmed else {"confirmation": _sha256(confirmation)}
-            connection.execute(insert(KEYS).values(values))
-            if token:
-                connection.execute(insert(REPEATS).values(repeat | {"salt": salt, "at": now}))
-            return key, confirmation
-    raise full  # after the commit: a refused attempt counts too
+        _make_room(connection, person, now, retire=confirmed)
+        connection.execute(delete(KEYS).where(KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S))
+        salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
+        key = _key(salt, token)
+        values = {"digest": digest_of(key), "email": email, "identity": person, "created": now}
+        values |= {"confirmed": now} if confirmed else {"confirmation": _sha256(confirmation)}
+        connection.execute(insert(KEYS).values(values))
+        if token:
+            connection.execute(insert(REPEATS).values(repeat | {"salt": salt, "at": now}))
+        return key, confirmation
 
 
 def confirm(database: Database, token: str, now: int) -> str | None:
@@ -90,21 +86,9 @@ def confirm(database: Database, token: str, now: int) -> str | None:
         if row is None:
             return None
         if row.confirmed is None:
-            full = _make_room(connection, row.identity, now)
-            if full is not None:
-                raise full
+            _make_room(connection, row.identity, now)
             connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
         return str(row.email)
-
-
-def withdraw(database: Database, key: str) -> None:
-    """Remove an unconfirmed key whose mail could not be sent, as if it had never been asked for."""
-    with database.begin() as connection:
-        mine = (KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None))
-        row = connection.execute(select(KEYS.c.id, KEYS.c.identity, KEYS.c.created).where(*mine)).first()
-        if row is not None:
-            connection.execute(delete(REPEATS).where(REPEATS.c.email == row.identity, REPEATS.c.at == row.created))
-            connection.execute(delete(KEYS).where(KEYS.c.id == row.id))
 
 
 def _send(server: MailServer, base_url: str, to: str, token: str) -> None:
@@ -146,19 +130,11 @@ def _one_at_a_time(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(_SIGN_UP_LOCK)))
 
 
-def _count_sign_up(connection: Connection, client: str, per_hour: int, now: int) -> None:
-    """Count an attempt. Raises Problem 429 where the last hour holds `per_hour` already (0: unlimited)."""
-    connection.execute(delete(SIGN_UPS).where(SIGN_UPS.c.at <= now - HOUR))
-    mine = SIGN_UPS.c.client == client
-    count, oldest = connection.execute(select(func.count(), func.min(SIGN_UPS.c.at)).where(mine)).one()
-    if per_hour and count >= per_hour:
-        detail = f"At most {per_hour} sign-ups an hour from one address."
-        raise refuse_for(oldest + HOUR - now, "too-many-sign-ups", detail)
-    connection.execute(insert(SIGN_UPS).values(client=client, at=now))
+def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> None:
+    """Retire the key of a person that was unused longest, if there are three and that one idled for seven days.
 
-
-def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> Problem | None:
-    """Retire the key of a person that was unused longest, if there are three and that one idled for seven days."""
+    Raises Problem 409 where all three are in use.
+    """
     last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
     live = connection.execute(
         select(KEYS.c.id, KEYS.c.created, last)
@@ -167,15 +143,14 @@ def _make_room(connection: Connection, person: str, now: int, retire: bool = Tru
         .group_by(KEYS.c.id, KEYS.c.created)
     ).all()
     if len(live) < KEYS_PER_ADDRESS:
-        return None
+        return
     # Of its last day only the date is known: it counts as used until that day's end.
     used, key = min((max(created, 0 if day is None else (day + 1) * DAY), key) for key, created, day in live)
     if used > now - IDLE_DAYS * DAY:
         full = f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days"
-        return Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.")
+        raise Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.")
     if retire:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(revoked=now))
-    return None
 
 
 def _sha256(text: str) -> bytes:
@@ -193,16 +168,16 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     email = email.strip().lower()
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
-    client = call_of(request, "", gate.settings.trusted_proxies).client
-    per_hour, confirmed = gate.settings.signups_per_hour, mail is None
-    key, confirmation = sign_up(
-        gate.database, email, client_unit(client), now, token=token, per_hour=per_hour, confirmed=confirmed
-    )
+    client, per_hour = client_unit(gate.call_of(request).client), gate.settings.signups_per_hour
+    if wait := gate.limits.take("sign-up", client, per_hour, HOUR, now):
+        raise refuse_for(wait, "too-many-sign-ups", f"At most {per_hour} sign-ups an hour from one address.")
+    key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None)
     if mail is not None and confirmation:
         try:
             _send(mail, gate.settings.base_url, email, confirmation)
         except Problem:
-            withdraw(gate.database, key)
+            with gate.database.begin() as connection:  # asked for again, it is another key, with a mail
+                connection.execute(delete(REPEATS).where(REPEATS.c.client == client, REPEATS.c.token == _sha256(token)))
             raise
     body: dict[str, Any] = {
         "api_key": key,
@@ -216,9 +191,6 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
 def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         gate, token = service.gate, query["token"]
-        if token is None:
-            fault = ParameterFault("token", "missing", "the token of the mail's link")
-            raise Problem("invalid-parameters", "token is missing.", [fault])
         if request.method == "HEAD":  # a mail scanner's look must not confirm
             return entry.settle(Response(200, [NO_STORE]))
         email = confirm(gate.database, token, gate.now)

@@ -74,16 +74,6 @@ FILE_READS = Table(
 )
 """Month files that a key's day has paid for: reading them again that day counts nothing."""
 
-SIGN_UPS = Table(
-    "sign_ups",
-    METADATA,
-    Column("id", _Big, primary_key=True),
-    Column("client", Text, nullable=False),
-    Column("at", _Big, nullable=False),
-    Index("sign_ups_by_client", "client", "at"),
-)
-"""Attempts of the last hour, for the limit; older rows are removed."""
-
 REPEATS = Table(
     "repeats",
     METADATA,
@@ -206,6 +196,7 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
         "CREATE UNIQUE INDEX payments_by_transfer ON payments (network, tx, log_index)",
         # Another primary key, which SQLite cannot alter. A sign-up repeated across the upgrade makes another key.
         "DROP TABLE repeats",
+        "DROP TABLE sign_ups",
     ):
         connection.execute(text(statement))
     METADATA.create_all(connection, [REPEATS, PREVIOUS_KEYS, CREDITS, SCANNED])

@@ -4,7 +4,7 @@ A call's life, of a REST endpoint (`api.access.gate.Entry`) as of an MCP tool: `
 parameters are good, so that an error costs nothing. It returns a Problem (401, 402, 429 ...), an Answer that was paid
 for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
 which counts or charges: the answer goes out with the headers that it returns, or a Problem in its place. Where the work
-raises: `grant.release()`.
+raises: `grant.settle(NO_ANSWER)`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ class Answer:
     headers: Headers = ()
 
 
+NO_ANSWER = Answer(500, 0)
+
+
 def refuse_for(
     wait: int, kind: str, detail: str = "", headers: Headers = (), members: Mapping[str, Any] | None = None
 ) -> Problem:
@@ -68,7 +71,7 @@ def refuse_for(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Permission to answer. `settle` or `release` is called exactly once, in the same thread."""
+    """Permission to answer. `settle` is called exactly once, in the same thread."""
 
     method: AccessMethod
     settle: Callable[[Answer], Headers | Problem]
@@ -76,5 +79,3 @@ class Grant:
 
     Returns headers to add to the answer, or what goes out in its place.
     """
-    release: Callable[[], object]
-    """No answer came about: gives back what was reserved."""

@@ -134,7 +134,8 @@ ENTRIES = whole("limit", "Most entries in the answer: the oldest after the curso
 SIGNATURE = text(
     "signature", "In place of a key, for an hour: part of the addresses that `/v1/bulk` gives who asks with a key.",
     SIGNATURE_PATTERN, str, f"1.1800000000.{'0' * 43}")
-CONFIRMATION = text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str, "0" * 43)
+CONFIRMATION = replace(
+    text("token", "The token in the link of the mail.", "^[A-Za-z0-9_-]{20,100}$", str, "0" * 43), required=True)
 # fmt: on
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from api.access.values import Answer, Call, Headers
+from api.access.values import NO_ANSWER, Answer, Call, Headers
 from api.http.problems import Problem, of_error
 from api.mcp import arguments, text
 from api.service import Service
@@ -81,7 +81,7 @@ def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, ca
             notes += [text.SIMULATED] if service.catalogue.simulated else []
             notes += [text.stale_note(answer.valid_until)] if stale else []
         except BaseException:
-            grant.release()
+            grant.settle(NO_ANSWER)
             raise
     except (Problem, CallerError, StorageError) as error:
         return _failed(error if isinstance(error, Problem) else of_error(error))

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_options_header
 
-from api.access.gate import call_of
 from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
 from api.http.problems import Problem
@@ -49,8 +48,7 @@ _PREFLIGHT = (
 
 def view(service: Service) -> View:
     """Return the view of one worker."""
-    mcp, settings = Server(service), service.settings
-    admits = _origin_policy(settings)
+    mcp, admits = Server(service), _origin_policy(service.settings)
 
     def answer(request: Request) -> Response:
         header = request.environ.get
@@ -66,7 +64,7 @@ def view(service: Service) -> View:
             response = _refused(*fault)
         else:
             try:
-                response = _post(mcp, settings, request)
+                response = _post(mcp, request)
             except Exception as failure:
                 response = _unforeseen(failure, request)
         return _for_origin(response, origin)
@@ -112,14 +110,14 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     return None
 
 
-def _post(mcp: Server, settings: Settings, request: Request) -> Response:
+def _post(mcp: Server, request: Request) -> Response:
     """Answer the message in a request's body."""
     environ = request.environ
     try:
         body = read_body(environ, MOST_BYTES)
     except Problem as problem:
         return _refused(problem.kind.status, problem.detail, *problem.headers)
-    sent = call_of(request, "", settings.trusted_proxies)
+    sent = mcp.service.gate.call_of(request)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
     caller = Call(PATH, "", sent.client, authorization=authorization)
     counts: list[Headers] = []

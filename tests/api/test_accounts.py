@@ -285,21 +285,6 @@ def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
     assert b"a-token-of-a-client" not in content
 
 
-def test_five_sign_ups_an_hour_then_the_oldest_must_pass(accounts: Keys) -> None:
-    def attempt(number: int, now: int) -> str:
-        return sign_ups.sign_up(accounts.database, f"{number}@example.org", "192.0.2.1", now, per_hour=5)[0]
-
-    for number in range(5):
-        attempt(number, NOW + number * 60)
-    with pytest.raises(Problem, match="sign-ups an hour") as full:
-        attempt(5, NOW + 300)
-    assert full.value.members == {"retry_after": 3300}
-    sign_ups.sign_up(accounts.database, "b@example.org", "192.0.2.2", NOW + 300, per_hour=5)
-    attempt(6, NOW + 3600)
-    with pytest.raises(Problem, match="sign-ups an hour"):
-        attempt(7, NOW + 3601)
-
-
 def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Keys) -> None:
     first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
     with pytest.raises(Problem, match="live keys"):

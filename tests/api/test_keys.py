@@ -21,7 +21,7 @@ from api.access.database import Database
 from api.access.email_address import identity, is_address
 from api.access.key_life import OVERLAP_S
 from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of, is_well_formed, spell
-from tests.api.key_service import NOON, Service, problem_of
+from tests.api.key_service import NOON, Service, opened, problem_of
 from tests.stand_ins.served import Served
 from warehouse.market.clock import DAY
 
@@ -66,6 +66,18 @@ def test_what_is_no_sign_up_is_refused_and_not_counted(
         "/v1/keys/signup", data=b'{"email": "a@example.org"}', content_type="application/json; charset=utf-8"
     )
     assert good.status_code == 201
+
+
+def test_five_sign_ups_an_hour_then_the_next_hour(tmp_path: Path) -> None:
+    service = opened(tmp_path, signups_per_hour=5)
+    assert [service.sign_up(f"{number}@example.org").status_code for number in range(5)] == [201] * 5
+    refused = service.sign_up("5@example.org")
+    assert problem_of(refused) == (429, "too-many-sign-ups")
+    assert refused.headers["Retry-After"] == "3600"
+    assert service.sign_up("5@example.org", client="192.0.2.2").status_code == 201
+    service.now[0] += 3600
+    assert service.sign_up("5@example.org").status_code == 201
+    service.gate.close()
 
 
 @pytest.mark.parametrize(

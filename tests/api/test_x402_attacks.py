@@ -15,7 +15,7 @@ import pytest
 from eth_account import Account
 from werkzeug.test import TestResponse
 
-from api.access.gate import Gate, call_of
+from api.access.gate import Gate
 from api.access.values import Answer, Grant
 from api.access.x402.chain import Chain, Refused, Settled, Undecided
 from api.access.x402.ledger import OWED_S
@@ -315,7 +315,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     decoded = decode(payment)
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
         entry = trade.gate.admit(
-            call_of(Request(context.request.environ), "latest", ())
+            trade.gate.call_of(Request(context.request.environ), "latest")
         )  # the worker dies here: no settle, no release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409

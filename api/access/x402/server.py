@@ -127,24 +127,18 @@ class X402ResourceServer:
         """Return a grant that holds its place until the answer is settled or given up."""
 
         def settle(answer: Answer) -> Headers | Problem:
-            if answer.status != 200 or not answer.rows:
-                release()
-                return _PRIVATE
             try:
-                return self._settle(entry, payment, call, answer)
+                if answer.status == 200 and answer.rows:
+                    return self._settle(entry, payment, call, answer)
+                self._ledger.released(entry, self._now)
+                return _PRIVATE
             except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
                 _LOG.error("the ledger does not answer during a settlement: %s", fault)
                 return offers.UNKNOWN
             finally:
                 self._places.release()
 
-        def release() -> None:
-            try:
-                self._ledger.released(entry, self._now)
-            finally:
-                self._places.release()
-
-        return Grant("payment", settle, release)
+        return Grant("payment", settle)
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Problem:
         requirement = self._requirement(payment.version, call)
@@ -228,7 +222,7 @@ class X402ResourceServer:
         answer = self._ledger.replay(entry, self._now, self._limits.replay, self._limits.replays)
         receipt = offers.receipt(payment.version, payment.payer, entry.tx)
         if answer is None and entry.owed(self._now):
-            return Grant("payment", lambda answer: self._deliver(entry, receipt, answer), lambda: None)
+            return Grant("payment", lambda answer: self._deliver(entry, receipt, answer))
         if answer is None:
             return self.offer(call, NONCE_USED)
         replaced = {"cache-control", "content-length", "date"}
