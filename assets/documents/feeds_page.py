@@ -63,7 +63,7 @@ def _cells(source: Source, feed: Feed) -> list[str]:
     needed = names_of(feed.secrets)
     return [
         f"`{feed.id}`: {feed.title}"
-        + (f" (origin: {feed.origin})" if feed.origin else "")
+        + (f" (origin: {feed.origin})" if feed.origin != source.code else "")
         + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else "")
         + ("" if {*needed} == {*source.required_env} else f"; needs {_names(needed)}"),
         ", ".join(feed.zones),

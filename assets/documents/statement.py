@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assets.documents.figures import Figure
-from warehouse.figures.context import WINDOW_DAYS, Band, Context
+from warehouse.figures.context import WINDOW_DAYS, Context
 from warehouse.market.metrics import brief_words
 
 BALANCED_MW = 25
@@ -68,12 +68,12 @@ class Statement:
             return f", {'more' if high else 'less'} than at any time in {window}"
         if same is not None:
             return self._rank_by_hour(same, context.percentile, window)
-        if band_of(context.percentile) == "typical":
+        if _is_usual(context.percentile):
             return f", about as usual in {window}"
         return f", {self._than(context.percentile, 'all_hours')} {window}"
 
     def _rank_by_hour(self, same: int, every: int, window: str) -> str:
-        usual, everywhere = band_of(same) == "typical", band_of(every) == "typical"
+        usual, everywhere = _is_usual(same), _is_usual(every)
         if usual and everywhere:
             return f", about as usual at this hour and in {window} as a whole"
         if usual:
@@ -143,13 +143,9 @@ class Statement:
         return f"{minus}{digits} {_SPOKEN_UNITS.get(unit, (unit, unit))[whole]}"
 
 
-def band_of(percentile: int) -> Band:
-    """The word for a percentile, 0 to 100, by the limits of `band`."""
-    if percentile < 10:
-        return "very_low"
-    if percentile < 25:
-        return "low"
-    return "typical" if percentile <= 75 else "high" if percentile < 90 else "very_high"
+def _is_usual(percentile: int) -> bool:
+    """Whether a percentile is that of the band `typical`."""
+    return 25 <= percentile <= 75
 
 
 def heard(value: float, decimals: int) -> float:

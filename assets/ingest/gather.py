@@ -74,7 +74,7 @@ class Gathered:
                 if any(
                     _repeats(readings) or self._strays(key, readings, answer) for key, readings in rows.readings.items()
                 ):
-                    judgement = quality.judge_answer(rows, self.feed, answer.request.days, answer.fetched_at)
+                    judgement = quality.judge(rows, self.feed, (), answer.fetched_at, answer.request.days)
                     self.rejected.append(judgement)
                     rows = judgement.accepted
         except FeedError as error:

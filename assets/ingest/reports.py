@@ -8,11 +8,12 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import reduce
 from operator import add
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from warehouse.documents import health
 from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
@@ -122,12 +123,9 @@ def _of_day(
         status, reason = _answered(window, short)
     else:
         status, reason = _silent(feed, day, window, errors, now)
-    return DayReport(str(day), status, **_extent(inside), reason=reason)
-
-
-def _extent(stamps: NDArray[np.int64]) -> dict[str, Any]:
-    """Row count, first and last start, as DayReport's members; empty without rows."""
-    return {"rows": len(stamps), "first": int(stamps[0]), "last": int(stamps[-1])} if len(stamps) else {}
+    if not len(inside):
+        return DayReport(str(day), status, reason=reason)
+    return DayReport(str(day), status, len(inside), int(inside[0]), int(inside[-1]), reason)
 
 
 def _refused(errors: Sequence[MarketError]) -> tuple[Status, str]:
@@ -147,16 +145,15 @@ def _answered(window: Window, short: Short) -> tuple[Status, str]:
 def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
     reason = str(errors[0]) if errors else "no row of that day in the answers"
     if coverage.due_until(feed, window, now) <= window.start:
-        return "waiting", f"{_expected(feed, day, window, now)} ({reason})"
+        return "waiting", f"{_expected(feed, window, now)} ({reason})"
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
     return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"
 
 
-def _expected(feed: Feed, day: MarketDay, window: Window, now: int) -> str:
+def _expected(feed: Feed, window: Window, now: int) -> str:
     """When the first rows of a day are expected of which nothing is due yet."""
-    publication, step = feed.publication, clock.RESOLUTIONS[feed.resolution]
-    daily = publication.daily_at is not None
-    out = publication.out_at(day) if daily else window.start + step + 60 * publication.lag_minutes
+    publication = feed.publication
+    out = health.expected_by(publication, feed.tz, feed.resolution, window.start) - 60 * publication.grace_minutes
     when = "the day lies in the future" if window.start > now else "nothing of the day is due yet"
     return f"{when}: rows are expected from {clock.iso(out)}"
 

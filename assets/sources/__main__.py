@@ -18,7 +18,7 @@ from typing import TextIO
 
 from assets.sources import codes, feed, sources
 from warehouse.errors import CallerError, MarketError
-from warehouse.judge.quality import judge_answer
+from warehouse.judge.quality import judge
 from warehouse.market.clock import days_of
 from warehouse.market.market import Feed, Request
 from warehouse.rows.forecasts import date_by_answer
@@ -76,7 +76,7 @@ def _parse(args: argparse.Namespace) -> int:
     rows = product.parse(args.file.read_bytes(), request)
     if args.answered_at is not None:
         rows = date_by_answer(rows, args.answered_at)
-        judgement = judge_answer(rows, product, request.days, args.answered_at)
+        judgement = judge(rows, product, (), args.answered_at, request.days)
         rows = judgement.accepted
         for finding in judgement.findings:
             parts = (finding.severity, finding.check, finding.zone, finding.metric, finding.count, finding.detail)

@@ -191,7 +191,7 @@ def test_european_series_that_may_be_passed_on_have_the_origins_that_the_page_co
     for one in feeds().values():
         for zone in EUROPEAN.intersection(one.zones):
             for metric in one.metrics:
-                origins[zone, metric] |= {one.first_source} if one.id not in withheld else set()
+                origins[zone, metric] |= {one.origin} if one.id not in withheld else set()
                 channels[zone, metric] += one.id not in withheld
     two = {f"{zone} {metric}" for (zone, metric), of in origins.items() if len(of) > 1}
     assert two == {

@@ -14,7 +14,7 @@ from tests.sources.believed_rows import stated_by
 from tests.sources.conftest import Sample, own_samples
 from tests.sources.spoilt_bodies import rewritten
 from warehouse.errors import FeedChanged, FeedUnavailable
-from warehouse.judge.quality import judge_answer
+from warehouse.judge.quality import judge
 from warehouse.market.metrics import is_forecast
 
 KNOWN_AHEAD = {
@@ -45,8 +45,8 @@ def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(s
         ahead = {
             r for r in measured if r.ts == newest and r.metric != "price_day_ahead" and own.feed.id not in KNOWN_AHEAD
         }
-        assert not len(judge_answer(stated, own.feed, days, newest - 900).quarantined)
-        judged = judge_answer(stated, own.feed, days, newest - 901)
+        assert not len(judge(stated, own.feed, (), newest - 900, days).quarantined)
+        judged = judge(stated, own.feed, (), newest - 901, days)
         assert set(judged.quarantined) == ahead
         assert sum(f.count for f in judged.findings if (f.check, f.severity) == ("time", "error")) == len(ahead)
 

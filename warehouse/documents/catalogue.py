@@ -170,14 +170,14 @@ def _entry(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summar
             {
                 "id": f.id,
                 "source": f.source,
-                "origin": f.first_source,
+                "origin": f.origin,
                 "rank": f.rank,
                 "resolution": f.resolution,
                 "withheld": f.id in offer.withheld,
             }
             for f in carrying
         ],
-        "independent_origins": len({f.first_source for f in carrying if f.id not in offer.withheld_of_real}),
+        "independent_origins": len({f.origin for f in carrying if f.id not in offer.withheld_of_real}),
         **joined._asdict(),
         "redistributable": "yes" if offer.simulated else _least(redistributable),
         "first": summary and summary.first,

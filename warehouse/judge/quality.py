@@ -7,7 +7,7 @@ complete: see `warehouse.judge.coverage`; jumps and other levels: `warehouse.jud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
@@ -101,26 +101,16 @@ def _ahead(feed: Feed, metric: str) -> int:
     return AHEAD_OF_THE_CLOCK + 1
 
 
-def judge_answer(rows: Rows, feed: Feed, days: Sequence[date], answered_at: int) -> Judgement:
-    """Judges one answer for these market days by itself."""
-    return judge(rows, feed, (), answered_at, lambda metric: possible_time(feed, days, answered_at, metric))
-
-
-def judge(
-    rows: Rows,
-    feed: Feed,
-    spans: Sequence[Window],
-    now: int,
-    possible: Callable[[str], Window] = lambda metric: ANY_TIME,
-) -> Judgement:
+def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Sequence[date] | None = None) -> Judgement:
     """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is.
 
-    Rows that start outside their metric's `possible` time are set aside.
+    `days`: those that one answer of `now` was asked for; rows that start when none of it can are set aside.
     """
     accepted, aside = Rows(), Rows()
     findings: list[Finding] = []
     for key, readings in rows.readings.items():
-        findings += _part(key, readings, possible(key.metric), accepted, aside)
+        possible = ANY_TIME if days is None else possible_time(feed, days, now, key.metric)
+        findings += _part(key, readings, possible, accepted, aside)
     for key, readings in accepted.readings.items():
         findings += _frozen(key, readings)
     cover = coverage.check(accepted, feed, spans, now)

@@ -223,7 +223,7 @@ class Feed:
     withheld: bool = False
     """Whether its rows stay out of every answer, though not its source's others, until EMDS_RIGHTS names the source."""
     origin: str = ""
-    """Whose figures they are in the first place, where that is not its source: feeds of one origin fail together."""
+    """Whose figures they are in the first place, by default its source: feeds of one origin fail together."""
     stands_in_for: str = ""
     """The feed that it replaces during an outage: asked once a day, and each hour while that feed is late."""
     version: str = "1"
@@ -237,11 +237,6 @@ class Feed:
     def ahead_days(self) -> int:
         """1 where tomorrow's market day is published today."""
         return max(0, -self.publication.day_offset)
-
-    @property
-    def first_source(self) -> str:
-        """Where its figures come from in the first place: `origin`, else its source."""
-        return self.origin or self.source
 
     def carries(self, metric: str) -> bool:
         """Whether its rows may hold a metric, owed or not."""
@@ -314,7 +309,7 @@ class Source:
             resolution=feed.resolution or self.resolution,
             rank=feed.rank or self.rank,
             hub=feed.hub or (self.hub if priced else ""),
-            origin=feed.origin or self.origin,
+            origin=feed.origin or self.origin or self.code,
             secrets=feed.secrets or self.secrets,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from difflib import get_close_matches
 
 from warehouse.errors import UnknownZone
@@ -10,36 +11,24 @@ from warehouse.market.market import Zone
 from warehouse.market.metrics import Limits, Metric
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
-_CAPACITY = frozenset({Metric.CAPACITY})
-_MIX = frozenset({Metric.GENERATION})
 _USD = {"USD": Limits(-2_500, 15_000)}
 """ERCOT's cap stood at 9000."""
 _AUD = {"AUD": Limits(-1_100, 40_000)}
 """AEMO's cap rises every July."""
 _EUR = {"EUR": Limits(-1_000, 10_000)}
 """SDAC's floor is -500."""
-_PLN = {"PLN": Limits(-4_500, 45_000)}
-"""Polish prices of 2017 to 2019."""
+Place = tuple[float, float]
+"""Latitude and longitude."""
 
 
-def _us(
-    zone: str,
-    name: str,
-    tz: str,
-    hub: str,
-    peak_mw: float,
-    place: tuple[float, float],
-    market_tz: str = "",
-    step: str = "5-minute",
-    extra: frozenset[Metric] = frozenset(),
-) -> Zone:
+def _us(zone: str, name: str, tz: str, hub: str, peak_mw: float, place: Place, step: str = "5-minute") -> Zone:
     return Zone(
         zone,
         name,
         tz,
-        market_tz or tz,
+        tz,
         "USD",
-        _ALL | extra,
+        _ALL,
         f"real-time {step} LMP at {hub}",
         peak_mw,
         place,
@@ -51,45 +40,12 @@ def _us(
     )
 
 
-def _eu(
-    zone: str,
-    name: str,
-    tz: str,
-    peak_mw: float,
-    place: tuple[float, float],
-    extra: frozenset[Metric] = _CAPACITY,
-    auction: str = "day-ahead auction (SDAC)",
-    former_limits: dict[str, Limits] | None = None,
-    aliases: tuple[str, ...] = (),
-    part_of: tuple[str, ...] = (),
-) -> Zone:
-    return Zone(
-        zone,
-        name,
-        tz,
-        "Europe/Brussels",
-        "EUR",
-        _ALL | extra,
-        auction,
-        peak_mw,
-        place,
-        _EUR | (former_limits or {}),
-        auction,
-        Metric.PRICE,
-        aliases=aliases,
-        part_of=part_of,
-    )
+def _eu(zone: str, name: str, tz: str, peak_mw: float, place: Place, auction: str = "day-ahead auction (SDAC)") -> Zone:
+    metrics = _ALL | {Metric.CAPACITY}
+    return Zone(zone, name, tz, "Europe/Brussels", "EUR", metrics, auction, peak_mw, place, _EUR, auction, Metric.PRICE)
 
 
-def _nem(
-    zone: str,
-    name: str,
-    tz: str,
-    region: str,
-    peak_mw: float,
-    place: tuple[float, float],
-    least_demand: float = 0.01,
-) -> Zone:
+def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, place: Place) -> Zone:
     return Zone(
         zone,
         name,
@@ -101,27 +57,22 @@ def _nem(
         peak_mw,
         place,
         _AUD,
-        least_demand=least_demand,
         aliases=(region, zone.removeprefix("AU-")),
         part_of=("Australia", "AU"),
     )
 
 
 _RECORDS = (
-    _us(
-        "US-CAISO",
-        "California (CAISO)",
-        "America/Los_Angeles",
-        "hub TH_SP15_GEN-APND",
-        52_100,
-        (36.5, -119.5),
-        extra=_MIX,
+    replace(
+        _us("US-CAISO", "California (CAISO)", "America/Los_Angeles", "hub TH_SP15_GEN-APND", 52_100, (36.5, -119.5)),
+        metrics=_ALL | {Metric.GENERATION},
     ),
-    _us(
-        "US-ERCOT", "Texas (ERCOT)", "America/Chicago", "hub average HB_HUBAVG", 85_500, (31.0, -98.0), step="15-minute"
-    ),
+    _us("US-ERCOT", "Texas (ERCOT)", "America/Chicago", "hub average HB_HUBAVG", 85_500, (31.0, -98.0), "15-minute"),
     _us("US-PJM", "Mid-Atlantic and Ohio Valley (PJM)", "America/New_York", "PJM-RTO", 165_600, (40.0, -78.0)),
-    _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "hub INDIANA.HUB", 127_100, (42.0, -90.0), "Etc/GMT+5"),
+    replace(
+        _us("US-MISO", "Midcontinent (MISO)", "America/Chicago", "hub INDIANA.HUB", 127_100, (42.0, -90.0)),
+        market_tz="Etc/GMT+5",
+    ),
     _us("US-NYISO", "New York (NYISO)", "America/New_York", "zone N.Y.C.", 34_000, (42.5, -75.0)),
     _us("US-ISONE", "New England (ISO-NE)", "America/New_York", "internal hub 4000", 28_200, (42.7, -71.8)),
     _us(
@@ -138,7 +89,7 @@ _RECORDS = (
         "Europe/London",
         "Europe/London",
         "GBP",
-        _ALL | _MIX | {Metric.CARBON_INTENSITY},
+        _ALL | {Metric.GENERATION, Metric.CARBON_INTENSITY},
         "half-hourly market index price (MID, APXMIDP)",
         62_000,
         (53.0, -1.5),
@@ -150,46 +101,39 @@ _RECORDS = (
     _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200, (-25.0, 150.0)),
     _nem("AU-VIC", "Victoria", "Australia/Melbourne", "VIC1", 10_600, (-37.5, 145.0)),
     # Rooftop solar has driven its demand below zero since 2023.
-    _nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, (-34.5, 138.6), least_demand=-0.3),
+    replace(_nem("AU-SA", "South Australia", "Australia/Adelaide", "SA1", 3_500, (-34.5, 138.6)), least_demand=-0.3),
     _nem("AU-TAS", "Tasmania", "Australia/Hobart", "TAS1", 1_900, (-42.0, 146.8)),
-    _eu(
-        "DE-LU",
-        "Germany and Luxembourg",
-        "Europe/Berlin",
-        85_000,
-        (51.0, 10.0),
+    replace(
+        _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
         aliases=("Germany", "DE", "Deutschland"),
     ),
     _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
     _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
-    _eu(
-        "IT-NO",
-        "Northern Italy",
-        "Europe/Rome",
-        33_000,
-        (45.3, 9.8),
-        frozenset(),
+    replace(
+        _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8)),
+        metrics=_ALL,
         aliases=("IT-NORD", "IT-North", "North Italy"),
         part_of=("Italy", "IT", "Italia"),
     ),
-    _eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3), aliases=("The Netherlands", "Holland")),
+    replace(_eu("NL", "Netherlands", "Europe/Amsterdam", 20_500, (52.2, 5.3)), aliases=("The Netherlands", "Holland")),
     _eu("BE", "Belgium", "Europe/Brussels", 14_500, (50.7, 4.6)),
-    _eu("PL", "Poland", "Europe/Warsaw", 29_000, (52.0, 19.2), former_limits=_PLN),
-    _eu(
-        "SE-3",
-        "Sweden, Stockholm (SE3)",
-        "Europe/Stockholm",
-        17_500,
-        (59.5, 15.5),
-        frozenset(),
+    # Its prices of 2017 to 2019 are in zloty.
+    replace(
+        _eu("PL", "Poland", "Europe/Warsaw", 29_000, (52.0, 19.2)),
+        price_limits=_EUR | {"PLN": Limits(-4_500, 45_000)},
+    ),
+    replace(
+        _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, (59.5, 15.5)),
+        metrics=_ALL,
         part_of=("Sweden", "SE"),
     ),
-    _eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5), part_of=("Norway", "NO")),
-    _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2), part_of=("Denmark", "DK")),
-    _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
-    _eu(
-        "CH", "Switzerland", "Europe/Zurich", 13_000, (46.8, 8.2), auction="day-ahead auction (EPEX SPOT, not coupled)"
+    replace(_eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5)), part_of=("Norway", "NO")),
+    replace(
+        _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2)),
+        part_of=("Denmark", "DK"),
     ),
+    _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
+    _eu("CH", "Switzerland", "Europe/Zurich", 13_000, (46.8, 8.2), "day-ahead auction (EPEX SPOT, not coupled)"),
 )
 ZONES: dict[str, Zone] = {zone.id: zone for zone in _RECORDS}
 """In the specification's order."""
