@@ -83,7 +83,7 @@ def envelope(page: Page) -> dict[str, Any]:
         "known_since": (since[one] if one else since) if since else None,
         "start": page.start,
         "end": page.end,
-        "count": page.count,
+        "count": len(page.rows),
         "truncated": page.truncated,
         "cursor_only": page.cursor_only or None,
         "attribution": terms[one].attribution if one else {zone: own.attribution for zone, own in terms.items()},
@@ -195,14 +195,13 @@ def text(page: Page, notation: Literal["json", "csv"]) -> bytes:
     Each row's template, in which only what varies within its label is left open, is filled from the columns: any other
     way makes more objects a row.
     """
-    rows, members = page.rows, members_of(page)
+    rows, members, zones = page.rows, members_of(page), page.request.zones
     if not len(rows):
         return b""
     codes = page.place * len(rows.labels) + rows.label
-    pairs = {code: divmod(code, len(rows.labels)) for code in np.bincount(codes).nonzero()[0].tolist()}
     templates = {
-        code: _template(notation, rows.labels[label], members, page.request.zones[zone])
-        for code, (zone, label) in pairs.items()
+        code: _template(notation, rows.labels[code % len(rows.labels)], members, zones[code // len(rows.labels)])
+        for code in np.bincount(codes).nonzero()[0].tolist()
     }
     one = len(templates) == 1
     lines = [*templates.values()] * len(rows) if one else [templates[code] for code in codes.tolist()]
@@ -256,7 +255,7 @@ def _csv(page: Page) -> Encoded:
     fields = [(field, quote(text, safe=PLAIN)) for field, text in texts]
     exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in fields))
     header = b",".join(b'"%b"' % name.encode() for name in members_of(page))
-    body = b"".join((header, b"\n", text(page, "csv"), b"\n" if page.count else b""))
+    body = b"".join((header, b"\n", text(page, "csv"), b"\n" if len(page.rows) else b""))
     return body, [*fields, exposed, _disposition(page, "csv")]
 
 

@@ -6,7 +6,6 @@ exactly there.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,17 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from api.documents.catalogue import Catalogue, LicenceTerms
+from api.series import stored_rows
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
-from api.series.stored_rows import (
-    ends,
-    first_rows,
-    known_since,
-    labels_of_window,
-    row_key,
-    sources,
-    stored,
-    wanted,
-)
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, RESOLUTIONS, Window
@@ -38,7 +28,7 @@ from warehouse.series.reader import Reader, RowColumns, joined, read_again
 class Page:
     """The rows of an answer and what its envelope says of them; `start` and `end` are the effective ones."""
 
-    plans: tuple[ZonePlan, ...]
+    request: SeriesRequest
     rows: RowColumns
     """In the request's order."""
     place: Ints
@@ -49,14 +39,12 @@ class Page:
     following: Cursor | None
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
-    gaps: tuple[tuple[str, Window], ...]
+    terms: Mapping[str, LicenceTerms]
+    """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
+    gaps: Sequence[tuple[str, Window]]
     """Zone and span of each hole of the page's own window: no row where one was due. None of forecasts."""
     known_since: Mapping[str, int]
     """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
-
-    @property
-    def request(self) -> SeriesRequest:
-        return self.plans[0].request
 
     @property
     def count(self) -> int:
@@ -66,12 +54,6 @@ class Page:
     def cursor_only(self) -> bool:
         """Whether the limit is below the rows of one instant: going on with `end` would give the same page again."""
         return self.following is not None and self.following.ts == int(self.rows.ts[-1])
-
-    @property
-    def terms(self) -> dict[str, LicenceTerms]:
-        """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
-        codes = frozenset() if self.request.several else frozenset(self.sources)
-        return {plan.zone: plan.catalogue.terms(plan.zone, plan.stored, codes) for plan in self.plans}
 
 
 @read_again
@@ -85,7 +67,7 @@ def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
     """Return all stored rows of one zone's window, ascending. Raises StorageError."""
     (plan,) = plan_request(reader, catalogue, request)
     window = Window(request.start, request.end)
-    return joined(rows.take(slice(*rows.between(window))) for rows in stored(reader, plan, "asc", window))
+    return joined(rows.take(slice(*rows.between(window))) for rows in stored_rows.stored(reader, plan, "asc", window))
 
 
 def newest(rows: RowColumns, request: SeriesRequest) -> RowColumns:
@@ -95,35 +77,28 @@ def newest(rows: RowColumns, request: SeriesRequest) -> RowColumns:
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
-    request, sample = plans[0].request, None
+    request, catalogue, sample = plans[0].request, plans[0].catalogue, None
+    whole, cursor, parts = request.window, request.cursor, []
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        rows = [_first_rows(reader, plan, request.window, "desc", SAMPLE_ROWS + 1) for plan in plans]
-        sample = _cut(rows, request, "desc", SAMPLE_ROWS)
-    parts, cursor = [], request.cursor
+        newest = [_first_rows(reader, plan, whole, "desc", SAMPLE_ROWS + 1) for plan in plans]
+        sample = _cut(newest, request, "desc", SAMPLE_ROWS)
     for place, plan in enumerate(plans):
-        window = request.window if cursor is None else cursor.rest(request.window, plan.zone)
-        months = wanted(reader, plan, request.order, window) if sample is None else [sample.parts[place]]
-        own = cursor if cursor is not None and cursor.splits(plan.zone) else None
-        parts.append(first_rows(months, window, request.order, request.limit + 1, own))
+        window, own = cursor.rest(whole, plan.zone) if cursor else (whole, None)
+        months = [sample.parts[place]] if sample else stored_rows.wanted(reader, plan, request.order, window)
+        parts.append(stored_rows.first_rows(months, window, request.order, request.limit + 1, own))
     chosen = _cut(parts, request, request.order, request.limit)
+    truncated = chosen.following is not None or (sample is not None and sample.following is not None)
     start, end = _effective_window(request, chosen, sample)
-    if sample is not None and not request.several:
-        labels = sample.parts[0].labels_in(request.window)
+    if sample and not request.several:
+        labels = sample.parts[0].labels_in(whole)
     else:
-        labels = {label for plan in plans for label in labels_of_window(reader, plan, request.window)}
-    since = {plan.zone: at for plan in plans if (at := known_since(reader, plan)) is not None}
-    return Page(
-        plans,
-        chosen.rows,
-        chosen.place,
-        start,
-        end,
-        chosen.following is not None or (sample is not None and sample.following is not None),
-        chosen.following,
-        sources(plans[0].catalogue, labels),
-        tuple(_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), since)),
-        since,
-    )
+        labels = {label for plan in plans for label in stored_rows.labels_of_window(reader, plan, whole)}
+    codes = stored_rows.sources(catalogue, labels)
+    of_rows = frozenset() if request.several else frozenset(codes)
+    terms = {plan.zone: catalogue.terms(plan.zone, plan.stored, of_rows) for plan in plans}
+    since = {plan.zone: at for plan in plans if (at := stored_rows.known_since(reader, plan)) is not None}
+    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), since)]
+    return Page(request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since)
 
 
 class _PageSlice(NamedTuple):
@@ -151,22 +126,20 @@ def _cut(parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limi
         rows, place = rows.take(slice(None, None, -1)), place[::-1]
     if len(rows) <= limit:
         return _PageSlice(rows, place, parts, None)
-    ts, ahead = rows.ts, 1 if order == "asc" else -1
-    count = bisect_left(ts, ts[limit] * ahead, 0, limit, key=lambda at: at * ahead) or limit
+    ts = rows.ts
+    count = int((ts[: limit + 1] == ts[limit]).argmax()) or limit
     is_split = ts[count - 1] == ts[count]
     whole = None if is_split or order == "asc" else int(ts[count - 1])
-    key = row_key(rows, count) if is_split else WHOLE
+    key = stored_rows.row_key(rows, count) if is_split else WHOLE
     zone = None if not request.several else request.zones[place[count]] if is_split else ""
-    rows, place, following = rows.take(slice(count)), place[:count], Cursor(order, int(ts[count]), key, whole, zone)
-    counts = np.bincount(place, minlength=len(parts)).tolist()
-    ends_of_parts = [
-        slice(n) if order == "asc" else slice(len(part) - n, None) for part, n in zip(parts, counts, strict=True)
-    ]
-    return _PageSlice(rows, place, [part.take(end) for part, end in zip(parts, ends_of_parts, strict=True)], following)
+    following = Cursor(order, int(ts[count]), key, whole, zone)
+    counts = zip(parts, np.bincount(place[:count], minlength=len(parts)).tolist(), strict=True)
+    of_zones = [part.take(slice(n) if order == "asc" else slice(len(part) - n, None)) for part, n in counts]
+    return _PageSlice(rows.take(slice(count)), place[:count], of_zones, following)
 
 
 def _first_rows(reader: Reader, plan: ZonePlan, window: Window, order: Order, count: int) -> RowColumns:
-    return first_rows(wanted(reader, plan, order, window), window, order, count)
+    return stored_rows.first_rows(stored_rows.wanted(reader, plan, order, window), window, order, count)
 
 
 def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageSlice | None) -> tuple[int, int]:
@@ -180,7 +153,7 @@ def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageS
         start = start if cursor is None else max(start, cursor.ts)
         return start, chosen.following.ts if chosen.following else end
     end = end if cursor is None else min(end, cursor.until)
-    return int(ts[-1]) if chosen.following and len(ts) else start, end
+    return int(ts[-1]) if chosen.following else start, end
 
 
 def _holes_of_page(
@@ -213,11 +186,7 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
     request = request._replace(zones=(zone,), stored=(plan.stored,), start=window.start, end=window.end)
     (before,) = plan_request(reader, plan.catalogue, request)
     last = _first_rows(reader, before, window, "desc", 1)
-    return int(ends(last, request.interval, ZONES[zone].tz)[-1]) if len(last) else 0
-
-
-_Civil = tuple[Interval, str]
-"""The days, weeks, months or years of a civil time."""
+    return int(stored_rows.ends(last, request.interval, ZONES[zone].tz)[-1]) if len(last) else 0
 
 
 def holes(
@@ -231,36 +200,36 @@ def holes(
     """
     since = min(max(window.start, due.since), window.end)
     begun = max(window.start if begin is None else begin, due.since)
-    civil = (interval, tz) if interval is not None and interval in CIVIL else None
+
+    def around(span: Window, step: int, phase: int) -> list[Window]:
+        """The part of a span whose intervals have begun at `begun` or later and are due as a whole.
+
+        They start every `step` seconds from `phase` on, or where civil ones do.
+        """
+        if span.start >= due.until:  # also where the civil calendar ends
+            return []
+        running, last = (
+            interval_at(at, interval, tz)
+            if interval is not None and interval in CIVIL
+            else Window(at - (at - phase) % step, at - (at - phase) % step + step)
+            for at in (span.start, due.until)
+        )
+        start = span.start if running.start >= begun or running.start == span.start else running.end
+        until = min(span.end, last.start)
+        return [Window(start, until)] if start < until else []
+
     if not len(rows):
-        return _around(Window(since, window.end), due, HOUR if interval == "1h" else due.step, 0, civil, begun)
+        return around(Window(since, window.end), HOUR if interval == "1h" else due.step, 0)
     first, last = int(rows.ts[0]), int(rows.ts[-1])
     if rows.run:  # rows that follow each other leave no room for one more, before or behind: most windows' are such
         step = RESOLUTIONS[rows.labels[rows.label[0]].resolution]
         if (first == since or first - begun < step) and last + step >= window.end:
             return []
-    until_of_each = ends(rows, interval, tz)
-    until = int(until_of_each.max())
-    begins, finishes, _ = coverage.uncovered(rows.ts, until_of_each, Window(first, until))
-    before, behind = Window(min(since, first), first), Window(min(until, window.end), window.end)
+    ends = stored_rows.ends(rows, interval, tz)
+    until = int(ends.max())
+    begins, finishes, _ = coverage.uncovered(rows.ts, ends, Window(first, until))
     return [
-        *_around(before, due, int(until_of_each[0]) - first, first, civil, begun),
+        *around(Window(min(since, first), first), int(ends[0]) - first, first),
         *(Window(begin, end) for begin, end in zip(begins.tolist(), finishes.tolist(), strict=True)),
-        *_around(behind, due, until - last, until, civil, begun),
+        *around(Window(min(until, window.end), window.end), until - last, until),
     ]
-
-
-def _around(span: Window, due: DueSpan, step: int, phase: int, civil: _Civil | None, begun: int) -> list[Window]:
-    """The part of a span whose intervals have begun at `begun` or later and are due as a whole.
-
-    They start every `step` seconds from `phase` on, or where civil ones do.
-    """
-    if span.start >= due.until:  # also where the civil calendar ends
-        return []
-    running, last = (
-        interval_at(at, *civil) if civil else Window(at - (at - phase) % step, at - (at - phase) % step + step)
-        for at in (span.start, due.until)
-    )
-    start = span.start if running.start >= begun or running.start == span.start else running.end
-    until = min(span.end, last.start)
-    return [Window(start, until)] if start < until else []

@@ -62,16 +62,13 @@ class Cursor(NamedTuple):
         """Where what is left of a window in descending order ends."""
         return self.ts + 1 if self.given_down_to is None else self.given_down_to
 
-    def rest(self, window: Window, zone: str) -> Window:
-        """Return what is left of a zone's window; of the row's own instant only `key` says what is left."""
+    def rest(self, window: Window, zone: str) -> tuple[Window, Cursor | None]:
+        """Return what is left of a zone's window, and this cursor where its `key` cuts the rows of its instant."""
+        own = self if self.zone in (None, zone) and self.given_down_to is None else None
         passed = bool(self.zone) and (zone < str(self.zone) if self.order == "asc" else zone > str(self.zone))
         if self.order == "asc":
-            return Window(min(max(window.start, self.ts + passed), window.end), window.end)
-        return Window(window.start, max(min(window.end, self.ts + 1 - passed), window.start))
-
-    def splits(self, zone: str) -> bool:
-        """Whether the page before may hold a part of the zone's rows of this instant."""
-        return self.zone in (None, zone) and self.given_down_to is None
+            return Window(min(max(window.start, self.ts + passed), window.end), window.end), own
+        return Window(window.start, max(min(window.end, self.ts + 1 - passed), window.start)), own
 
     def to_text(self) -> str:
         """Opaque to clients, safe in a URL."""

@@ -18,9 +18,6 @@ from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints, RowLabels
 from warehouse.series.reader import MonthFile, Reader, RowColumns, joined
 
-_MONTHS_WORTH_A_MART = 4
-"""Fewer month files are read as soon as the mart."""
-
 
 def first_rows(
     months: Iterable[RowColumns], window: Window, order: Order, count: int, cursor: Cursor | None = None
@@ -133,7 +130,7 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> 
 def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Sums]:
     """The sums of the civil days of a span, month by month: of the mart, or of the rows where it is out of date."""
     request = plan.request
-    from_rows = request.as_of is not None or request.borders or len(plan.files) < _MONTHS_WORTH_A_MART
+    from_rows = request.as_of is not None or request.borders
     mart = None if from_rows else marts.days(reader, plan.zone, plan.stored)
     for month in chunks(span, "1d", tz):
         days = Window(max(month.start, span.start), min(month.end, span.end))

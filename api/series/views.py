@@ -35,12 +35,8 @@ VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
 LONGEST_OF_STATISTICS = 3653 * DAY
 """Ten years."""
-_OF_ROWS = {
-    "limit": DEFAULT_LIMIT,
-    "order": "asc",
-    "format": "json",
-    **dict.fromkeys(("cursor", "interval", "by", "time")),
-}
+_OF_ROWS: dict[str, Any] = {"limit": DEFAULT_LIMIT, "order": "asc", "format": "json"}
+_OF_ROWS |= dict.fromkeys(("cursor", "interval", "by", "time"))
 """Parameters that only rows have, with their defaults, which a client may send."""
 _OF_STATISTICS = {"above": None, "below": None}
 """Parameters that only statistics have."""
@@ -68,20 +64,14 @@ def _series(service: Service, request: Request, query: dict[str, Any], name: str
     if refusal is not None and not stored:
         raise refusal
     asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=not zone)
-    unfit, detail = (
-        (_OF_ROWS, "not with stats=true") if query.get("stats") else (_OF_STATISTICS, "only with stats=true")
-    )
+    wants_statistics = bool(query.get("stats"))
+    unfit = _OF_ROWS if wants_statistics else _OF_STATISTICS
     if words := [word for word, unset in unfit.items() if query.get(word) not in (None, unset)]:
+        detail = f"{'not' if wants_statistics else 'only'} with stats=true"
         raise parameters.invalid([ParameterFault(word, "conflict", detail) for word in words])
-    if not query.get("stats"):
-        return _rows(
-            service,
-            catalogue,
-            request,
-            name if zone else for_zones(f"{name}-zones", len(stored)),
-            asked,
-            query["format"],
-        )
+    if not wants_statistics:
+        price = name if zone else for_zones(f"{name}-zones", len(stored))
+        return _rows(service, catalogue, request, price, asked, query["format"])
     if asked.end - asked.start > LONGEST_OF_STATISTICS:
         raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
     with service.gate.enter(request, name) as entry:
@@ -128,11 +118,11 @@ def _body(
 
     def encode() -> tuple[CachedBody, int]:
         """The body, and its bytes in memory."""
-        rows = page(service.reader, plans)
-        encoded, headers = formats.encode(format_, rows)
+        answer = page(service.reader, plans)
+        encoded, headers = formats.encode(format_, answer)
         body = pack(encoded, etag.coding)
         size = len(body) + sum(len(name) + len(value) for name, value in headers) + 1000
-        return (body, headers, rows.count, rows.following and rows.following.to_text()), size
+        return (body, headers, len(answer.rows), answer.following and answer.following.to_text()), size
 
     return etag, None if etag.matches else service.answers.get(etag.tag, encode)
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue import LicenceTerms
 from api.series import formats
 from api.series.page import Page
-from api.series.query import DueSpan, SeriesRequest, ZonePlan
+from api.series.query import SeriesRequest
 from warehouse.market.clock import DAY, LAST_INSTANT
 from warehouse.market.market import Metric
 from warehouse.rows.versions import RowLabels
@@ -47,9 +47,6 @@ def columns(draw: st.DrawFn, means: bool = False) -> RowColumns:
     return RowColumns(made.labels, made.label, made.ts, made.value, samples, coverage)
 
 
-CATALOGUE = Catalogue(None, 0, {}, {}, {}, False, frozenset(), {})  # type: ignore[arg-type]
-
-
 def asked(metric: Metric = Metric.PRICE, limit: int = 1000, *more: Any, **named: Any) -> SeriesRequest:
     return SeriesRequest(metric, ("GB",), (metric.value,), 0, DAY, limit, *more, **named)
 
@@ -57,9 +54,8 @@ def asked(metric: Metric = Metric.PRICE, limit: int = 1000, *more: Any, **named:
 def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], place: Any = None) -> Page:
     part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
     place = np.zeros(len(made), np.int64) if place is None else place
-    zones = zip(request.zones, request.stored, strict=True)
-    plans = tuple(ZonePlan(request, zone, stored, (), CATALOGUE, DueSpan(0, 0, 300)) for zone, stored in zones)
-    return Page(plans, part, place, 0, DAY, False, None, sources, (), {})
+    terms = dict.fromkeys(request.zones, LicenceTerms("", ""))
+    return Page(request, part, place, 0, DAY, False, None, sources, terms, (), {})
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
