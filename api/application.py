@@ -30,8 +30,7 @@ from api.http.messages import Request, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import Problem
 from api.mcp import endpoint as mcp
-from api.pages import discovery, html
-from api.pages.map_page import MapPage
+from api.pages import discovery, html, map_page
 from api.series import records, windows
 from api.series import views as series
 from api.service import Service
@@ -99,11 +98,11 @@ def _mode(storage: Storage) -> str:
 
 def routes(service: Service) -> list[Route]:
     """List every route of a service."""
-    pages = MapPage.load(service)
+    page, map_file = map_page.views(service)
     return [
         *(Route(e.id, e.path, (e.method,), partial(_answer, service, e, VIEWS[e.id])) for e in ENDPOINTS.values()),
-        Route("map", "/", ("GET",), pages.page),
-        Route("map-file", "/map/{version}/{name}", ("GET",), pages.file),
+        Route("map", "/", ("GET",), page),
+        Route("map-file", "/map/{version}/{name}", ("GET",), map_file),
         Route("mcp.answer", mcp.PATH, mcp.METHODS, mcp.view(service)),
     ]
 

@@ -34,8 +34,6 @@ _ENVELOPE, _COUNT = 1, 8
 """Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
 _NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
 """The extent of a file without features."""
-_FOUND_BY = {"zone": ("id", "zone", "from", "to"), "fuel": ("fuel",)}
-"""Properties whose words a filter finds: a footprint is its own zone, and a line belongs to both its zones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,11 @@ class GeoLayer:
             tuple(orjson.dumps(feature) for feature in features),
             np.array([feature["bbox"] for feature in features], dtype=np.float64),
             tuple(_segments(feature["geometry"]) for feature in features),
-            {name: [frozenset(map(own.get, columns)) for own in properties] for name, columns in _FOUND_BY.items()},
+            {
+                # A footprint is its own zone, a line belongs to both its zones; `wind` is onshore and offshore.
+                "zone": [frozenset(map(own.get, ("id", "zone", "from", "to"))) for own in properties],
+                "fuel": [frozenset((fuel := own.get("fuel") or "", fuel.partition("_")[0])) for own in properties],
+            },
             np.array([own.get("capacity_mw") or np.nan for own in properties], dtype=np.float64),
         )
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from api.geo.layers import Box
-from api.http.parameters import Parameter, choice, words, zones
+from api.http.parameters import Parameter, choice, number, words, zones
 from warehouse.market.market import Fuel
 
 FLOOR_MW = 250
@@ -30,14 +29,7 @@ FORMATS = {
 """The formats of each layer, which are also the suffixes of its paths; the first is the default."""
 UNCUT = ("topojson", "pmtiles")
 """Formats that hold the whole layer: no filter applies to them."""
-_WIND = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*", re.IGNORECASE)
-
-
-def _fuels(text: str) -> tuple[str, ...]:
-    """Fuels of a comma list; `wind` stands for every kind of wind."""
-    wanted = words("fuel", "", Fuel, "").read(text)
-    return tuple(dict.fromkeys(own for word in wanted for own in (_WIND if word == Fuel.WIND else (word,))))
 
 
 def _numbers(text: str, form: str) -> list[float]:
@@ -59,13 +51,6 @@ def _point(text: str) -> tuple[float, float]:
     if not (abs(lat) <= 90 and abs(lon) <= 180):
         raise ValueError("takes a latitude from -90 to 90, then a longitude from -180 to 180")
     return lon, lat
-
-
-def _min_mw(text: str) -> float:
-    [megawatts] = _numbers(text, "a number of MW")
-    if megawatts < FLOOR_MW:
-        raise ValueError(f"takes a number from {FLOOR_MW}: the layer holds no smaller plant")
-    return megawatts
 
 
 def _bbox(text: str) -> Box:
@@ -101,21 +86,12 @@ BBOX = Parameter(
     example=[-11.0, 35.0, 25.0, 62.0],
     comma=True,
 )
-MIN_MW = Parameter(
-    "min_mw",
-    f"Capacity from so many MW; at least {FLOOR_MW}.",
-    _min_mw,
-    {"type": "number", "minimum": FLOOR_MW},
-    example=1000,
-)
-FUEL = replace(
-    words(
-        "fuel",
-        "Main fuel, one or several with commas, in the words of generation and capacity. `wind`: onshore and offshore.",
-        Fuel,
-        "nuclear",
-    ),
-    read=_fuels,
+MIN_MW = number("min_mw", f"Capacity from so many MW; at least {FLOOR_MW}: there is no smaller plant.", least=FLOOR_MW)
+FUEL = words(
+    "fuel",
+    "Main fuel, one or several with commas, in the words of generation and capacity. `wind`: onshore and offshore.",
+    Fuel,
+    "nuclear",
 )
 AT = Parameter(
     "at",

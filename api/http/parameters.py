@@ -197,16 +197,18 @@ def hours(name: str, description: str, most: int, default: int | None = None, ze
     return Parameter(name, description, read, schema, default, "3")
 
 
-def number(name: str, description: str, positive: bool = False) -> Parameter:
+def number(name: str, description: str, positive: bool = False, least: int | None = None) -> Parameter:
     """A finite number, `-12.5`."""
 
     def read(text: str) -> float:
-        if not _NUMBER.fullmatch(text) or (positive and not float(text) > 0):
-            raise ValueError(f"takes a number{' above 0' * positive} of at most 12 digits and 6 decimals")
-        return float(text)
+        number = float(text) if _NUMBER.fullmatch(text) else None
+        if number is None or (positive and number <= 0) or (least is not None and number < least):
+            bound = " above 0" if positive else f" from {least}" if least is not None else ""
+            raise ValueError(f"takes a number{bound} of at most 12 digits and 6 decimals")
+        return number
 
     schema: dict[str, Any] = {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
-    return Parameter(name, description, read, schema, None, 100)
+    return Parameter(name, description, read, schema | ({"minimum": least} if least else {}), None, least or 100)
 
 
 def civil_times(name: str, description: str) -> Parameter:

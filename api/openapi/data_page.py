@@ -6,7 +6,7 @@ Run `python -m api.openapi.data_page > docs/data.md` after a change of these; a 
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,12 +22,10 @@ from warehouse.market.zones import ZONES
 def page() -> str:
     """The whole page: members that several schemas have with one meaning stand apart from what each has of its own."""
     schemas = {name: [*_members(schema, "")] for name, schema in MARKET_DATA.items()}
-    meanings: dict[str, Counter[str]] = defaultdict(Counter)
-    for members in schemas.values():
-        for member, meaning in dict.fromkeys((_last(path), meaning) for path, _, meaning in members):
-            meanings[member][meaning] += 1
-    common = {member: found.most_common(1)[0] for member, found in meanings.items()}
-    shared = {member: meaning for member, (meaning, count) in common.items() if count > 1}
+    meanings = Counter(
+        pair for rows in schemas.values() for pair in dict.fromkeys((_last(path), meaning) for path, _, meaning in rows)
+    )
+    shared = {member: meaning for (member, meaning), count in reversed(meanings.most_common()) if count > 1}
     template = Template((Path(__file__).parent / "data_page.md").read_text(), keep_trailing_newline=True)
     text: str = template.render(
         metrics=METRICS,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 from api.documents.catalogue import Document
 from api.http import responses
-from api.http.messages import Headers, Request, Response
+from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.pages import html
 from api.service import Service
@@ -36,57 +33,41 @@ _POLICY = (
 _HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Referrer-Policy", "same-origin")]
 
 
-@dataclass(frozen=True, slots=True)
-class MapPage:
-    """`/` and its files, under an address that changes with their content.
+def views(service: Service) -> tuple[View, View]:
+    """What answers `/` and `/map/{version}/{name}`: the files are read once, and their address changes with them.
 
     `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it.
     """
+    bodies = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
+    digest = hashlib.sha256(b"".join(name.encode() + body for name, body in bodies.items())).hexdigest()[:12]
+    files = {name: _document(name, body) for name, body in bodies.items() if name != "index.html"}
+    shared = {"files": f"map/{digest}", "head": html.head(service.settings, "/"), "zones": ZONES.values()}
+    pages = {
+        (simulated, embed): _document(
+            "index.html", html.render("map/index.html", simulated=simulated, embed=embed, **shared).encode()
+        )
+        for simulated in (False, True)
+        for embed in (False, True)
+    }
+    framers = " ".join(("'self'", *service.settings.allowed_origins))
+    page_headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
 
-    service: Service
-    digest: str
-    files: Mapping[str, Document]
-    pages: Mapping[tuple[bool, bool], Document]
-    """By whether figures are simulated, and whether the page is embedded."""
-    headers: Headers
-
-    @classmethod
-    def load(cls, service: Service) -> MapPage:
-        """The page of a service, its files read once."""
-        files = {
-            str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()
-        }
-        digest = hashlib.sha256(b"".join(name.encode() + body for name, body in files.items())).hexdigest()[:12]
-        documents = {name: _document(name, body) for name, body in files.items() if name != "index.html"}
-        shared = {"files": f"map/{digest}", "head": html.head(service.settings, "/"), "zones": ZONES.values()}
-        pages = {
-            form: _document(
-                "index.html", html.render("map/index.html", simulated=form[0], embed=form[1], **shared).encode()
-            )
-            for form in product((False, True), (False, True))
-        }
-        framers = " ".join(("'self'", *service.settings.allowed_origins))
-        policy = ("Content-Security-Policy", _POLICY.format(framers=framers))
-        return cls(service, digest, documents, pages, [*_HTML_HEADERS, policy])
-
-    def page(self, request: Request) -> Response:
-        """The answer of `/`."""
+    def page(request: Request) -> Response:
         try:
-            is_simulated = self.service.catalogue.simulated
+            is_simulated = service.catalogue.simulated
         except StorageError:
             is_simulated = False
-        page = self.pages[is_simulated, "embed" in request.args]
-        return responses.document(request, page, _MEDIA[".html"], self.headers)
+        return responses.document(request, pages[is_simulated, "embed" in request.args], _MEDIA[".html"], page_headers)
 
-    def file(self, request: Request, version: str, name: str) -> Response:
-        """The answer of `/map/{version}/{name}`."""
-        document = self.files.get(name)
-        if document is None:
+    def file(request: Request, version: str, name: str) -> Response:
+        if name not in files:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
-        caching = "public, max-age=31536000, immutable" if version == self.digest else "no-cache"
+        caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
-        return responses.document(request, document, _MEDIA[Path(name).suffix], headers)
+        return responses.document(request, files[name], _MEDIA[Path(name).suffix], headers)
+
+    return page, file
 
 
 def _document(name: str, body: bytes) -> Document:

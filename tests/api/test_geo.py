@@ -63,7 +63,7 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
 @given(
     zones=st.lists(st.sampled_from(list(ZONES)), max_size=4),
     fuels=st.lists(st.sampled_from(list(Fuel)), max_size=3),
-    least=st.one_of(st.none(), st.floats(250, 5000)),
+    least=st.one_of(st.none(), st.floats(250, 5000).map(lambda megawatts: round(megawatts, 6))),
     box=st.one_of(st.none(), st.just((-11.0, 35.0, 25.0, 62.0))),
 )
 def test_filters_equal_a_geopandas_computation(
@@ -117,7 +117,8 @@ def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
     [
         ("zone=GB,XX", "zone", "Zones are US-CAISO"),
         ("fuel=uranium", "fuel", "takes nuclear, coal"),
-        ("min_mw=nan", "min_mw", "not a number"),
+        ("min_mw=nan", "min_mw", "takes a number from 250"),
+        ("min_mw=249.9", "min_mw", "takes a number from 250"),
         ("bbox=1,2,3", "bbox", "west,south,east,north in degrees"),
         ("bbox=1,5,3,2", "bbox", "south before north"),
         ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
