@@ -180,9 +180,9 @@ def _network(text: str) -> Network:
 
 def _declare(name: str, convert: Callable[[str], Any] = str, default: Any = None) -> Any:
     """Declare a field that an environment variable sets; where it is empty, `default` or that of its entry stands."""
-    setting = settings.BY_NAME[name]
-    default = convert(setting.default) if default is None and setting.default else default
-    return field(default=default, repr=not setting.secret, metadata={"name": name, "convert": convert})
+    text = settings.DEFAULTS[name]
+    default = convert(text) if default is None and text else default
+    return field(default=default, repr=name not in settings.SECRETS, metadata={"name": name, "convert": convert})
 
 
 @dataclass(frozen=True, slots=True)

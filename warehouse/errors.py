@@ -100,7 +100,7 @@ class BadWindow(CallerError):
 
 
 class StorageError(MarketError):
-    """The warehouse's own files refuse: a lock not had in time, a file that does not decode, a mixed mode."""
+    """The warehouse's own files refuse: a write that others keep beating, a file that does not decode, a mixed mode."""
 
 
 class Conflict(StorageError):

@@ -19,7 +19,7 @@ from warehouse.errors import WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, iso, months
 from warehouse.market.market import Source
-from warehouse.settings import SETTINGS
+from warehouse.settings import DEFAULTS, SECRETS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket
 from warehouse.store.home import Home
@@ -44,9 +44,9 @@ def doctor() -> int:
     own_home.make_local()
     free, disk = shutil.disk_usage(own_home.local).free / 1e9, own_home.local
     print(f"warehouse {pipeline.storage}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
-    for setting in SETTINGS:
-        if value := os.environ.get(setting.name):
-            print(f"  {setting.name} = {'(set)' if setting.secret else value}")
+    for name in DEFAULTS:
+        if value := os.environ.get(name):
+            print(f"  {name} = {'(set)' if name in SECRETS else value}")
     faults += access_faults(Settings.from_environ(os.environ), pipeline.mode)
     faults += disk_faults(own_home)
     for fault, _ in faults:

@@ -56,7 +56,7 @@ def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None
     assert set(FLEET) <= variables()
     environ = SERVICES["replica"]["environment"]
     assert {name for name in environ if name.startswith("EMDS_")} | {"ENTSOE_ENDPOINT"} == (
-        set(settings.BY_NAME) - TESTS_OWN
+        set(settings.DEFAULTS) - TESTS_OWN
     )
     assert "ENTSOE_ENDPOINT" in environ
     told = Settings.from_environ(environ)

@@ -52,7 +52,7 @@ def test_a_pod_has_no_rights_that_it_does_not_need_and_what_it_needs() -> None:
     assert {"requests", "limits"} <= container["resources"].keys()
     assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod()["volumes"]}
     given = {variable["name"]: variable["value"] for variable in container["env"]}
-    assert {name for name in given if name.startswith("EMDS_")} <= set(settings.BY_NAME)
+    assert {name for name in given if name.startswith("EMDS_")} <= set(settings.DEFAULTS)
     Settings.from_environ(given | {"EMDS_DATABASE_URL": "postgresql://emds@db/accounts"})
 
 
@@ -83,7 +83,7 @@ def test_the_pods_share_a_bucket_and_no_disk() -> None:
         named = {variable["name"]: variable["value"] for variable in given}
         assert named["EMDS_HOME"] == "s3://emds/warehouse"
         assert named["EMDS_LOCAL"] in {mount["mountPath"] for mount in mounts}
-        assert set(named) - {"WEB_CONCURRENCY"} <= set(settings.BY_NAME)
+        assert set(named) - {"WEB_CONCURRENCY"} <= set(settings.DEFAULTS)
     assert launcher["volumeMounts"] == deployment["volumeMounts"]
     assert launcher["volumes"] == deployment["volumes"]
     for volume in (*deployment["volumes"], *pod()["volumes"]):

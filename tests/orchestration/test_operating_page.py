@@ -21,12 +21,15 @@ def test_the_page_lists_every_verb() -> None:
     assert set(re.findall(r"`(\w+)", first)) == set(cli.emds.commands)
 
 
-def test_the_page_holds_the_table_of_settings() -> None:
-    rows = ["| name | default | meaning |", "|---|---|---|"]
-    for setting in settings.SETTINGS:
-        default = setting.default_in_words or (f"`{setting.default}`" if setting.default else "")
-        rows.append(f"| `{setting.name}` | {default} | {setting.meaning} |")
-    assert "\n".join(rows) in PAGE
+def test_the_page_lists_every_setting_with_its_default_and_its_meaning() -> None:
+    table = PAGE[PAGE.index("| name | default | meaning |") : PAGE.index("Publishers' credentials:")]
+    rows = [re.fullmatch(r"\| `(\w+)` \| (.*?) \| (.+) \|", line) for line in table.strip().splitlines()[2:]]
+    stated = {row[1]: row[2] for row in rows if row is not None}
+    assert [*stated] == [*settings.DEFAULTS]
+    assert len(stated) == len(rows)
+    for name, default in settings.DEFAULTS.items():
+        literal = re.fullmatch(r"`([^`]*)`", stated[name])
+        assert (literal[1] if literal else "") == default
 
 
 CLIENT = ROOT / "api" / "clients" / "python" / "emds_client" / "clients.py"
@@ -41,11 +44,11 @@ def test_every_setting_that_is_read_is_listed_and_the_other_way_round() -> None:
         for name in re.findall(r"[\"'](EMDS_[A-Z_]+)[\"']", path.read_text())
     }
     publishers = {source.endpoint_env for source in sources().values() if source.endpoint_env}
-    assert read | publishers == set(settings.BY_NAME)
+    assert read | publishers == set(settings.DEFAULTS)
 
 
 def test_a_default_that_is_written_out_changes_nothing() -> None:
-    written = {setting.name: setting.default for setting in settings.SETTINGS if setting.default}
+    written = {name: default for name, default in settings.DEFAULTS.items() if default}
     assert PipelineSettings.from_environ(written) == PipelineSettings.from_environ({})
     assert Settings.from_environ(written) == Settings.from_environ({})
 

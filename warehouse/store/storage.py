@@ -16,15 +16,12 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from warehouse.errors import DamagedFile, StorageError
 
 if TYPE_CHECKING:
     from warehouse.store.bucket import Bucket
-
-WAIT_S = 120.0
-"""So long an update waits for other writers of its key."""
 
 _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
@@ -258,25 +255,16 @@ class Folder:
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        with self._lock_file(key) as stream:
-            deadline = time.monotonic() + WAIT_S
-            while True:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise StorageError(f"another writer has held {key} for {WAIT_S:.0f} s") from None
-                    time.sleep(0.01)
-            yield
-
-    def _lock_file(self, key: str) -> IO[bytes]:
+        """Holds a key's lock, which a process that ends frees, however it ends."""
         path = self.root / "locks" / key.replace("/", "~")
         try:
             _make_folders(path.parent)
-            return path.open("ab")
+            stream = path.open("ab")
         except OSError as error:
             raise _unwritable(f"locks/{path.name}", error) from None
+        with stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            yield
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Removes scratch files that a killed writer left behind; returns how many."""
