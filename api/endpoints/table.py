@@ -9,7 +9,7 @@ from api.documents.catalogue import Catalogue
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
 from api.geo import parameters as geo
-from api.geo.ogc import COLLECTIONS, ROOT
+from api.geo.ogc import ITEM_PARAMETERS, ROOT
 from api.series import formats
 from warehouse.market.metrics import PUBLIC
 from warehouse.market.zones import ZONES
@@ -156,15 +156,13 @@ _OPERATION = (
              "feed and zone the newest row, when the next is due, and the last success.", media=_TEXT, token=True),
 )
 _LAYERS = {
-    "zones": ("Zone boundaries",
-              "Boundaries of the zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: "
-              "vector tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges."),
-    "interconnectors": ("Interconnectors", "Lines between zones, each with the zone ids at its ends."),
-    "plants": ("Power plants of 250 MW and above", "Points with capacity, fuel and zone."),
-    "live": ("Zones with their newest figures, rounded",
-             "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the "
-             "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
-             "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication."),
+    "zones": "Boundaries of the zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: vector "
+             "tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges.",
+    "interconnectors": "Lines between zones, each with the zone ids at its ends.",
+    "plants": "Points with capacity, fuel and zone.",
+    "live": "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the "
+            "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
+            "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication.",
 }
 _ANSWERS = {layer: f"{layer.title().removesuffix('s')}Layer" for layer in _LAYERS}
 """The schema of each layer."""
@@ -181,12 +179,11 @@ _OGC = (
 
 def _layer(layer: str) -> tuple[Endpoint, ...]:
     """A geo layer's path, and one with the suffix of each of its formats."""
-    title, words = _LAYERS[layer]
     own, suffixes = geo.PARAMETERS[layer], geo.FORMATS[layer]
     media = tuple(geo.MEDIA[suffix] for suffix in suffixes)
     statuses = (404, 416) if "at" in own else (416,)
-    whole = Endpoint(f"geo-{layer}", f"/v1/geo/{layer}", "Free", _ANSWERS[layer], title, words, own,
-                     media=media, more_statuses=statuses)  # fmt: skip
+    whole = Endpoint(f"geo-{layer}", f"/v1/geo/{layer}", "Free", _ANSWERS[layer], geo.TITLES[layer], _LAYERS[layer],
+                     own, media=media, more_statuses=statuses)  # fmt: skip
     return (whole, *(_layer_file(whole, layer, suffix) for suffix in suffixes))
 
 
@@ -206,15 +203,14 @@ def _layer_file(whole: Endpoint, layer: str, suffix: str) -> Endpoint:
 
 def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
     """A geo layer as a collection of OGC API Features."""
-    collection, path = COLLECTIONS[name], f"{ROOT}/collections/{name}"
-    title = collection.title
+    title, path = geo.TITLES[name], f"{ROOT}/collections/{name}"
     by_page = "Features by `limit` and `offset`, with `numberMatched` and a link to the next page (OGC API Features)."
     # fmt: off
     return (
         Endpoint(f"ogc-{name}", path, "Free", "OgcCollection", f"{title}, described",
                  "Extent and links (OGC API Features)."),
         Endpoint(f"ogc-{name}-items", f"{path}/items", "Free", _ANSWERS[name], f"{title} by page", by_page,
-                 collection.parameters, media=_GEOJSON),
+                 ITEM_PARAMETERS[name], media=_GEOJSON),
         Endpoint(f"ogc-{name}-item", f"{path}/items/{{feature}}", "Free", _ANSWERS[name].replace("Layer", "Feature"),
                  f"{title}: one feature",
                  "A feature by its id.", media=_GEOJSON),
@@ -229,7 +225,7 @@ _TABLE: tuple[Endpoint, ...] = (
     *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
     *_LIVE,
     *_OGC,
-    *(endpoint for name in COLLECTIONS for endpoint in _collection(name)),
+    *(endpoint for name in ITEM_PARAMETERS for endpoint in _collection(name)),
     *_KEYS,
     *_WEBHOOKS,
     *_DISCOVERY,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -19,7 +19,7 @@ import orjson
 
 from api.documents.catalogue import Document
 from api.geo.layers import GeoLayer, Positions
-from api.geo.parameters import BBOX, FUEL, MIN_MW, ZONE, ZONE_OF_LINE
+from api.geo.parameters import PARAMETERS, TITLES, ZONE
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.messages import Headers, Request, Response, View
@@ -60,26 +60,13 @@ DATETIME = Parameter(
 )
 
 
-class Collection(NamedTuple):
-    """One collection: a layer, and what its items take by name."""
-
-    title: str
-    document: str
-    parameters: dict[str, Parameter]
-
-
-def _collection_of(title: str, document: str, *filters: Parameter) -> Collection:
-    own = (*filters, BBOX, LIMIT, OFFSET, DATETIME)
-    return Collection(title, document, {parameter.name: parameter for parameter in own})
-
-
-COLLECTIONS = {
-    "zones": _collection_of("Zone boundaries", layout.geo("zones", "geojson", "high"), ZONE),
-    "interconnectors": _collection_of("Interconnectors", layout.geo("interconnectors", "geojson"), ZONE_OF_LINE),
-    "plants": _collection_of("Power plants of 250 MW and above", layout.geo("plants", "geojson"), ZONE, FUEL, MIN_MW),
-    "live": _collection_of("Zones with their newest figures, rounded", layout.LIVE, ZONE),
+ITEM_PARAMETERS = {
+    name: {own: parameter for own, parameter in filters.items() if own not in ("detail", "at", "format")}
+    | {parameter.name: parameter for parameter in (LIMIT, OFFSET, DATETIME)}
+    for name, filters in (PARAMETERS | {"zones": {"zone": ZONE, **PARAMETERS["zones"]}}).items()
 }
-
+"""What the items of each collection take, by name: the filters of its layer, then what the standard has."""
+_DOCUMENTS = {name: layout.geo(name, "geojson", "high" if name == "zones" else "") for name in PARAMETERS}
 CONFORMS_TO = (
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
@@ -125,7 +112,7 @@ def _landing(service: Service, request: Request, _query: Any) -> _Body:
 def _collections(service: Service, request: Request, _query: Any) -> _Body:
     links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
     # `live` appears with the first figures.
-    names = [name for name, own in COLLECTIONS.items() if service.documents.get(own.document) is not None]
+    names = [name for name, document in _DOCUMENTS.items() if service.documents.get(document) is not None]
     described = [_described(service, request, name) for name in names]
     return orjson.dumps({"links": links, "collections": described}), _CACHING
 
@@ -135,8 +122,8 @@ def _collection(service: Service, request: Request, _query: Any, name: str) -> _
 
 
 def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
-    title = COLLECTIONS[name].title
-    layer = layer_of(service.documents.require(COLLECTIONS[name].document))
+    title = TITLES[name]
+    layer = layer_of(service.documents.require(_DOCUMENTS[name]))
     path = f"{ROOT}/collections/{name}"
     return {
         "id": name,
@@ -154,7 +141,7 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
 
 
 def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
-    document = service.documents.require(COLLECTIONS[name].document)
+    document = service.documents.require(_DOCUMENTS[name])
     layer = _with_reals(document)
     matched = layer.select(values)
     offered = matched[:SAMPLE_FEATURES] if values["sample"] else matched
@@ -201,7 +188,7 @@ def _with_reals(document: Document) -> GeoLayer:
 
 
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
-    document = service.documents.require(COLLECTIONS[name].document)
+    document = service.documents.require(_DOCUMENTS[name])
     layer = _with_reals(document)
     places: dict[str, int] = document.derive(
         "ids", lambda _: {orjson.loads(own)["id"]: place for place, own in enumerate(layer.features)}
@@ -211,7 +198,7 @@ def _item(service: Service, request: Request, _query: Any, name: str, feature: s
     path = f"{ROOT}/collections/{name}"
     links = [
         _link(service, request, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
-        _link(service, request, path, "collection", _JSON, COLLECTIONS[name].title),
+        _link(service, request, path, "collection", _JSON, TITLES[name]),
     ]
     place = places[feature]
     stored = orjson.loads(layer.features[place])
@@ -224,7 +211,7 @@ VIEWS: dict[str, View] = {
     "ogc-landing": partial(_answer, build=_landing),
     "ogc-conformance": partial(_answer, build=lambda *_: (orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING)),
     "ogc-collections": partial(_answer, build=_collections),
-    **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-items": partial(_answer, build=_items, media=_GEOJSON, name=name) for name in COLLECTIONS},
-    **{f"ogc-{name}-item": partial(_answer, build=_item, media=_GEOJSON, name=name) for name in COLLECTIONS},
+    **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in TITLES},
+    **{f"ogc-{name}-items": partial(_answer, build=_items, media=_GEOJSON, name=name) for name in TITLES},
+    **{f"ogc-{name}-item": partial(_answer, build=_item, media=_GEOJSON, name=name) for name in TITLES},
 }

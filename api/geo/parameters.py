@@ -27,6 +27,12 @@ FORMATS = {
     "live": ("geojson", "csv"),
 }
 """The formats of each layer, which are also the suffixes of its paths; the first is the default."""
+TITLES = {
+    "zones": "Zone boundaries",
+    "interconnectors": "Interconnectors",
+    "plants": f"Power plants of {FLOOR_MW} MW and above",
+    "live": "Zones with their newest figures, rounded",
+}
 UNCUT = ("topojson", "pmtiles")
 """Formats that hold the whole layer: no filter applies to them."""
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*", re.IGNORECASE)

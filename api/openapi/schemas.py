@@ -72,6 +72,7 @@ SCHEMAS: dict[str, Schema] = {
         ("created", "text", "When the files were listed, ISO 8601 in UTC."),
         ("resources", listed("object"), "A resource of the Data Package standard for each file.")),
     "Croissant": {"type": "object"},
+    "Document": {"type": "object"},
     "Publisher": record(
         "source", "feed", "month",
         ("complete", "flag", "Whether the month has ended."),
@@ -250,7 +251,6 @@ SCHEMAS: dict[str, Schema] = {
         ("x402Version", {"type": "integer", "const": 1}, "Version of the x402 protocol."),
         ("error", "text", "Why payment is required, and what else gives access."),
         ("accepts", listed("object"), "The ways to pay, as x402 states them; empty where payments are not taken.")),
-    "Document": {"type": "object"},
 }
 # fmt: on
 """By the name that OpenAPI's components give them. Members that are not required stand only where they apply."""

@@ -24,7 +24,6 @@ from api.openapi import document as openapi
 from api.openapi import examples
 from api.openapi.document import example_call, example_path
 from api.pages import html, reference
-from api.pages.html import ABOUT, TITLE
 from api.service import Service
 from api.settings import Settings
 from warehouse.errors import StorageError
@@ -107,9 +106,9 @@ def llms(service: Service) -> str:
     # A suffix, or a page of a collection, gives in another form what a path above it gives.
     variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
     listed = [e for e in ENDPOINTS.values() if e.paid or e.id not in variants]
-    return _described(
+    return html.render(
         "llms.txt",
-        service,
+        base=service.settings.base_url,
         zones=", ".join(ZONES),
         listed=[e for tag in openapi.TAGS for e in listed if e.tag == tag not in ("Discovery", "Service")],
         tools=TOOLS.values(),
@@ -121,11 +120,8 @@ def llms(service: Service) -> str:
 
 def agents(service: Service) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    return _described("agents.txt", service, paid=[e for e in ENDPOINTS.values() if e.paid])
-
-
-def _described(template: str, service: Service, **values: Any) -> str:
-    return html.render(template, title=TITLE, about=ABOUT, base=service.settings.base_url, **values)
+    paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
+    return html.render("agents.txt", base=service.settings.base_url, paid=paid)
 
 
 def sitemap(service: Service) -> str:

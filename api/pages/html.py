@@ -53,7 +53,8 @@ def _templates() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), keep_trailing_newline=True
     )
-    environment.globals["icon"] = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
+    icon = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
+    environment.globals |= {"icon": icon, "service": TITLE, "about": ABOUT}
     return environment
 
 
