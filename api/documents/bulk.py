@@ -86,8 +86,7 @@ def _whole_list(service: Service) -> Document:
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.catalogue
-    terms = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
-    fields = {"license": terms.license, "attribution": terms.attribution}
+    fields = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
     with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
         headers = [
             *responses.caching(entry.method),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -71,17 +72,13 @@ class Document:
     @property
     def json(self) -> Any:
         """The decoded document, a JSON object; not to be changed. Raises DamagedFile."""
-        return self.derive("json", _decoded)
+        return self.derive("json", Document._decoded)
 
-
-def _decoded(document: Document) -> dict[str, Any]:
-    try:
-        members = orjson.loads(document.body)
-    except orjson.JSONDecodeError as error:
-        raise DamagedFile(layout.published(document.name), f"is not JSON: {error}") from None
-    if not isinstance(members, dict):
-        raise DamagedFile(layout.published(document.name), "is no JSON object")
-    return members
+    def _decoded(self) -> dict[str, Any]:
+        with suppress(orjson.JSONDecodeError):
+            if isinstance(members := orjson.loads(self.body), dict):
+                return members
+        raise DamagedFile(layout.published(self.name), "is no JSON object")
 
 
 class DocumentCache:
@@ -133,14 +130,6 @@ class NoCatalogue(StorageError):
 
 
 @dataclass(frozen=True, slots=True)
-class LicenceTerms:
-    """Licence and attribution of the rows of an answer."""
-
-    license: str
-    attribution: str
-
-
-@dataclass(frozen=True, slots=True)
 class Catalogue:
     """One publication of the catalogue."""
 
@@ -187,16 +176,16 @@ class Catalogue:
         if feeds and all(feed["withheld"] for feed in feeds):
             raise Withheld(zone_id, name, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
 
-    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> LicenceTerms:
-        """Licence and attribution of the rows' sources; of all sources of the metric where there are no rows."""
+    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> dict[str, str]:
+        """{license, attribution} of the rows' sources; of all sources of the metric where there are no rows."""
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
-            return LicenceTerms(entry.get("license", ""), entry.get("attribution", ""))
+            return {name: entry.get(name, "") for name in ("license", "attribution")}
         carriers = [self.sources[code] for code in self.sources if code in codes]
-        return LicenceTerms(
-            "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
-            "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
-        )
+        return {
+            "license": "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
+            "attribution": "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
+        }
 
 
 def stored_metric(

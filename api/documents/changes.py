@@ -118,21 +118,10 @@ def body(found: Page) -> dict[str, Any]:
 def entry(log: str, stored: Entry) -> dict[str, Any]:
     """One entry as JSON members; its id is the cursor behind it."""
     change = stored.change
-    day_ahead = {"market": "day_ahead"} if change.metric == Metric.PRICE_DAY_AHEAD else {}
-    return {
-        "id": f"{log}-{stored.number}",
-        "at": stored.at,
-        "zone": change.zone,
-        "metric": public_metric(change.metric),
-        **day_ahead,
-        "feed": change.feed,
-        "first": change.first,
-        "last": change.last,
-        "added": change.added,
-        "changed": change.changed,
-        "withdrawn": change.withdrawn,
-        "published": _documents(change, stored.at),
-    }
+    members = {name: getattr(change, name) for name in Change.__slots__} | {"metric": public_metric(change.metric)}
+    market = {"market": "day_ahead"} if change.metric == Metric.PRICE_DAY_AHEAD else {}
+    paths = _documents(change, stored.at)
+    return {"id": f"{log}-{stored.number}", "at": stored.at, **members, **market, "published": paths}
 
 
 def public_metric(metric: str) -> str:

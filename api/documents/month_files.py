@@ -48,13 +48,11 @@ def list_files(
             path = f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{label}.parquet"
             address = public.get(file["sha256"])
             sources = sources_of(stored["feeds"])
-            terms = catalogue.terms(zone, metric, sources)
             final_at = clock.month_window(month).end + summary.final_after_days * clock.DAY
             file |= {
                 "sources": sorted(sources),
                 "url": f"{address}/{public_key(file)}" if address else base_url + path,
-                "license": terms.license,
-                "attribution": terms.attribution,
+                **catalogue.terms(zone, metric, sources),
                 "final": now >= final_at,
             }
             files.append(file)

@@ -53,7 +53,7 @@ def _document(
     """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
     with service.gate.enter(request, price) as entry:
         whole = service.documents.require(name if isinstance(name, str) else name(zone))
-        stale = clock.now() > whole.derive("stale_after", stale_after)
+        stale = clock.now() > overdue_after(whole.json)
         form = whole.render("sample", lambda: sample(whole.json)) if sample and entry.method == "sample" else whole
         return entry.document(form, service.catalogue.simulated, stale)
 
@@ -171,11 +171,6 @@ def _ends(member: dict[str, Any]) -> list[int]:
     """When each figure of a zone is due anew."""
     figures = [*member["metrics"].values(), member.get("generation_mix", {})]
     return [figure["expected_by"] for figure in figures if "expected_by" in figure]
-
-
-def stale_after(document: Document) -> int:
-    """The instant after which a document's figures are overdue."""
-    return overdue_after(document.json)
 
 
 def overdue_after(body: dict[str, Any]) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -31,13 +32,10 @@ _BODILESS = frozenset({204, 304})
 
 
 class Request:
-    """A request over its WSGI environ (PEP 3333). Arguments are parsed on first use."""
-
-    __slots__ = ("_args", "environ")
+    """A request over its WSGI environ (PEP 3333)."""
 
     def __init__(self, environ: WSGIEnvironment) -> None:
         self.environ = environ
-        self._args: MultiDict[str, str] | None = None
 
     @property
     def method(self) -> str:
@@ -63,12 +61,10 @@ class Request:
         query: str = self.environ.get("QUERY_STRING", "")
         return query
 
-    @property
+    @cached_property
     def args(self) -> MultiDict[str, str]:
         """The parameters of the query, in its order."""
-        if self._args is None:
-            self._args = ImmutableMultiDict(_pairs(self.query))
-        return self._args
+        return ImmutableMultiDict(_pairs(self.query))
 
     @property
     def id(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -122,8 +122,7 @@ KINDS: dict[str, ProblemKind] = {kind.name: kind for kind in _TABLE}
 """By the last part of `type`; `/problems/<name>` is the page of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterFault:
+class ParameterFault(NamedTuple):
     """What is wrong with one parameter, and what it takes."""
 
     parameter: str
@@ -154,7 +153,7 @@ class Problem(Exception):
         """What is sent, as JSON; `instance`: the id of the request."""
         if self.body is not None:
             return self.body
-        faults = [{"parameter": f.parameter, "code": f.code, "detail": f.detail} for f in self.faults]
+        faults = [fault._asdict() for fault in self.faults]
         return orjson.dumps(
             {
                 "type": f"{base_url}/problems/{self.kind.name}",
@@ -170,6 +169,8 @@ class Problem(Exception):
 
 def of_error(error: CallerError | StorageError) -> Problem:
     """The one table from the warehouse's failures to problems."""
+    if isinstance(error, StorageError):
+        _LOG.error("warehouse: %s", error)
     match error:
         case UnknownZone():
             return Problem("unknown-zone", str(error))
@@ -180,10 +181,8 @@ def of_error(error: CallerError | StorageError) -> Problem:
         case BadWindow():
             return Problem("invalid-parameters", str(error))
         case DamagedFile():
-            _LOG.error("warehouse: %s", error)
             return _damaged(error.key)
         case StorageError():
-            _LOG.error("warehouse: %s", error)
             return Problem("warehouse-unavailable", headers=[("Retry-After", "10")])
     return Problem("invalid-request", str(error))
 

@@ -116,20 +116,18 @@ def tag_of(body: bytes) -> str:
 
 
 class ETag:
-    """The ETag of an answer in the coding that its request takes, known before the body is encoded."""
+    """The ETag of an answer in the coding that its request takes, known before the body is encoded.
 
-    __slots__ = ("_request", "coding", "tag")
+    It `matches` where If-None-Match names it (RFC 9110 section 13.1.2: weak comparison).
+    """
+
+    __slots__ = ("coding", "matches", "tag")
 
     def __init__(self, request: Request, name: str, compressible: bool) -> None:
         self.coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if compressible else "identity"
         self.tag = f'"{name}"' if self.coding == "identity" else f'"{name}-{self.coding}"'
-        self._request = request
-
-    @property
-    def matches(self) -> bool:
-        """Whether If-None-Match names the tag (RFC 9110 section 13.1.2: weak comparison)."""
-        known = self._request.header("HTTP_IF_NONE_MATCH")
-        return bool(known) and parse_etags(known).contains_weak(self.tag[1:-1])
+        known = request.header("HTTP_IF_NONE_MATCH")
+        self.matches = bool(known) and parse_etags(known).contains_weak(self.tag[1:-1])
 
     def response(self, sent: bytes, media: str, headers: Headers) -> Response:
         """The answer under this tag; `sent` is coded."""

@@ -82,7 +82,7 @@ def _published(document: Document, sampled: Sampled, words: Callable[[Arguments]
     form = document.render("sample", lambda: sampled(document.json)) if sample else document
     sentences = form.derive("words", lambda sent: words(sent.json))
     body = form.derive("with times", lambda sent: text.with_times(sent.json))
-    return ToolAnswer(sentences, body, 1, document.derive("stale_after", published.stale_after))
+    return ToolAnswer(sentences, body, 1, published.overdue_after(document.json))
 
 
 def _filtered(
@@ -101,7 +101,7 @@ def _filtered(
         values = [(zone, name, value) for zone, of in members.items() for name, value in of["metrics"].items()]
         terms = [catalogue.terms(zone, name, frozenset([value["source"]])) for zone, name, value in values]
         for name in ("attribution", "license"):
-            body[name] = "; ".join(dict.fromkeys(getattr(of, name) for of in terms))
+            body[name] = "; ".join(dict.fromkeys(of[name] for of in terms))
         silent = [zone for zone, of in members.items() if not of["metrics"]]
         body |= {"values": text.ranked(members), "silent": silent}
     return ToolAnswer(text.snapshot(body), text.with_times(body), 1, valid_until)

@@ -86,8 +86,8 @@ def envelope(page: Page) -> dict[str, Any]:
         "count": len(page.rows),
         "truncated": page.truncated,
         "cursor_only": page.cursor_only or None,
-        "attribution": terms[one].attribution if one else {zone: own.attribution for zone, own in terms.items()},
-        "license": terms[one].license if one else {zone: own.license for zone, own in terms.items()},
+        "attribution": terms[one]["attribution"] if one else {zone: own["attribution"] for zone, own in terms.items()},
+        "license": terms[one]["license"] if one else {zone: own["license"] for zone, own in terms.items()},
         "sources": list(page.sources),
         "gaps": None if pick else [
             {**({} if one else {"zone": zone}), "start": gap.start, "end": gap.end}

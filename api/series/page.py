@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from api.documents.catalogue import Catalogue, LicenceTerms
+from api.documents.catalogue import Catalogue
 from api.series import stored_rows
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at
@@ -39,7 +39,7 @@ class Page:
     following: Cursor | None
     sources: tuple[str, ...]
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
-    terms: Mapping[str, LicenceTerms]
+    terms: Mapping[str, dict[str, str]]
     """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
     gaps: Sequence[tuple[str, Window]]
     """Zone and span of each hole of the page's own window: no row where one was due. None of forecasts."""

@@ -36,8 +36,8 @@ def _records(service: Service, request: Request, query: dict[str, Any], zone: st
             "years": {} if entry.method == "sample" else periods,
             **_METHOD,
             "sources": [code for code in catalogue.sources if code in codes],
-            "attribution": terms.attribution,
-            "license": terms.license,
+            "attribution": terms["attribution"],
+            "license": terms["license"],
         }
         return entry.json(body, catalogue.simulated, len(records))
 

@@ -175,7 +175,7 @@ def statistics_of(
         body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
     else:
         body["statistics"] = _statistics(rows, *window)
-    body |= _METHOD | {"sources": list(codes), "attribution": terms.attribution, "license": terms.license}
+    body |= _METHOD | {"sources": list(codes), "attribution": terms["attribution"], "license": terms["license"]}
     return body | ({"sample": True} if request.sample else {}), len(rows)
 
 

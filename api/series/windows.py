@@ -6,7 +6,6 @@ An answer holds for as long as its running interval: everything in it counts fro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -119,7 +118,7 @@ def _body(
 
     def end(codes: Iterable[str] = ()) -> dict[str, Any]:
         terms = catalogue.terms(zone_id, stored if auction or feeds else metric.value, frozenset(codes))
-        return {"method": METHOD, "docs": "/docs/windows", **asdict(terms)}
+        return {"method": METHOD, "docs": "/docs/windows", **terms}
 
     def unavailable(reason: str, codes: Iterable[str] = ()) -> dict[str, Any]:
         return {**body, "available": False, "reason": reason, "detail": _REASONS[reason], **end(codes)}
