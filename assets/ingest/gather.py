@@ -37,17 +37,6 @@ def feed_code(feed: str, stage: str) -> Iterator[None]:
         raise FeedChanged(f"{feed}: {stage} raised {described(error)}") from error
 
 
-@contextmanager
-def transport(feed: str) -> Iterator[None]:
-    """Runs a request. The text of an untyped exception is left out: it may hold an address with a key in it."""
-    try:
-        yield
-    except FeedError:
-        raise
-    except Exception as error:
-        raise FeedChanged(f"{feed}: the request raised {type(error).__name__}{raised_at(error)}") from None
-
-
 @dataclass(slots=True)
 class Gathered:
     """What the answers of a run state, read one by one as they come: a month of some feeds is a gigabyte of bodies."""
@@ -151,8 +140,12 @@ def _ask(
         gathered.read(Fetched(request, earlier.body, earlier.fetched_at))
         return []
     gathered.requests += 1
-    with transport(feed.id):
+    try:
         answer = pipeline.session.ask(request)
+    except FeedError:
+        raise
+    except Exception as error:  # whose text may hold an address with a key in it
+        raise FeedChanged(f"{feed.id}: the request raised {type(error).__name__}{raised_at(error)}") from None
     gathered.bytes += len(answer.body)
     if request.kind == "rows":
 

@@ -48,7 +48,7 @@ class Summary(NamedTuple):
     last: int | None
     borders: dict[str, int]
     """Neighbour -> the newest `ts` of its rows."""
-    final_after_days: int = 0
+    final_after_days: int
     """So many days after its end no schedule asks a publisher about a month any more."""
 
 
@@ -62,9 +62,9 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
     named = cache(lambda: change_log.files_since(storage, logged_until))
     summaries: dict[Place, Summary] = {}
     for place, stamps in _stamps(storage, before).items():
-        known = before.get(place)
+        known, final_after = before.get(place), final_after_days(place)
         if known is not None and known.mark == _mark(stamps):
-            summaries[place] = known._replace(final_after_days=final_after_days(place))
+            summaries[place] = known._replace(final_after_days=final_after)
             continue
         entries = load(storage, *place)
         counted = _count(storage, place, stamps, entries, now)
@@ -76,8 +76,8 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
             artefact.put(storage, layout.manifest(*place), body, version)
         if counted:
             whole = {month: entry["stamp"] for month, entry in counted.items()} == stamps
-            summary = _summary(counted, _mark(stamps) if whole and following.error is None else "")
-            summaries[place] = summary._replace(final_after_days=final_after_days(place))
+            mark = _mark(stamps) if whole and following.error is None else ""
+            summaries[place] = _summary(counted, mark, final_after)
     members = {"/".join(place): summary._asdict() for place, summary in summaries.items()}
     body = artefact.encode({"as_of": now, "logged_until": number, "series": members})
     artefact.put(storage, layout.MANIFEST, body, version)
@@ -158,7 +158,7 @@ def _last_of_each(borders: pa.Table) -> dict[str, int]:
     return {name: ts for name, ts in sorted(pairs, key=str) if name is not None}
 
 
-def _summary(entries: Mapping[str, Entry], mark: str) -> Summary:
+def _summary(entries: Mapping[str, Entry], mark: str, final_after_days: int) -> Summary:
     extents = [entry["net"] for _, entry in sorted(entries.items())]
     borders: dict[str, int] = {}
     for entry in entries.values():
@@ -171,6 +171,7 @@ def _summary(entries: Mapping[str, Entry], mark: str) -> Summary:
         next((first for _, first, _ in extents if first is not None), None),
         next((last for _, _, last in reversed(extents) if last is not None), None),
         borders,
+        final_after_days,
     )
 
 
@@ -194,18 +195,18 @@ def _complete_log(
 
 
 def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
-    """Those of the last publication, and the number up to which the log was compared with the files.
+    """Those of the last publication, and the number up to which the log was compared with the files."""
+    document = _document(storage, layout.MANIFEST)
+    return ({}, 0) if document is None else (summaries_of(document), int(document["logged_until"]))
 
-    None, and 0, where they cannot be read: they are only there to save time.
-    """
+
+def _document(storage: Storage, name: str) -> Any:
+    """A document of the manifest; None where it cannot be read: it is only there to save time."""
     try:
-        document = artefact.load(storage, layout.MANIFEST)
-        if document is None:
-            return {}, 0
-        return summaries_of(document), int(document["logged_until"])
-    except (StorageError, KeyError, TypeError, ValueError) as error:
-        _LOG.warning("every metric and zone is looked at again: %s", error)
-        return {}, 0
+        return artefact.load(storage, name)
+    except StorageError as error:
+        _LOG.warning("month files are counted again: %s", error)
+        return None
 
 
 def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
@@ -216,12 +217,8 @@ def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
 
 def load(storage: Storage, metric: str, zone: str) -> dict[str, Entry]:
     """The entry of each month file of a metric and zone; none where they cannot be read."""
-    try:
-        document = artefact.load(storage, layout.manifest(metric, zone))
-        return {} if document is None else dict(document["months"])
-    except (StorageError, KeyError, TypeError, ValueError) as error:
-        _LOG.warning("every month file of %s in %s is counted again: %s", metric, zone, error)
-        return {}
+    document = _document(storage, layout.manifest(metric, zone))
+    return {} if document is None else dict(document["months"])
 
 
 def counted(storage: Storage) -> Iterator[tuple[str, Entry]]:

@@ -5,7 +5,7 @@ Borders and the net are resolved apart; the fuels of one interval together, so t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -37,53 +37,36 @@ def known(versions: Versions, at: int) -> Versions:
     return replace(versions.take(then), superseded_at=np.full(int(then.sum()), LIVE))
 
 
-def _best(group: Versions, ranks: Mapping[str, int]) -> Flags:
-    keep = np.zeros(len(group), np.bool_)
+def _best(group: Versions, ranks: Mapping[str, int]) -> Ints:
+    """Indexes of the rows of one side: of each feed the finest, where no feed of a better rank has a row."""
     used = {group.labels[number].feed for number in np.unique(group.label)}
     feeds = sorted(used, key=lambda feed: (ranks[feed], feed))
-    grid = _Grid(group)
-    for feed in feeds:
-        own = np.flatnonzero(group.where(lambda labels, feed=feed: labels.feed == feed))  # type: ignore[misc]
-        own = own[_finest(group.take(own))]
-        own = own[~grid.touched(own)]
-        grid.occupy(own)
-        keep[own] = True
-    return keep
+    own = (np.flatnonzero(group.where(lambda labels, feed=feed: labels.feed == feed)) for feed in feeds)  # type: ignore[misc]
+    return _first_come(group, (rows[_finest(group.take(rows))] for rows in own))
 
 
 def _finest(own: Versions) -> Ints:
     """Indexes of one feed's rows of which no finer row of the same fuel, border and link overlaps any part."""
     if len({s.resolution for s in own.labels}) == 1:
         return np.arange(len(own))
-    identity = own.codes("fuel", "counterparty", "link")
-    seconds = own.seconds()
+    identity, seconds = own.codes("fuel", "counterparty", "link"), own.seconds()
+    series = (np.flatnonzero(identity == number) for number in np.unique(identity))
+    by_step = ([rows[seconds[rows] == step] for step in np.unique(seconds[rows])] for rows in series)
+    return np.sort(np.concatenate([_first_come(own, groups) for groups in by_step]))
+
+
+def _first_come(versions: Versions, groups: Iterable[Ints]) -> Ints:
+    """Indexes of the rows of some groups that overlap no row chosen of a group before, by 5-minute cells."""
+    origin = int(versions.ts.min()) // _CELL
+    first = versions.ts // _CELL - origin
+    last = -(-(versions.ts + versions.seconds()) // _CELL) - origin
+    edges = np.zeros(int(last.max()) + 2, np.int64)
     chosen = []
-    for number in np.unique(identity):
-        rows = np.flatnonzero(identity == number)
-        grid = _Grid(own)
-        for step in np.unique(seconds[rows]):
-            finer = rows[seconds[rows] == step]
-            finer = finer[~grid.touched(finer)]
-            grid.occupy(finer)
-            chosen.append(finer)
-    return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
-
-
-class _Grid:
-    """Which 5-minute cells of the rows' span are taken; rows are named by their index."""
-
-    def __init__(self, rows: Versions) -> None:
-        origin = int(rows.ts.min()) // _CELL
-        self._first = rows.ts // _CELL - origin
-        self._last = -(-(rows.ts + rows.seconds()) // _CELL) - origin
-        self._edges = np.zeros(int(self._last.max()) + 2, np.int64)
-
-    def occupy(self, rows: Ints) -> None:
-        np.add.at(self._edges, self._first[rows], 1)
-        np.add.at(self._edges, self._last[rows], -1)
-
-    def touched(self, rows: Ints) -> Flags:
-        """Whether any cell of each row is taken."""
-        taken = np.cumsum(np.cumsum(self._edges) > 0)
-        before = np.where(self._first[rows] > 0, taken[self._first[rows] - 1], 0)
-        return np.asarray(taken[self._last[rows] - 1] > before)
+    for rows in groups:
+        taken = np.cumsum(np.cumsum(edges) > 0)
+        before = np.where(first[rows] > 0, taken[first[rows] - 1], 0)
+        free = rows[taken[last[rows] - 1] <= before]
+        np.add.at(edges, first[free], 1)
+        np.add.at(edges, last[free], -1)
+        chosen.append(free)
+    return np.concatenate(chosen)
