@@ -23,21 +23,18 @@ class TtlCache:
 
     def get(self, key: Hashable, find: Callable[[], Value]) -> Value:
         """The value kept under `key`, else what `find` gives now."""
-        if not self._ttl_s:
-            return find()
         now = time.monotonic()
-        entry = self._entries.get(key)
-        if entry is not None and now < entry[1]:
-            value: Value = entry[0]
-            return value
-        value = find()
-        self.keep(key, value, now)
-        return value
+        value, until = self._entries.get(key, (None, now))
+        if now >= until:
+            value = find()
+            self.keep(key, value, now)
+        found: Value = value
+        return found
 
     def get_cached(self, key: Hashable) -> Any:
         """The value kept under `key`; None where none is."""
-        entry = self._entries.get(key)
-        return None if entry is None or time.monotonic() >= entry[1] else entry[0]
+        value, until = self._entries.get(key, (None, 0.0))
+        return value if time.monotonic() < until else None
 
     def keep(self, key: Hashable, value: object, since: float) -> None:
         """Keeps a value that was found at an instant (monotonic)."""

@@ -9,10 +9,9 @@ that is killed in between appends none. A publication compares the files with th
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -34,7 +33,6 @@ BEGINNING = "0"
 """The cursor before the first entry of a log that has none yet."""
 CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
 _LOG = logging.getLogger("emds.warehouse")
-_CURSOR = re.compile(r"([0-9a-f]{8})-([0-9]{1,12})")
 Members = dict[str, Any]
 """An entry as JSON: of a segment's 256 a reader mostly wants the last few."""
 
@@ -70,8 +68,6 @@ class Entry:
     """Ascending from 1."""
     at: int
     """When the rows were in place: Unix seconds, true time; ascending, but where a clock was wrong."""
-    file: str
-    """The month file that the change made (`warehouse.series.monthfile.digest`); empty for one that is gone."""
     change: Change
 
 
@@ -104,10 +100,14 @@ class Page(NamedTuple):
 
 
 def append(storage: Storage, change: Change, file: str, now: int) -> None:
-    """Puts a change at the end of the log, on the disk before this returns; `now` is true time. Raises StorageError."""
+    """Puts a change at the end of the log, on the disk before this returns. Raises StorageError.
+
+    `file`: the month file that it made (`warehouse.series.monthfile.digest`); empty for one that is gone. `now`: true
+    time.
+    """
     head = _head(storage) or _begin(storage)
     segment = max(head.tail, head.first // SEGMENT)
-    while not _append_to(storage, head, segment, Entry(0, now, file, change)):
+    while not _append_to(storage, head, segment, {"at": now, "file": file, "change": change}):
         segment += 1
     if segment > head.tail:
         _set_tail(storage, head, segment, now)
@@ -122,7 +122,7 @@ def _begin(storage: Storage) -> Head:
     return _head(storage) or new
 
 
-def _append_to(storage: Storage, head: Head, segment: int, entry: Entry) -> bool:
+def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bool:
     """Whether a segment took an entry.
 
     A full one takes none, nor one that is damaged or lost: no cursor into it may meet other entries.
@@ -141,8 +141,8 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Entry) -> bool
         if len(entries) == SEGMENT or (stored is None and segment <= head.tail):
             return None
         placed, last = True, entries[-1]["at"] if entries else 0
-        at = last if entry.at < last <= entry.at + CLOCK_S else entry.at
-        own = replace(entry, number=segment * SEGMENT + len(entries) + 1, at=at)
+        at = last if entry["at"] < last <= entry["at"] + CLOCK_S else entry["at"]
+        own = {**entry, "number": segment * SEGMENT + len(entries) + 1, "at": at}
         return artefact.sealed(orjson.dumps({"entries": [*entries, own]}))
 
     storage.update(layout.change_segment(segment), add)
@@ -204,7 +204,7 @@ def read(
         for stored in settled:
             if stored["number"] > at and len(found) < limit:
                 at, change = stored["number"], Change(**stored["change"])
-                found += [Entry(at, stored["at"], stored["file"], change)] if wanted(change) else []
+                found += [Entry(at, stored["at"], change)] if wanted(change) else []
         last, is_settled = entries[-1]["number"], len(settled) == len(entries)
         more = (bool(settled) and settled[-1]["number"] > at) or (is_settled and _exists(storage, head, segment + 1))
         if not is_settled or len(found) == limit:
@@ -251,8 +251,8 @@ def _number(head: Head, since: str | None, oldest: str) -> int:
     """The number after which a cursor goes on. Raises UnknownCursor."""
     if since is None:
         return head.first - 1
-    match = _CURSOR.fullmatch(since)
-    asked = 0 if since == BEGINNING else int(match[2]) if match is not None and match[1] == head.log else -1
+    log, _, number = since.rpartition("-")
+    asked = int(number) if since == BEGINNING or (log == head.log and number.isdecimal()) else -1
     if asked < head.first - 1:
         raise UnknownCursor(oldest)
     return asked

@@ -15,8 +15,8 @@ from warehouse.market.clock import month_window
 from warehouse.market.market import Terms
 from warehouse.market.metrics import is_forecast
 from warehouse.rows import forecasts, resolve
-from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.rows.versions import LIVE, Floats, Ints, Versions, concat, empty
+from warehouse.rows.schema import Rows
+from warehouse.rows.versions import LIVE, Ints, Versions, concat, empty
 from warehouse.series import series, vintages
 from warehouse.series.vintages import Month, StoredMonth
 from warehouse.store.storage import Storage
@@ -87,14 +87,9 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
 def _table(feed: str, statements: Sequence[Statement], month: str) -> Versions:
     """Statements as live versions, in their order; those outside the month are left out."""
     window = month_window(month)
-    parts = [series.as_versions(feed, _columns(each.rows), each.at) for each in statements]
+    parts = [series.as_versions(feed, [*each.rows.readings.items()], each.at) for each in statements]
     table = concat([empty(), *parts])
     return table.take((table.ts >= window.start) & (table.ts < window.end))
-
-
-def _columns(rows: Rows) -> list[tuple[SeriesKey, Ints, Floats]]:
-    readings = rows.readings.items()
-    return [(key, np.asarray(r.ts, np.int64), np.asarray(r.values, np.float64)) for key, r in readings]
 
 
 def merge(left: Versions, from_bodies: Versions) -> Versions:

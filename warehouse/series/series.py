@@ -7,12 +7,13 @@ Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
-from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import SPREAD, Window, month_window, months
 from warehouse.market.market import Terms
@@ -21,12 +22,9 @@ from warehouse.rows import forecasts
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
 from warehouse.series import vintages
-from warehouse.series.vintages import Month, StoredMonth
+from warehouse.series.vintages import Merge, Month, StoredMonth
 from warehouse.store import layout, modes
 from warehouse.store.storage import Storage
-
-_ByKey = list[tuple[SeriesKey, Ints, np.ndarray]]
-"""Readings of one month: of each series the interval starts and the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,65 +63,59 @@ def fold(
     whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
     right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
     where it is not the warehouse's. `terms`: those of each source, which the files state. Raises StorageError where a
-    month could not be folded, after the others were.
+    month cannot be folded; those before it were.
     """
     modes.ensure(storage, mode)
-    work: dict[tuple[str, str, str], _ByKey] = defaultdict(list)
+    stated: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
     for key, readings in rows.readings.items():
-        for month, ts, values in _by_month(readings):
-            work[key.metric, key.zone, month].append((key, ts, values))
+        stated[key.metric, key.zone].append((key, readings))
+    work: dict[Month, Versions] = {}
+    for (metric, zone), series in stated.items():
+        versions = as_versions(feed, series, 0 if known_at is None else known_at)
+        work |= {Month(metric, zone, month): part for month, part in _by_month(versions)}
     for (zone, metric), spans in covered.items():
-        for span in spans:
-            for month in months(span):
-                work.setdefault((metric, zone, month), [])
-    done, failed = [], []
-    for (metric, zone, month), parts in sorted(work.items()):
-        place, spans = Month(metric, zone, month), covered.get((zone, metric), ())
-        try:
-            done.append(_fold_month(storage, feed, place, parts, spans, ranks, known_at, mode, terms))
-        except StorageError as error:
-            failed.append(error)
-    if failed:
-        raise failed[0]
-    return done
+        for month in (month for span in spans for month in months(span)):
+            work.setdefault(Month(metric, zone, month), empty())
+    write = partial(vintages.update, storage, ranks=ranks, mode=mode, feed=feed, terms=terms)
+    return [
+        _fold_month(write, feed, place, new, covered.get((place.zone, place.metric), ()), known_at)
+        for place, new in sorted(work.items(), key=itemgetter(0))
+    ]
 
 
-def _by_month(readings: Readings) -> Iterable[tuple[str, Ints, np.ndarray]]:
-    ts = np.asarray(readings.ts, np.int64)
-    values = np.asarray(readings.values, np.float64)
-    if not len(ts):
-        return
-    for month in months(Window(int(ts.min()), int(ts.max()) + 1)):
-        window = month_window(month)
-        inside = (ts >= window.start) & (ts < window.end)
-        if inside.any():
-            yield month, ts[inside], values[inside]
+def _by_month(versions: Versions) -> Iterator[tuple[str, Versions]]:
+    if len(versions):
+        for month in months(Window(int(versions.ts.min()), int(versions.ts.max()) + 1)):
+            window = month_window(month)
+            inside = (versions.ts >= window.start) & (versions.ts < window.end)
+            if inside.any():
+                yield month, versions.take(inside)
 
 
 _SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
 """What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
 
 
-def as_versions(feed: str, readings: _ByKey, known_at: int) -> Versions:
+def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_at: int) -> Versions:
     """Readings as live versions; of two of one series and instant the later stated stays."""
-    if not readings:
+    if not series:
         return empty()
     source = feed.split(".", 1)[0]
     labels = tuple(
-        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis) for k, _, _ in readings
+        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis) for k, _ in series
     )
-    ts = np.concatenate([ts for _, ts, _ in readings])
-    lengths = [len(ts) for _, ts, _ in readings]
+    ts = np.concatenate([np.asarray(readings.ts, np.int64) for _, readings in series])
+    lengths = [len(readings.ts) for _, readings in series]
     statements = Versions(
         labels,
-        np.repeat(np.arange(len(readings)), lengths),
+        np.repeat(np.arange(len(series)), lengths),
         ts,
-        np.concatenate([values for _, _, values in readings]),
+        np.concatenate([np.asarray(readings.values, np.float64) for _, readings in series]),
         np.full(len(ts), known_at),
         np.full(len(ts), LIVE),
-        np.repeat([NEVER if k.published_at is None else k.published_at for k, _, _ in readings], lengths),
+        np.repeat([NEVER if k.published_at is None else k.published_at for k, _ in series], lengths),
     )
-    if is_forecast(readings[0][0].metric):
+    if is_forecast(series[0][0].metric):
         return statements
     _, last = np.unique(identities(statements)[::-1], return_index=True)
     return statements.take(np.sort(len(ts) - 1 - last))
@@ -135,30 +127,27 @@ def identities(versions: Versions) -> Ints:
 
 
 def _fold_month(
-    storage: Storage,
+    write: Callable[[Month, Merge], bool],
     feed: str,
     place: Month,
-    readings: _ByKey,
+    new: Versions,
     spans: Sequence[Window],
-    ranks: Mapping[str, int],
     known_at: int | None,
-    mode: str,
-    terms: Mapping[str, Terms] | None,
 ) -> Folded:
     folded = Folded(place.zone, place.metric, place.month, 0, 0, 0, 0)
 
     def merge(stored_month: StoredMonth) -> Versions | None:
         nonlocal folded
         at = clock.now() if known_at is None else known_at
-        new = as_versions(feed, readings, at)
+        now_known = replace(new, known_at=np.full(len(new), at))
         if is_forecast(place.metric):
-            merged, counts = forecasts.merge(stored_month.versions, new)
+            merged, counts = forecasts.merge(stored_month.versions, now_known)
         else:
-            merged, counts = _merge(stored_month.versions, new, feed, spans, at)
+            merged, counts = _merge(stored_month.versions, now_known, feed, spans, at)
         folded = Folded(place.zone, place.metric, place.month, *counts, damaged=stored_month.lost)
         return merged if folded.wrote else None
 
-    vintages.update(storage, place, merge, ranks, mode, feed, terms=terms)
+    write(place, merge)
     return folded
 
 

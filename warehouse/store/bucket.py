@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from warehouse.caches import TtlCache
 from warehouse.errors import Conflict, StorageError
-from warehouse.store.object_store import REQUEST_S, RETRIES, RETRY_S, StoreAddress, address, ask, open_store
+from warehouse.store.object_store import StoreAddress, address, ask, open_store
 from warehouse.store.storage import Change, Identity, Stored, checked_key
 
 if TYPE_CHECKING:
@@ -40,22 +40,15 @@ _VERSION = "emdsversion"
 class Bucket:
     """The objects below an address (EMDS_HOME) as storage. Safe for many processes and threads on many machines.
 
-    `local`: a folder of this machine. One object of this class belongs to one process, not to its forked children.
+    `local`: a folder of this machine; `bounds`: those of `open_store`. One object of this class belongs to one process,
+    not to its forked children.
     """
 
-    def __init__(
-        self,
-        place: StoreAddress | str,
-        local: Path | str,
-        fresh_s: float = FRESH_S,
-        request_s: float = REQUEST_S,
-        retries: int = RETRIES,
-        retry_s: float = RETRY_S,
-    ) -> None:
+    def __init__(self, place: StoreAddress | str, local: Path | str, fresh_s: float = FRESH_S, **bounds: Any) -> None:
         self.place = address(place) if isinstance(place, str) else place
         self.local = Path(local).absolute()
         self.fresh_s = fresh_s
-        self._bounds = request_s, retries, retry_s
+        self._bounds = bounds
         self._identities = TtlCache(fresh_s)
         self._small = TtlCache(fresh_s)
         self._listings = TtlCache(fresh_s)
@@ -66,7 +59,7 @@ class Bucket:
 
     @cached_property
     def _store(self) -> ObjectStore:
-        return open_store(self.place, *self._bounds)
+        return open_store(self.place, **self._bounds)
 
     def require_conditions(self) -> None:
         """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.
