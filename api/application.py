@@ -79,7 +79,8 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     failed = html.for_browsers(partial(middleware.failed, settings.base_url))
     listed = routes(service)
     for route in listed:
-        app.add_url_rule(_rule(route.path), route.id, partial(_of_flask, route), methods=route.methods)
+        answer: Any = lambda route=route, **named: _call(route, request_ctx.request.environ, named)  # noqa: E731
+        app.add_url_rule(_rule(route.path), route.id, answer, methods=route.methods)
     app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
     app.register_error_handler(NotFound, lambda _: _not_routed(failed, Request(request_ctx.request.environ)))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed, failed), settings.base_url)
@@ -140,10 +141,6 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answ
         return response(environ, start_response)
 
     return served
-
-
-def _of_flask(route: Route, **named: str) -> Any:
-    return _call(route, request_ctx.request.environ, named)
 
 
 def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:

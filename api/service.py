@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.documents.catalogue import Catalogue, DocumentCache
-from api.settings import Settings
+from api.documents.catalogue import DocumentCache
+from api.settings import OWN_MACHINE, Settings
 from warehouse.caches import LruCache
 from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
@@ -32,11 +32,8 @@ class Service:
         self.documents = DocumentCache(storage, ttl_s)
         self.answers = LruCache(ANSWERS_BYTES)  # by ETag
         self.lag_s = lag_s(settings, ttl_s)
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """Return the newest catalogue. Raises NoCatalogue."""
-        return self.documents.catalogue
+        # What links in answers begin with: relative ones where EMDS_BASE_URL is not set.
+        self.own_address = "" if settings.base_url == OWN_MACHINE else settings.base_url
 
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:

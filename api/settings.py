@@ -21,7 +21,7 @@ from warehouse.store import layout, object_store
 from warehouse.store.home import parse
 
 Network = IPv4Network | IPv6Network
-_OWN_MACHINE = "http://127.0.0.1:8000"
+OWN_MACHINE = "http://127.0.0.1:8000"
 
 
 class SettingsError(MarketError):
@@ -54,10 +54,6 @@ class MailServer:
     """TLS from the first byte (`smtps`); otherwise STARTTLS, which only loopback may lack."""
     user: str = ""
     password: str = field(default="", repr=False)
-
-    @property
-    def loopback(self) -> bool:
-        return is_loopback(f"smtp://{self.host}")
 
 
 def is_loopback(url: str) -> bool:
@@ -195,7 +191,7 @@ class Settings:
     home: str = _declare("EMDS_HOME", _home, "data/simulated")
     local: str = _declare("EMDS_LOCAL", default="")
     bucket_fresh_s: int = _declare("EMDS_BUCKET_FRESH_SECONDS", _count)
-    base_url: str = _declare("EMDS_BASE_URL", _base_url, _OWN_MACHINE)
+    base_url: str = _declare("EMDS_BASE_URL", _base_url, OWN_MACHINE)
     """Without a slash at its end; Host headers are never believed."""
     database_url: str = _declare("EMDS_DATABASE_URL", _database_url, "sqlite:///data/accounts.sqlite")
     """PostgreSQL comes as `postgresql+psycopg://`."""
@@ -218,11 +214,6 @@ class Settings:
     """Empty: /metrics is closed."""
     public_url: str = _declare("EMDS_PUBLIC_URL", _base_url, "")
     """Without a slash at its end; empty: nowhere."""
-
-    @property
-    def own_address(self) -> str:
-        """Return what links in answers begin with; empty, for relative ones, where EMDS_BASE_URL is not set."""
-        return "" if self.base_url == _OWN_MACHINE else self.base_url
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:

@@ -28,7 +28,7 @@ import zstandard
 from api.access import keys
 from api.access.database import AccountsUnavailable, Database
 from api.access.keys import Keys, Usage
-from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path, too_many_calls
+from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path
 from api.access.values import NO_ANSWER, AccessMethod, Answer, Call, Grant, Headers, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
@@ -37,7 +37,6 @@ from api.http.messages import Request, Responded, Response
 from api.http.problems import Problem
 from api.http.responses import choose
 from api.settings import Settings
-from warehouse.market.clock import DAY
 
 if TYPE_CHECKING:
     from api.documents.catalogue import Document
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
 """Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
-_MINUTE = 60
 _OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
 _UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "zstd": zstandard.decompress}
 
@@ -146,11 +144,13 @@ class Gate:
         self.database.close()
 
     def _admit_free(self, call: Call) -> Grant | Problem:
-        refusal = self._limit("minute", client_unit(call.client), self.settings.free_calls_per_minute, _MINUTE)
+        settings, now = self.settings, self.now
+        refusal = self.limits.refuse("minute", client_unit(call.client), settings.free_calls_per_minute, now)
         if refusal is None and not call.sample:
             return Grant("free", lambda _: ())
         if refusal is None:
-            refusal = self._limit("sample-day", client_unit(call.client, SITE), self.settings.sample_calls_per_day, DAY)
+            site = client_unit(call.client, SITE)
+            refusal = self.limits.refuse("sample-day", site, settings.sample_calls_per_day, now)
         return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Problem:
@@ -158,7 +158,7 @@ class Gate:
         if isinstance(refusal, Grant):
             return refusal
         client = client_unit(call.client)
-        if too_many := self._limit("unpaid", client, self.settings.free_calls_per_minute, _MINUTE):
+        if too_many := self.limits.refuse("unpaid", client, self.settings.free_calls_per_minute, self.now):
             return too_many
         if not call.payment or not self.x402.open:
             return self.x402.offer(call) if refusal is None else self.x402.offer_beside(refusal, call)
@@ -170,15 +170,10 @@ class Gate:
             """Let a payment that is taken give back its own call, and the one that fetched its offer."""
             settled = grant.settle(answer)
             if not isinstance(settled, Problem) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
-                self.limits.give_back("unpaid", client, 2, _MINUTE, self.now)
+                self.limits.give_back("unpaid", client, 2, self.now)
             return settled
 
         return replace(grant, settle=settle)
-
-    def _limit(self, policy: str, client: str, limit: int, window: int) -> Problem | None:
-        """Count a call of a client in a window of so many seconds; return the refusal of one too many."""
-        wait = self.limits.take(policy, client, limit, window, self.now)
-        return too_many_calls(policy, limit, window, wait) if wait else None
 
 
 class Entry:

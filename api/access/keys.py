@@ -112,9 +112,9 @@ class Keys:
         digest = self._signer(call, now) if key is None else digest_of(key)
         if digest is None:
             return _refuse(_NOT_SIGNED)
-        what, most = ("file", per_second * _FILE_PARTS) if call.file else ("key", per_second)
-        if limits.take(what, digest.hex(), most, 1, now):
-            return _too_fast(most)
+        caller, most = (f"{digest.hex()} files", per_second * _FILE_PARTS) if call.file else (digest.hex(), per_second)
+        if too_fast := limits.refuse("second", caller, most, now):
+            return too_fast
         usage = self.usage(digest, now, call.file) if call.file else None
         if usage and usage.confirmed and (call.head or usage.read):
             unchanged = rate_limit(usage.used, usage.limit, now)
@@ -263,10 +263,3 @@ def used_up(limit: int, now: int) -> Problem:
     wait = resets_at(now) - now
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return refuse_for(wait, "quota-exceeded", detail, rate_limit(limit, limit, now))
-
-
-def _too_fast(per_second: int) -> Problem:
-    """Return 429: more calls within one second than a key may make."""
-    headers = (("RateLimit-Policy", f'"second";q={per_second};w=1'), ("RateLimit", '"second";r=0;t=1'))
-    detail = f"At most {per_second} calls a second with one key. This call was not counted."
-    return refuse_for(1, "too-many-calls", detail, headers)

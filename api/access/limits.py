@@ -26,6 +26,7 @@ from pathlib import Path
 from api.access.values import refuse_for
 from api.http.problems import Problem
 from api.settings import Network, Settings
+from warehouse.market.clock import DAY, HOUR
 
 SUBSCRIBER, SITE = 64, 48
 """Bits of the IPv6 network that one subscriber holds at least, and of the largest that is given out freely."""
@@ -40,10 +41,13 @@ _LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?")
 """`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
 _POLICIES = {
-    "minute": "free and sample calls a minute",
-    "sample-day": "samples a day",
-    "unpaid": "calls a minute without a good key or a payment that is taken",
+    "minute": (60, "free and sample calls a minute from one address"),
+    "sample-day": (DAY, "samples a day from one address"),
+    "unpaid": (60, "calls a minute from one address without a good key or a payment that is taken"),
+    "second": (1, "calls a second with one key"),
+    "sign-up": (HOUR, "sign-ups an hour from one address"),
 }
+"""Each limit's window in seconds, and what it counts."""
 
 
 class RateLimits:
@@ -65,24 +69,29 @@ class RateLimits:
                 self._table[-_SECRET_BYTES:] = os.urandom(_SECRET_BYTES)
             self._secret = self._table[-_SECRET_BYTES:]
 
-    def take(self, what: str, client: str, limit: int, window: int, now: int) -> int:
-        """Count one call of `client` in the window of `window` seconds that `now` lies in; `limit` 0 is unlimited.
+    def refuse(self, policy: str, client: str, limit: int, now: int) -> Problem | None:
+        """Count one call of `client` in the window that `now` lies in; return the 429 of one too many, else None.
 
-        Return 0, or where the window's calls are used up in how many seconds the next one begins.
+        `limit` 0 is unlimited.
         """
         if not limit:
-            return 0
-        tag, end = self._tag(what, client), (now // window + 1) * window
+            return None
+        window, counted = _POLICIES[policy]
+        tag, end = self._tag(policy, client), (now // window + 1) * window
         with self._locked():
             offset, count = self._find(tag, end, now)
-            if count >= limit:
-                return end - now
-            _SLOT.pack_into(self._table, offset, tag, end, count + 1)
-        return 0
+            if count < limit:
+                _SLOT.pack_into(self._table, offset, tag, end, count + 1)
+                return None
+        wait = end - now
+        headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
+        kind = "too-many-sign-ups" if policy == "sign-up" else "too-many-calls"
+        return refuse_for(wait, kind, f"At most {limit} {counted}; the next is answered in {wait} s.", headers)
 
-    def give_back(self, what: str, client: str, calls: int, window: int, now: int) -> None:
+    def give_back(self, policy: str, client: str, calls: int, now: int) -> None:
         """Take calls of the window that `now` lies in back, as far as there are any."""
-        tag, end = self._tag(what, client), (now // window + 1) * window
+        window = _POLICIES[policy][0]
+        tag, end = self._tag(policy, client), (now // window + 1) * window
         with self._locked():
             offset, count = self._find(tag, end, now)
             if count:
@@ -107,8 +116,8 @@ class RateLimits:
             finally:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
 
-    def _tag(self, what: str, client: str) -> int:
-        text = f"{what}\n{client}".encode()
+    def _tag(self, policy: str, client: str) -> int:
+        text = f"{policy}\n{client}".encode()
         return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
 
     def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
@@ -129,16 +138,6 @@ def limits_path(settings: Settings) -> Path:
         return Path(settings.database_url.removeprefix("sqlite:///")).with_suffix(".limits")
     name = hashlib.sha256(f"{settings.home}\n{settings.base_url}".encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"emds-{os.getuid()}" / f"{name}.limits"
-
-
-def too_many_calls(policy: str, limit: int, window: int, wait: int) -> Problem:
-    """Return the 429 of one of the limits by client address; `window` and `wait` in seconds."""
-    headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
-    detail = (
-        f"At most {limit} {_POLICIES[policy]} from one address; the next is answered in {wait} s. "
-        "A free key's calls are counted apart."
-    )
-    return refuse_for(wait, "too-many-calls", detail, headers)
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
@@ -182,9 +181,5 @@ def _open(path: Path) -> int:
     """Open the file at its full length: on a full disk it fails here, not as a fault in mapped memory."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.posix_fallocate(file, 0, _LENGTH)
-    except OSError:
-        os.close(file)
-        raise
+    os.posix_fallocate(file, 0, _LENGTH)
     return file

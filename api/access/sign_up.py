@@ -30,8 +30,8 @@ from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from api.settings import MailServer
-from warehouse.market.clock import DAY, HOUR
+from api.settings import MailServer, is_loopback
+from warehouse.market.clock import DAY
 
 KEYS_PER_ADDRESS = 3
 IDLE_DAYS = 7
@@ -108,7 +108,7 @@ def _send(server: MailServer, base_url: str, to: str, token: str) -> None:
         kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
         with kind(server.host, server.port, timeout=_MAIL_TIMEOUT_S) as session:
             session.ehlo()
-            if not server.tls and (not server.loopback or session.has_extn("starttls")):
+            if not server.tls and (not is_loopback(f"smtp://{server.host}") or session.has_extn("starttls")):
                 session.starttls(context=context)
             if server.user:
                 session.login(server.user, server.password)
@@ -168,9 +168,9 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     email = email.strip().lower()
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
-    client, per_hour = client_unit(gate.call_of(request).client), gate.settings.signups_per_hour
-    if wait := gate.limits.take("sign-up", client, per_hour, HOUR, now):
-        raise refuse_for(wait, "too-many-sign-ups", f"At most {per_hour} sign-ups an hour from one address.")
+    client = client_unit(gate.call_of(request).client)
+    if too_many := gate.limits.refuse("sign-up", client, gate.settings.signups_per_hour, now):
+        raise too_many
     key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None)
     if mail is not None and confirmation:
         try:

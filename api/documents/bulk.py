@@ -40,7 +40,7 @@ _BY_KEY = [("Vary", "Authorization, X-API-Key")]
 def _list(service: Service, request: Request, query: dict[str, Any]) -> Response:
     has_key = any(map(request.header, _KEY_HEADERS))
     with service.gate.enter(request) as entry:
-        whole, simulated = _whole_list(service), service.catalogue.simulated
+        whole, simulated = _whole_list(service), service.documents.catalogue.simulated
         if not has_key and entry.method != "sample" and not any(query[name] for name in ("zone", "metric", "since")):
             return entry.document(whole, simulated).with_headers(_BY_KEY)
         body = selected(whole.json, query)
@@ -66,7 +66,7 @@ def _dataset(
 ) -> Response:
     """Describe all files at once; computed once for each list."""
     with service.gate.enter(request) as entry:
-        whole, catalogue, base = _whole_list(service), service.catalogue, service.settings.base_url
+        whole, catalogue, base = _whole_list(service), service.documents.catalogue, service.settings.base_url
         described = whole.render(
             build.__name__, lambda: build(whole.json["files"], whole.json["as_of"], catalogue, base)
         )
@@ -75,7 +75,7 @@ def _dataset(
 
 def _whole_list(service: Service) -> Document:
     """Return the list of all files: computed once a publication, and once a day, since months become final."""
-    documents, catalogue, settings = service.documents, service.catalogue, service.settings
+    documents, catalogue, settings = service.documents, service.documents.catalogue, service.settings
     public_months = documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
     public = dict.fromkeys(public_months.json["sha256"], settings.public_url) if public_months else {}
     now, identity = clock.now(), documents.require(layout.MANIFEST).identity
@@ -85,7 +85,7 @@ def _whole_list(service: Service) -> Document:
 
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
     whole = require_file(service, metric, zone, month)
-    catalogue = service.catalogue
+    catalogue = service.documents.catalogue
     fields = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
     with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
         headers = [
@@ -106,7 +106,7 @@ def _file(service: Service, request: Request, _query: dict[str, Any], metric: st
 
 def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:
     """The month file behind a path. Raises MetricNotAvailable, Withheld, and Problem 404."""
-    catalogue, stored = service.catalogue, METRICS[metric].value
+    catalogue, stored = service.documents.catalogue, METRICS[metric].value
     catalogue.require_carried(zone, stored, metric)
     catalogue.require_rights(zone, stored, metric)
     lies_in = stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""

@@ -49,7 +49,7 @@ class Wanted:
 
 
 def _changes(service: Service, request: Request, query: dict[str, Any]) -> Response:
-    known = service.catalogue.feeds
+    known = service.documents.catalogue.feeds
     if query["feed"] is not None and query["feed"] not in known:
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
     with service.gate.enter(request) as entry:
@@ -58,7 +58,7 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
         body = read(service, query["since"], limit, wanted)
         # Not cached: the same address has more entries a moment later.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
-        return entry.json(body, service.catalogue.simulated, caching=headers)
+        return entry.json(body, service.documents.catalogue.simulated, caching=headers)
 
 
 def read(service: Service, since: Moment | None, limit: int, wanted: Wanted) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def read(service: Service, since: Moment | None, limit: int, wanted: Wanted) -> 
 def _link(service: Service, request: Request, cursor: str) -> Headers:
     """The `Link` to the entries that follow."""
     query = urlencode({**request.args.to_dict(flat=False), "since": [cursor]}, doseq=True, safe=",")
-    return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
+    return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]
 
 
 def page(storage: Storage, since: Moment | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:

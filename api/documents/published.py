@@ -38,7 +38,7 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
         values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
-        return entry.json(body, service.catalogue.simulated, 0 if stale else values, stale)
+        return entry.json(body, service.documents.catalogue.simulated, 0 if stale else values, stale)
 
 
 def _document(
@@ -55,12 +55,13 @@ def _document(
         whole = service.documents.require(name if isinstance(name, str) else name(zone))
         stale = clock.now() > overdue_after(whole.json)
         form = whole.render("sample", lambda: sample(whole.json)) if sample and entry.method == "sample" else whole
-        return entry.document(form, service.catalogue.simulated, stale)
+        return entry.document(form, service.documents.catalogue.simulated, stale)
 
 
 def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
-        return once_a_publication(entry, service.catalogue, "zones", partial(zone_list, service.catalogue))
+        catalogue = service.documents.catalogue
+        return once_a_publication(entry, catalogue, "zones", partial(zone_list, catalogue))
 
 
 def zone_list(catalogue: Catalogue) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, build: Cal
 
 
 def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Response:
-    catalogue = service.catalogue
+    catalogue = service.documents.catalogue
     faults = [
         ParameterFault(name, "invalid", f"takes one of {', '.join(sorted(words))}")
         for name, words in (("source", catalogue.sources), ("feed", catalogue.feeds))

@@ -46,7 +46,7 @@ _GAUGES = (
 
 def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
-        catalogue = service.catalogue
+        catalogue = service.documents.catalogue
         body = status(service.documents, catalogue, clock.now())
         return entry.json(body, catalogue.simulated, caching=responses.uncached())
 
@@ -130,8 +130,8 @@ class _Feeds(Collector):
         yield InfoMetricFamily("emds_build", "What runs.", {"version": __version__, "build": _build()})
         gauges = [GaugeMetricFamily(f"emds_feed_{n}_timestamp_seconds", w, labels=["feed", "zone"]) for n, w in _GAUGES]
         with suppress(StorageError):  # the counts do not need the warehouse
-            feeds = self._service.catalogue.feeds
-            for (feed, zone), own in _healths(self._service.documents, self._service.catalogue)[0].items():
+            feeds = self._service.documents.catalogue.feeds
+            for (feed, zone), own in _healths(self._service.documents, self._service.documents.catalogue)[0].items():
                 if feed not in feeds:
                     continue
                 due = health.due([health.carrier(feeds[feed], configured=True)], own.whole_until)
@@ -172,7 +172,7 @@ def _healthz(_service: Service, _request: Request, _query: dict[str, Any]) -> Re
 
 
 def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Response:
-    body = orjson.dumps({"status": "ready", "catalogue": service.catalogue.generated})
+    body = orjson.dumps({"status": "ready", "catalogue": service.documents.catalogue.generated})
     return Response(200, [NO_STORE, _JSON], body)
 
 

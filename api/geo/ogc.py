@@ -91,7 +91,7 @@ def _answer(
 
 
 def _link(service: Service, request: Request, path: str, relation: str, media: str, title: str) -> dict[str, str]:
-    base = service.settings.own_address or request.host_url  # not set: the address by which the client came
+    base = service.own_address or request.host_url  # not set: the address by which the client came
     return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
 
 

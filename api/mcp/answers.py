@@ -39,13 +39,13 @@ def _worded(macro: str, body: dict[str, Any], rows: int = 1, *more: Any) -> Tool
 
 
 def list_zones(service: Service, _arguments: Arguments) -> ToolRequest:
-    body = zones_with_metrics(service.catalogue)
+    body = zones_with_metrics(service.documents.catalogue)
     return ToolRequest("", "/v1/zones", lambda _sample: _worded("zones", body))
 
 
 def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
     def answer(_sample: bool) -> ToolAnswer:
-        return _worded("status", status(service.documents, service.catalogue, clock.now()))
+        return _worded("status", status(service.documents, service.documents.catalogue, clock.now()))
 
     return ToolRequest("", "/v1/status", answer)
 
@@ -73,7 +73,7 @@ def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
     if arguments["metric"] is None and arguments["zones"] is None:
         answer = partial(_published, document, published.sample_snapshot, text.snapshot)
     else:
-        answer = partial(_filtered, service.catalogue, document, arguments["metric"], arguments["zones"])
+        answer = partial(_filtered, service.documents.catalogue, document, arguments["metric"], arguments["zones"])
     return ToolRequest("snapshot", "/v1/map/snapshot", answer)
 
 
@@ -110,7 +110,7 @@ def _filtered(
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
     zone = arguments["zone"]
-    question = windows.question(service.catalogue, zone, arguments)
+    question = windows.question(service.documents.catalogue, zone, arguments)
 
     def answer(sample: bool) -> ToolAnswer:
         body = windows.answer(service, question, sample)
@@ -130,7 +130,8 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
 
     def answer(sample: bool) -> ToolAnswer:
         sampled = request._replace(sample=sample)
-        return _worded("statistics", *views.statistics_of(service.reader, service.catalogue, sampled, above, below))
+        catalogue = service.documents.catalogue
+        return _worded("statistics", *views.statistics_of(service.reader, catalogue, sampled, above, below))
 
     return ToolRequest(name, f"/v1/{name}/{zone}", answer)
 

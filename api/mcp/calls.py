@@ -78,7 +78,7 @@ def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, ca
             answer = request.answer(sample)
             stale = clock.now() > answer.valid_until
             notes = [text.sample_note(service.settings.base_url)] if sample and request.price else []
-            notes += [text.SIMULATED] if service.catalogue.simulated else []
+            notes += [text.SIMULATED] if service.documents.catalogue.simulated else []
             notes += [text.stale_note(answer.valid_until)] if stale else []
         except BaseException:
             grant.settle(NO_ANSWER)

@@ -65,7 +65,7 @@ def request_of(
 
     Raises Problem 400 for arguments that the path of the metric does not take.
     """
-    name, catalogue = arguments["metric"], service.catalogue
+    name, catalogue = arguments["metric"], service.documents.catalogue
     for argument in ("interval", "market", "by", "kind"):
         if arguments.get(argument) not in (None, "actual") and argument not in ENDPOINTS[name].parameters:
             raise conflict(argument, f"not for {name}")
@@ -77,7 +77,7 @@ def request_of(
 
 def _answer(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
     """Answer a request. Where no order was asked, rows descend only where some are left out."""
-    page = pages.answer(service.reader, service.catalogue, request._replace(sample=sample))
+    page = pages.answer(service.reader, service.documents.catalogue, request._replace(sample=sample))
     body, rows = formats.envelope(page), formats.plain_columns(page)
     if order is None and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
@@ -248,12 +248,12 @@ def _why_empty(service: Service, request: SeriesRequest, body: Mapping[str, Any]
     """Say as `reason` why a window has no rows and what to ask instead, and as `held` which span of one zone has."""
     if request.as_of is not None:
         current = request._replace(as_of=None, limit=1)
-        if pages.answer(service.reader, service.catalogue, current).count:
+        if pages.answer(service.reader, service.documents.catalogue, current).count:
             as_of = f"Rows of this window are held, but none was known yet as of {iso(request.as_of)}"
             return {"reason": f"{as_of}: leave out as_of, or give a later one."}
     if request.several:
         return {"reason": "None of these zones has rows in it: get_history of one zone says what is held."}
-    entry = service.catalogue.entry(request.zones[0], request.stored[0])
+    entry = service.documents.catalogue.entry(request.zones[0], request.stored[0])
     if not isinstance(entry.get("first"), int):
         return {"reason": "None are held yet for this zone and metric."}
     span = {

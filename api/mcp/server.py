@@ -138,7 +138,7 @@ class Server:
             raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri})
         about, read = reading.RESOURCES[uri]
         try:
-            return {"uri": uri, "mimeType": about["mimeType"], "text": read(self.service.catalogue)}
+            return {"uri": uri, "mimeType": about["mimeType"], "text": read(self.service.documents.catalogue)}
         except StorageError as error:
             raise RpcError(protocol.INTERNAL_ERROR, str(error)) from None
 

@@ -90,16 +90,18 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
         "latest": lambda: published.sample_latest(first("latest", layout.latest)),
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
         "snapshot": lambda: published.sample_snapshot(documents.require(layout.SNAPSHOT).json),
-        "bulk": lambda: month_files.list_files(documents, service.catalogue, base_url, service.catalogue.generated, {}),
+        "bulk": lambda: month_files.list_files(
+            documents, documents.catalogue, base_url, documents.catalogue.generated, {}
+        ),
         "changes": lambda: changes.page(service.storage, None, _FEW, changes.Wanted(), 0),
         "publishers": lambda: published.publishers_of(
             documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))
         ),
         "healthz": lambda: {"status": "ok"},
-        "readyz": lambda: {"status": "ready", "catalogue": service.catalogue.generated},
-        "zones": lambda: published.zone_list(service.catalogue),
-        "status": lambda: status(documents, service.catalogue, service.catalogue.generated),
-        "catalogue": lambda: listing(service.catalogue, base_url),
+        "readyz": lambda: {"status": "ready", "catalogue": service.documents.catalogue.generated},
+        "zones": lambda: published.zone_list(service.documents.catalogue),
+        "status": lambda: status(documents, service.documents.catalogue, service.documents.catalogue.generated),
+        "catalogue": lambda: listing(service.documents.catalogue, base_url),
     }
 
 
@@ -107,7 +109,7 @@ def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]
     """Return values of parameters that this service's own data take, by operation: together they name something."""
     of_operation: dict[str, Any] = {}
     with suppress(StorageError):
-        feed = next(iter(service.catalogue.feeds.values()))
+        feed = next(iter(service.documents.catalogue.feeds.values()))
         of_feed = {"feed": feed["id"], "source": feed["source"]}
         of_operation |= {"parameters of changes": of_feed, "parameters of publishers": of_feed}
     for file in (bulk or {}).get("files", [])[:1]:
@@ -138,15 +140,15 @@ def _layer(service: Service, layer: str) -> Any:
 
 def _rows(service: Service, name: str, answer_format: str, forecast: bool = False) -> Any:
     """The newest rows of a series, of the first zone that has any, as JSON or CSV. Raises StopIteration without any."""
-    now, pick, ahead = service.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
+    now, pick, ahead = service.documents.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
 
     def pages_of_zones() -> Iterator[Page]:
         for zone in ENDPOINTS[name].zones:
             with suppress(CallerError):
-                stored = stored_metric(service.catalogue, zone, BY_PATH[name], forecast=forecast)
+                stored = stored_metric(service.documents.catalogue, zone, BY_PATH[name], forecast=forecast)
                 window = (now - _DAYS * DAY, now + ahead)
                 asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _FEW, "desc", pick=pick)
-                yield pages.answer(service.reader, service.catalogue, asked)
+                yield pages.answer(service.reader, service.documents.catalogue, asked)
 
     body = formats.encode(answer_format, next(page for page in pages_of_zones() if page.count))[0]
     return orjson.loads(body) if answer_format == "json" else body.decode()

@@ -67,7 +67,7 @@ def _text(
     """
     with service.gate.enter(request) as entry:
         try:
-            catalogue = service.catalogue.document
+            catalogue = service.documents.catalogue.document
         except StorageError:
             catalogue = Document("", b"", Identity(0, 0, 0))
         document = catalogue.render(request.path, partial(text, service, **named))
@@ -76,7 +76,7 @@ def _text(
 
 def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
-        catalogue = service.catalogue
+        catalogue = service.documents.catalogue
         build = partial(listing, catalogue, service.settings.base_url)
         return published.once_a_publication(entry, catalogue, "catalogue", build)
 

@@ -54,7 +54,7 @@ def views(service: Service) -> tuple[View, View]:
 
     def page(request: Request) -> Response:
         try:
-            is_simulated = service.catalogue.simulated
+            is_simulated = service.documents.catalogue.simulated
         except StorageError:
             is_simulated = False
         return responses.document(request, pages[is_simulated, "embed" in request.args], _MEDIA[".html"], page_headers)

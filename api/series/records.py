@@ -19,7 +19,7 @@ _LOST = "Records are not made yet: they follow once a day, after the days of the
 
 
 def _records(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
-    metric, catalogue = Metric(query["metric"]), service.catalogue
+    metric, catalogue = Metric(query["metric"]), service.documents.catalogue
     stored = stored_metric(catalogue, zone, metric, day_ahead=False)
     with service.gate.enter(request, "records") as entry:
         records = marts.records(service.reader, zone, stored)

@@ -50,7 +50,7 @@ page. Equal ETags, equal answers."""
 
 def _series(service: Service, request: Request, query: dict[str, Any], name: str, zone: str = "") -> Response:
     """The rows of one zone, or of those that the query names; or their statistics."""
-    metric, catalogue = BY_PATH[name], service.catalogue
+    metric, catalogue = BY_PATH[name], service.documents.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
     named: tuple[str, ...] | None = (zone,) if zone else query["zones"]
     stored, refusal = dict[str, str](), None
@@ -142,7 +142,7 @@ def _link(service: Service, request: Request, asked: SeriesRequest, following: s
     others = {name: text for name, text in request.args.items() if name not in (*written_out, "zone", "cursor")}
     pairs = {**written_out, **others, "cursor": following}.items()
     query = urlencode({name: value for name, value in pairs if value is not None}, safe=",")
-    return [("Link", f'<{service.settings.own_address}{request.path}?{query}>; rel="next"')]
+    return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]
 
 
 def statistics_of(
@@ -203,6 +203,6 @@ VIEWS: dict[str, View] = {
     f"{name}{several}": partial(_series, name=name) for name in BY_PATH for several in ("", "-zones")
 }
 NOT_FOUND_FIRST = {
-    name: lambda service, zone, metric=metric: stored_metric(service.catalogue, zone, metric)
+    name: lambda service, zone, metric=metric: stored_metric(service.documents.catalogue, zone, metric)
     for name, metric in BY_PATH.items()
 }

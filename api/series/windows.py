@@ -53,11 +53,11 @@ WindowQuestion = tuple[str, Metric, Wanted, tuple[float, float] | None]
 
 
 def _windows(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
-    asked = question(service.catalogue, zone, query)
+    asked = question(service.documents.catalogue, zone, query)
     with service.gate.enter(request, "windows") as entry:
         body = answer(service, asked, entry.method == "sample")
         # Nobody pays where nothing is known.
-        return entry.json(body, service.catalogue.simulated, int(body["available"]))
+        return entry.json(body, service.documents.catalogue.simulated, int(body["available"]))
 
 
 def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> WindowQuestion:
@@ -101,7 +101,7 @@ def answer(service: Service, question: WindowQuestion, sample: bool) -> dict[str
 def _body(
     service: Service, zone_id: str, metric: Metric, wanted: Wanted, energy: tuple[float, float] | None, now: int
 ) -> dict[str, Any]:
-    catalogue = service.catalogue
+    catalogue = service.documents.catalogue
     body: dict[str, Any] = {
         "zone": zone_id,
         "metric": metric.value,

@@ -181,7 +181,7 @@ def test_postgres_that_is_away_for_a_while_is_503_for_that_while(postgres_server
     service.gate.close()
 
 
-NOW, MINUTE, LIMIT = 1_800_000_000, 60, 120
+NOW, LIMIT = 1_800_000_000, 120
 
 
 @pytest.fixture
@@ -193,8 +193,8 @@ def limits(tmp_path: Path) -> Iterator[RateLimits]:
 
 def test_workers_share_a_client_s_window(limits: RateLimits, tmp_path: Path) -> None:
     other = RateLimits(tmp_path / "limits")
-    taken = [each.take("free", "192.0.2.1", LIMIT, MINUTE, NOW) for each in [limits, other] * 61]
-    assert taken[:LIMIT] == [0] * LIMIT
+    taken = [each.refuse("minute", "192.0.2.1", LIMIT, NOW) for each in [limits, other] * 61]
+    assert taken[:LIMIT] == [None] * LIMIT
     assert all(taken[LIMIT:])
     other.close()
 
@@ -202,14 +202,14 @@ def test_workers_share_a_client_s_window(limits: RateLimits, tmp_path: Path) -> 
 def test_a_table_of_an_earlier_release_is_used_on(tmp_path: Path) -> None:
     (tmp_path / "limits").write_bytes(b"\0" * (1 << 16) * 16)
     limits = RateLimits(tmp_path / "limits")
-    assert limits.take("free", "192.0.2.1", 1, MINUTE, NOW) == 0
-    assert limits.take("free", "192.0.2.1", 1, MINUTE, NOW)
+    assert limits.refuse("minute", "192.0.2.1", 1, NOW) is None
+    assert limits.refuse("minute", "192.0.2.1", 1, NOW)
     limits.close()
 
 
 def place(client: str) -> int:
     """Where a hash without a secret puts a client's counter, as anybody can compute."""
-    digest = hashlib.blake2b(f"free\n{client}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"minute\n{client}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % rate_limits._SLOTS
 
 
@@ -220,8 +220,8 @@ def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: 
     numbered = (f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::" for number in itertools.count())
     others = list(itertools.islice((each for each in numbered if place(each) == place(mine)), rate_limits._PROBES))
     for _ in range(4):
-        taken += sum(limits.take("free", mine, LIMIT, MINUTE, NOW) == 0 for _ in range(40))
+        taken += sum(limits.refuse("minute", mine, LIMIT, NOW) is None for _ in range(40))
         for client in others:
             for _ in range(60):
-                limits.take("free", client, LIMIT, MINUTE, NOW)
+                limits.refuse("minute", client, LIMIT, NOW)
     assert taken == LIMIT
