@@ -13,7 +13,7 @@ TEST_OPTIONS ?=
 QUICK := tests/test_architecture.py tests/docs tests/sources tests/warehouse $(wildcard $(patsubst %,tests/%.py, \
   api/test_accounts api/test_catalogue api/test_code_samples api/test_formats api/test_forms_of_time api/test_gate \
   api/test_keys api/test_ledger api/test_openapi api/test_paging api/test_series api/test_settings api/test_windows \
-  api/test_x402_buying api/test_x402_wire assets/test_runs* assets/test_summary assets/test_verdicts \
+  api/test_x402_buying api/test_x402_wire assets/test_runs* assets/test_summary assets/test_checks \
   fetch/test_session* geo/test_joins \
   geo/test_papers mcp/test_tools_* orchestration/test_compose orchestration/test_definitions orchestration/test_deploy \
   orchestration/test_gaps orchestration/test_webhooks_sending pages/test_page simulated/test_faults))

@@ -1,24 +1,47 @@
 """The checks of a feed's asset, evaluated in the asset's own step: three by market day, and one on freshness.
 
-Checks report; they do not block: rows that are not believed were set aside before. What blocks is what publishes (the
-geo layers). See `assets.verdicts` for the rules. No `from __future__ import annotations`: Dagster reads annotations.
+They judge what stands in the warehouse, whoever brought it and whenever: rows set aside and never replaced, missing
+intervals, series that stand still, rows that are late. They report and do not block: rows that are not believed were
+set aside before. What needs a second feed is a rule of `assets.sql.rules`. No `from __future__ import annotations`:
+Dagster reads annotations.
 """
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
 import dagster as dg
+import numpy as np
+import orjson
 
+from assets import stored_days
+from assets.ingest import level_shifts
 from assets.ingest.context import PipelineContext
+from assets.ingest.reports import window_of
 from assets.partitions import asset_key, key_of
-from assets.verdicts import RULES, Verdict
+from assets.stored_days import StoredRows
 from warehouse.documents import health
+from warehouse.errors import UNKNOWN_MEMBER
+from warehouse.judge import coverage, quality
 from warehouse.market import clock
-from warehouse.market.clock import iso
+from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso, months
 from warehouse.market.market import Feed
+from warehouse.rows.schema import SeriesKey
+from warehouse.rows.versions import Floats, Ints
+from warehouse.store import layout
+from warehouse.store.storage import Storage
 
-FRESH = "fresh"
+BELIEVED, COMPLETE, STEADY, FRESH = "believed", "complete", "steady", "fresh"
+NOTHING_READ = "no row of this day is held, though some are due"
+NOTHING_DUE = "nothing of this day is due yet"
+SHOWN = 20
+"""So many findings of a day stand in Dagster."""
 _FRESH_MEANS = (
     "The newest row is not older than the publisher's timetable allows, in every zone: judged by data, not by runs."
     " Warning when late, error after four graces."
 )
+Aside = tuple[SeriesKey, Ints, Floats]
+"""Rows of a series that were set aside."""
 
 
 def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.AssetCheckSpec]:
@@ -31,16 +54,167 @@ def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.Asse
     return [*by_day, dg.AssetCheckSpec(FRESH, asset=key, description=_FRESH_MEANS)]
 
 
-def evaluation(feed: Feed, verdict: Verdict) -> dg.AssetCheckEvaluation:
-    """A verdict as an event of its partition."""
+def _evaluation(
+    feed: Feed, check: str, day: MarketDay, findings: Sequence[str], grave: bool, count: int, passed: bool = False
+) -> dg.AssetCheckEvaluation:
+    """One check of one market day, passed where nothing is found. `count`: rows or intervals concerned.
+
+    `grave`: a failure is an error, not a warning.
+    """
     return dg.AssetCheckEvaluation(
         asset_key=asset_key(feed),
-        check_name=verdict.check,
-        passed=verdict.passed,
-        severity=dg.AssetCheckSeverity.ERROR if verdict.grave else dg.AssetCheckSeverity.WARN,
-        metadata={"findings": dg.MetadataValue.json(list(verdict.findings)), "count": verdict.count},
-        partition=key_of(feed, str(verdict.day)),
+        check_name=check,
+        passed=passed or not findings,
+        severity=dg.AssetCheckSeverity.ERROR if grave else dg.AssetCheckSeverity.WARN,
+        metadata={"findings": dg.MetadataValue.json([*findings[:SHOWN]]), "count": count},
+        partition=key_of(feed, str(day)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules judge a feed's days by, read once for all days."""
+
+    feed: Feed
+    now: int
+    own: StoredRows
+    aside: Sequence[Aside]
+    shifts: Sequence[level_shifts.LevelShift]
+
+    def without_rows(self, check: str, day: MarketDay) -> dg.AssetCheckEvaluation | None:
+        """The evaluation of a day of which no row is held: it passes while nothing is due. None where rows are held."""
+        window = window_of(self.feed, day)
+        if next(self.own.within(window), None) is not None:
+            return None
+        if coverage.due_until(self.feed, window, self.now) <= window.start:
+            return _evaluation(self.feed, check, day, [NOTHING_DUE], False, 0, passed=True)
+        return _evaluation(self.feed, check, day, [NOTHING_READ], True, 0)
+
+
+def evaluate(
+    storage: Storage,
+    feed: Feed,
+    days: Sequence[MarketDay],
+    now: int,
+    checks: Collection[str] = (BELIEVED, COMPLETE, STEADY),
+    own: StoredRows | None = None,
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """Evaluate the chosen checks of every day. `own`: the feed's rows of these days, where they are read already."""
+    if not days:
+        return
+    span = {month for day in days for month in months(window_of(feed, day))}
+    own = stored_days.read(storage, feed, span) if own is None else own
+    facts = Facts(
+        feed,
+        now,
+        own,
+        _set_aside(storage, feed, days) if BELIEVED in checks else [],
+        _shifts(storage, feed, days, own) if STEADY in checks else [],
+    )
+    chosen = [rule for name, rule in RULES.items() if name in checks]
+    yield from (rule(facts, day) for day in days for rule in chosen)
+
+
+def _believed(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
+    """Every value of the day is possible, comes once and lies on its grid; others are set aside. Error."""
+    window, findings, count = window_of(facts.feed, day), [], 0
+    covered = {key: ts for key, ts, _ in facts.own.within(window)}
+    for key, ts, values in facts.aside:
+        step = RESOLUTIONS[key.resolution]
+        have = covered.get(key, np.empty(0, np.int64))  # a row of the series that covers its instant replaces it
+        at = np.searchsorted(have, ts, side="right") - 1
+        replaced = (at >= 0) & (ts < have[np.maximum(at, 0)] + step) if len(have) else np.zeros(len(ts), np.bool_)
+        wrong = (ts >= window.start) & (ts < window.end) & ~replaced
+        count += int(wrong.sum())
+        findings += [
+            _set_aside_because(key, value, int(stamp)) for stamp, value in zip(ts[wrong], values[wrong], strict=True)
+        ]
+    if not findings and (empty := facts.without_rows(BELIEVED, day)):
+        return empty
+    return _evaluation(facts.feed, BELIEVED, day, findings, True, count)
+
+
+def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
+    """The day (23, 24 or 25 hours) has every interval due. Warning while the publisher may bring it, then error."""
+    feed, now, window = facts.feed, facts.now, window_of(facts.feed, day)
+    settled = day.end <= now - feed.revised_days * clock.DAY
+    if empty := facts.without_rows(COMPLETE, day):
+        return empty
+    rows = facts.own.rows(window)
+    if feed.yearly:
+        missing = sorted(set(feed.zones) - {key.zone for key in rows.readings})
+        return _evaluation(feed, COMPLETE, day, [f"{zone}: no row" for zone in missing], settled, len(missing))
+    for zone in feed.zones:
+        for metric in feed.metrics:
+            if not any((key.zone, key.metric) == (zone, metric) for key in rows.readings):
+                rows.extend(SeriesKey(zone, metric, "", feed.resolution), [], [])
+    gaps = sorted(coverage.check(rows, feed, [window], now).gaps.items())
+    findings = [
+        f"{zone} {metric}: {gap.intervals} intervals missing from {iso(gap.start)} to {iso(gap.end)}"
+        for (zone, metric), parts in gaps
+        for gap in parts
+    ]
+    count = sum(gap.intervals for _, parts in gaps for gap in parts)
+    return _evaluation(feed, COMPLETE, day, findings, settled, count)
+
+
+def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.LevelShift]:
+    """Days of a series at another level than in the two weeks before, unless another feed states the same."""
+    if feed.yearly:
+        return []
+    windows = [day.window for day in days]
+    rows = own.rows(Window(min(w.start for w in windows), max(w.end for w in windows)))
+    return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.finding.severity != "note"]
+
+
+def _steady(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
+    """No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning."""
+    if empty := facts.without_rows(STEADY, day):
+        return empty
+    judged = quality.judge(facts.own.rows(window_of(facts.feed, day)), facts.feed, (), facts.now)
+    shifts = [shift.finding for shift in facts.shifts if shift.day == day.window]
+    odd = [*(f for f in judged.findings if f.check == "frozen"), *shifts]
+    findings = [f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd]
+    return _evaluation(facts.feed, STEADY, day, findings, False, sum(f.count for f in odd))
+
+
+def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
+    """What stands of a value that was set aside; one of an unknown member is no number."""
+    if np.isnan(value):
+        return f"{_name(key)}: {UNKNOWN_MEMBER}its rows, and the totals that need them, are left out"
+    return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
+
+
+RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {
+    BELIEVED: _believed,
+    COMPLETE: _complete,
+    STEADY: _steady,
+}
+"""The checks by market day, in their order. To add one, add a rule: its docstring says what passing means."""
+
+
+def _name(key: SeriesKey) -> str:
+    return " ".join(filter(None, (key.zone, key.metric, key.fuel, key.counterparty, key.link)))
+
+
+def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[Aside]:
+    """The rows in quarantine of runs that may have asked for these days: a run asks for a month at most."""
+    month_before = (min(day.day for day in days).replace(day=1) - timedelta(days=1)).replace(day=1)
+    first, last = str(month_before), str(max(day.day for day in days))
+    aside = list[Aside]()
+    for key in storage.keys(layout.quarantine_prefix(feed.id)):
+        name = key.rpartition("/")[2][:10]
+        body = storage.get(key) if first <= name <= last else None  # some are of no day
+        document = orjson.loads(body) if body else {"strips": ()}
+        for member in document["strips"]:
+            ts, values = member.pop("ts"), member.pop("values")
+            aside.append((SeriesKey(**member), np.array(ts, np.int64), np.array(values, np.float64)))
+        if document.get("version") == feed.version:  # a newer parser may know the members
+            start = np.array([MarketDay(date.fromisoformat(name), feed.tz).start], np.int64)
+            for member in document["unknown"]:
+                series = SeriesKey(member["zone"], member["metric"], "", feed.resolution, link=member["name"])
+                aside.append((series, start, np.array([np.nan])))
+    return aside
 
 
 def freshness(pipeline: PipelineContext, feed: Feed) -> dg.AssetCheckEvaluation:

@@ -6,6 +6,7 @@ partitions equal the warehouse. No `from __future__ import annotations`.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,7 +14,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, first_days, stored_days, verdicts
+from assets import checks, first_days, stored_days
 from assets.ingest import plots
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
@@ -62,13 +63,17 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport, begun: in
     rows, changed = _read(pipeline, feed, asked, report, begun)
     changed = _without_fringe(pipeline, feed, rows, asked, changed)
     days = sorted(day for day in {*asked, *changed} if day.day <= last)
-    judged: dict[MarketDay, list[dg.AssetCheckEvaluation]] = {day: [] for day in days}
-    for verdict in verdicts.examine(pipeline.storage, feed, days, clock.now(), own=rows):
-        judged[verdict.day].append(checks.evaluation(feed, verdict))
+    judged = defaultdict[str | None, list[dg.AssetCheckEvaluation]](list)
+    for evaluation in checks.evaluate(pipeline.storage, feed, days, clock.now(), own=rows):
+        judged[evaluation.partition].append(evaluation)
     with logged(f"first day of {feed.id}"):
         first_days.note(pipeline.storage, feed, (day.day for day in days))
     return [
-        DayEvents(day, _event(feed, day, rows, reports.get(str(day)), day in changed), tuple(judged[day]))
+        DayEvents(
+            day,
+            _event(feed, day, rows, reports.get(str(day)), day in changed),
+            tuple(judged[key_of(feed, str(day))]),
+        )
         for day in days
     ]
 
@@ -103,8 +108,9 @@ def _without_fringe(
     """The days less those before the feed's first partition of which an answer brought no more than an edge."""
     first = min([first_days.load(pipeline.storage).get(feed.id, date.max), *(day.day for day in asked)])
     early = [day for day in changed if day.day < first]
-    judged = verdicts.examine(pipeline.storage, feed, early, clock.now(), (verdicts.COMPLETE,), rows)
-    return {day for day in changed if day.day >= first} | {verdict.day for verdict in judged if verdict.passed}
+    judged = checks.evaluate(pipeline.storage, feed, early, clock.now(), (checks.COMPLETE,), rows)
+    whole = {evaluation.partition for evaluation in judged if evaluation.passed}
+    return {day for day in changed if day.day >= first or key_of(feed, str(day)) in whole}
 
 
 def _materialisation(

@@ -24,13 +24,8 @@ FIRST_FILL_DAYS = 35
 def load(storage: Storage) -> dict[str, date]:
     """The oldest market day asked for, by feed. Empty for an empty warehouse; logged, where what is kept is damaged."""
     with logged(layout.FIRST_DAYS):
-        return read(storage)
+        return decode(storage.get(layout.FIRST_DAYS))
     return {}
-
-
-def read(storage: Storage) -> dict[str, date]:
-    """The same. Raises DamagedFile for what does not decode."""
-    return decode(storage.get(layout.FIRST_DAYS))
 
 
 def decode(stored: bytes | None) -> dict[str, date]:
@@ -48,7 +43,7 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
     Raises DamagedFile: what is damaged stays for `emds repair` to set aside.
     """
     first = min(days, default=None)
-    if first is None or first >= read(storage).get(feed.id, date.max):
+    if first is None or first >= decode(storage.get(layout.FIRST_DAYS)).get(feed.id, date.max):
         return
 
     def add(stored: Stored | None) -> bytes:
@@ -60,10 +55,12 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
 
 
 def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
-    """Where a feed's partitions begin. `known`: the days asked for; `since`: EMDS_SINCE; `today` in the feed's zone."""
+    """Where a feed's partitions begin, whatever its siblings hold; of a yearly feed a year's first day.
+
+    `known`: the days asked for; `since`: EMDS_SINCE; `today` in the feed's zone.
+    """
     reached = feed.since if feed.reach_days is None else max(feed.since, today - timedelta(days=feed.reach_days))
     wanted = max(reached, since or today - timedelta(days=FIRST_FILL_DAYS))
-    oldest = known.get(feed.id)
-    if oldest is None:
-        return wanted
-    return min(oldest, wanted) if since else oldest
+    oldest = known.get(feed.id, wanted)
+    first = min(oldest, wanted) if since else oldest
+    return first.replace(month=1, day=1) if feed.yearly else first

@@ -5,20 +5,13 @@ Dagster's freshness goes by runs: whether an asset was made in time. The check `
 No `from __future__ import annotations`, as in every file that Dagster's annotations may come to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date, timedelta
 
 import dagster as dg
 
-from assets import first_days
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Source
-
-
-def first_partition(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
-    """The first partition of a feed: its own first day (see `assets.first_days`), whatever its siblings hold."""
-    first = first_days.first_day(feed, known, since, today)
-    return first.replace(month=1, day=1) if feed.yearly else first
 
 
 def _last_offset(feed: Feed) -> int:

@@ -4,7 +4,7 @@ Every run of a feed publishes the zones that it touched; a schedule publishes al
 a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -41,21 +41,25 @@ def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
     return [_by_zone(sources), _of_all_zones(), _publishers(sources)]
 
 
+def _spec(
+    key: dg.AssetKey, deps: Sequence[dg.AssetKey], text: str, partitions: dg.PartitionsDefinition | None = None
+) -> dg.AssetSpec:
+    """Describe a document that follows every partition of what it is made of."""
+    return dg.AssetSpec(
+        key,
+        deps=[dg.AssetDep(dep, partition_mapping=dg.AllPartitionMapping()) for dep in deps],
+        description=text,
+        freshness_policy=made_every(15),
+        group_name=GROUP,
+        owners=[OWNER],
+        kinds={"json"},
+        partitions_def=partitions,
+    )
+
+
 def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
     feeds = [asset_key(feed) for source in sources.values() for feed in source.feeds]
-    specs = [
-        dg.AssetSpec(
-            dg.AssetKey([PREFIX, name]),
-            deps=[dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping()) for key in feeds],
-            description=text,
-            freshness_policy=made_every(15),
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"json"},
-            partitions_def=ZONE_PARTITIONS,
-        )
-        for name, text in BY_ZONE.items()
-    ]
+    specs = [_spec(dg.AssetKey([PREFIX, name]), feeds, text, ZONE_PARTITIONS) for name, text in BY_ZONE.items()]
 
     @dg.multi_asset(name="publish_zones", specs=specs, pool="documents", backfill_policy=dg.BackfillPolicy.single_run())
     def publish_zones(
@@ -72,20 +76,8 @@ def _by_zone(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
 
 
 def _of_all_zones() -> dg.AssetsDefinition:
-    specs = [
-        dg.AssetSpec(
-            key,
-            deps=[SNAPSHOT]
-            if key == LIVE
-            else [dg.AssetDep([PREFIX, "latest"], partition_mapping=dg.AllPartitionMapping())],
-            description=text,
-            freshness_policy=made_every(15),
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"json"},
-        )
-        for key, (_, text) in OF_ALL_ZONES.items()
-    ]
+    latest = dg.AssetKey([PREFIX, "latest"])
+    specs = [_spec(key, [SNAPSHOT if key == LIVE else latest], text) for key, (_, text) in OF_ALL_ZONES.items()]
 
     @dg.multi_asset(name="publish_all", specs=specs, pool="documents")
     def publish_all(

@@ -9,7 +9,6 @@ import time
 import warnings
 from datetime import date
 from functools import cache
-from typing import Any
 
 import dagster as dg
 
@@ -20,23 +19,21 @@ from assets.feeds import raw_asset, series_asset
 from assets.geo import GEO, LAYERS, geo_assets
 from assets.ingest.context import PipelineContext
 from assets.marts import RECORDS, first_month, mart_assets
-from assets.partitions import first_partition, partitions_of
+from assets.partitions import partitions_of
 from assets.published import MEASURED, OF_ALL_ZONES, document_assets
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import DELIVER, PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets, webhook_sensor
-from orchestration.work.resources import open_context
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings, open_context
 from warehouse import settings as warehouse_settings
 from warehouse.market import clock
 from warehouse.store import modes
 
-AFTER_FILL = "after_fill"
-"""The job of everything that no feed's run makes: after a first fill none of it is "never materialized"."""
 _LAYERS = tuple(dg.AssetKey([GEO, layer]) for layer in LAYERS)
 FOLLOWING = (*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *_LAYERS)
+"""What no feed's run makes: after a first fill none of it is "never materialized"."""
 
 
 class Warehouse(dg.ConfigurableResource[PipelineContext]):
@@ -76,7 +73,7 @@ def build() -> dg.Definitions:
     jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")))
     return dg.Definitions(
         assets=assets,
-        jobs=[*jobs, _after_fill()],
+        jobs=jobs,
         schedules=schedules,
         sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == DELIVER)), automation()],
         resources={
@@ -87,20 +84,11 @@ def build() -> dg.Definitions:
     )
 
 
-def _after_fill() -> Any:
-    return dg.define_asset_job(
-        AFTER_FILL,
-        selection=dg.AssetSelection.assets(*FOLLOWING),
-        tags={"source": AFTER_FILL},
-        description="Everything that follows the feeds, once after a first fill.",
-    )
-
-
 def first_partitions(settings: PipelineSettings) -> dict[str, date]:
     """Return the first partition of every feed. Partition keys follow the wall clock, not EMDS_NOW."""
     days = first_days.load(settings.home.open())
     return {
-        feed.id: first_partition(feed, days, settings.since, clock.local_date(int(time.time()), feed.tz))
+        feed.id: first_days.first_day(feed, days, settings.since, clock.local_date(int(time.time()), feed.tz))
         for source in sources().values()
         for feed in source.feeds
     }

@@ -1,7 +1,7 @@
 """Every setting that emds reads from the environment: name, default, and whether it is a secret.
 
 The only list of them. docs/operating.md says what each one means (by test), and both readers
-(`orchestration.work.settings`, `api.settings`) take their defaults from here.
+(`orchestration.work.environment`, `api.settings`) take their defaults from here.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Fetcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """Everything a run needs from outside, bound once by `orchestration.work.resources`."""
+    """Everything a run needs from outside, bound once by `orchestration.work.environment`."""
 
     storage: Storage
     mode: str

@@ -182,43 +182,44 @@ class Table:
 
 def _tables() -> list[Table]:
     """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds, `tolerances` of two feeds."""
-    zones = {
-        "zone": "Id, as in every view",
-        "name": "Name for people",
-        "tz": "Civil time, for timezone(tz, starts_at)",
-        "market_tz": "Clock of the market day",
-        "currency": "Of prices",
-        "headline": "What `price` is here",
-    }
-    feeds = {
-        "feed": "Id, as in every view",
-        "rank": "Of several feeds with an interval the lowest rank is served",
-        "title": "What the publisher calls it",
-    }
-    tolerances = {
-        "metric": "As in every view",
-        "share": "Of the mean",
-        "amount": "In the metric's unit; the larger of the two counts",
-    }
-    resolutions = {"resolution": "As in every view", "seconds": "Length of the interval; of 1y 365 days"}
     return [
         Table(
             "zones",
             f"The {len(ZONES)} zones with their clocks",
-            zones,
+            {
+                "zone": "Id, as in every view",
+                "name": "Name for people",
+                "tz": "Civil time, for timezone(tz, starts_at)",
+                "market_tz": "Clock of the market day",
+                "currency": "Of prices",
+                "headline": "What `price` is here",
+            },
             [(z.id, z.name, z.tz, z.market_tz, z.currency, z.headline) for z in ZONES.values()],
         ),
         Table(
             "feeds",
             "Feeds in rank order within a zone and metric: 1 is best",
-            feeds,
+            {
+                "feed": "Id, as in every view",
+                "rank": "Of several feeds with an interval the lowest rank is served",
+                "title": "What the publisher calls it",
+            },
             [(f.id, f.rank, f.title) for source in all_sources().values() for f in source.feeds],
         ),
-        Table("resolutions", "Lengths of intervals", resolutions, list(RESOLUTIONS.items())),
+        Table(
+            "resolutions",
+            "Lengths of intervals",
+            {"resolution": "As in every view", "seconds": "Length of the interval; of 1y 365 days"},
+            list(RESOLUTIONS.items()),
+        ),
         Table(
             "tolerances",
             "How far the hourly means of two feeds of a series may lie apart on a day's average",
-            tolerances,
+            {
+                "metric": "As in every view",
+                "share": "Of the mean",
+                "amount": "In the metric's unit; the larger of the two counts",
+            },
             [(metric.value, *of.agreement) for metric, of in METRICS.items() if of.agreement is not None],
         ),
     ]

@@ -13,7 +13,7 @@ from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
 from assets import first_days, stored_days
 from assets.ingest.context import PipelineContext
-from orchestration.work.resources import open_unclaimed
+from orchestration.work.environment import open_unclaimed
 from warehouse.documents import health
 from warehouse.errors import WrongMode
 from warehouse.market import clock
@@ -22,7 +22,6 @@ from warehouse.market.market import Source
 from warehouse.settings import DEFAULTS, SECRETS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket
-from warehouse.store.home import Home
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -48,7 +47,7 @@ def doctor() -> int:
         if value := os.environ.get(name):
             print(f"  {name} = {'(set)' if name in SECRETS else value}")
     faults += access_faults(Settings.from_environ(os.environ), pipeline.mode)
-    faults += disk_faults(own_home)
+    faults += disk_faults(own_home.local)
     for fault, _ in faults:
         print(f"WARNING: {fault}")
     is_bad = any(grave for _, grave in faults)
@@ -78,13 +77,11 @@ def _open() -> tuple[PipelineContext, list[Fault]]:
         return open_unclaimed({**os.environ, "EMDS_FEEDS": ""}), [(str(error), True)]
 
 
-def disk_faults(own_home: Home) -> Iterator[Fault]:
-    """Yield the disks that are nearly full."""
-    places = {own_home.local, *([own_home.place] if isinstance(own_home.place, Path) else [])}
-    for place in sorted(place for place in places if place.is_dir()):
-        free = shutil.disk_usage(place).free
-        if free < LEAST_FREE_BYTES:
-            yield f"{free / 1e6:.0f} MB are free in {place}: make room, or set EMDS_RAW_DAYS lower", False
+def disk_faults(local: Path) -> list[Fault]:
+    """Return that a disk is nearly full."""
+    free = shutil.disk_usage(local).free
+    text = f"{free / 1e6:.0f} MB are free in {local}: make room, or set EMDS_RAW_DAYS lower"
+    return [(text, False)] if free < LEAST_FREE_BYTES else []
 
 
 def _credentials(pipeline: PipelineContext, source: Source) -> str:
@@ -151,25 +148,23 @@ def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[s
                 yield f"{feed.id} {of_day.day}: {of_day.rows} rows held, but not materialised in Dagster"
 
 
-def access_faults(settings: Settings, mode: str) -> list[Fault]:
-    """Return what is wrong with payments and client addresses."""
-    faults: list[Fault] = []
+def access_faults(settings: Settings, mode: str) -> Iterator[Fault]:
+    """Yield what is wrong with payments and client addresses."""
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
-        text = (
+        yield (
             "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
-            "whose settlement was not answered was charged."
+            "whose settlement was not answered was charged.",
+            True,
         )
-        faults.append((text, True))
     if settings.pay_to and mode in LIVE_MODES and not settings.facilitators:
-        faults.append(("EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True))
+        yield "EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True
     is_public = settings.base_url.startswith("https:") and not is_loopback(settings.base_url)
     if not settings.trusted_proxies and is_public:
-        text = (
+        yield (
             "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or "
-            "all clients count as one."
+            "all clients count as one.",
+            False,
         )
-        faults.append((text, False))
-    return faults
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:

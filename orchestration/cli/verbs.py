@@ -10,9 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,42 +36,38 @@ def day(text: str) -> date:
         raise click.BadParameter(f"{text[:40]!r} is no day such as 2026-01-31") from None
 
 
+def _choose(context: click.Context, _: click.Parameter, feed: str | None) -> list[Feed]:
+    from orchestration.work import backfill
+
+    try:
+        return backfill.chosen(context.params.pop("source"), feed)
+    except KeyError as error:
+        raise click.UsageError(f"no source or feed {error.args[0]}") from None
+
+
 def _which(verb: Verb) -> Verb:
     """Add the options that choose feeds; the verb gets them as `feeds`."""
+    by_feed = click.option("--feed", "feeds", callback=_choose, help="Only this feed, such as aemo.dispatch.")
+    return click.option("--source", is_eager=True, help="Only this source.")(by_feed(verb))
 
-    @wraps(verb)
-    def run(source: str | None, feed: str | None, **named: Any) -> int | None:
-        from orchestration.work import backfill
 
-        try:
-            feeds = backfill.chosen(source, feed)
-        except KeyError as error:
-            raise click.UsageError(f"no source or feed {error.args[0]}") from None
-        return verb(feeds=feeds, **named)
-
-    by_feed = click.option("--feed", help="Only this feed, such as aemo.dispatch.")
-    return click.option("--source", help="Only this source.")(by_feed(run))
+def _in_order(context: click.Context, _: click.Parameter, end: date | None) -> date | None:
+    start = context.params["start"]
+    if start and end and end < start:
+        raise click.UsageError("--end lies before --start")
+    return end
 
 
 def _between(verb: Verb) -> Verb:
     """Add the options that choose a span of market days."""
-
-    @wraps(verb)
-    def run(start: date | None, end: date | None, **named: Any) -> int | None:
-        if start and end and end < start:
-            raise click.UsageError("--end lies before --start")
-        return verb(start=start, end=end, **named)
-
-    by_end = click.option("--end", type=day, metavar="D", help="Last market day.")
-    return click.option("--start", type=day, metavar="D", help="First market day.")(by_end(run))
+    by_end = click.option("--end", type=day, metavar="D", callback=_in_order, help="Last market day.")
+    return click.option("--start", type=day, metavar="D", is_eager=True, help="First market day.")(by_end(verb))
 
 
 def _trial(verb: Verb) -> Verb:
     """Add the options of `probe` and `record`."""
-    number, text = click.IntRange(0, 20_000), "Send at most N requests a feed and day; 0: all of them."
-    by_requests = click.option("--requests", type=number, metavar="N", default=12, show_default=True, help=text)
     by_day = click.option("--day", type=day, metavar="D", help="The past market day (default: the newest whole one).")
-    return _which(by_day(by_requests(verb)))
+    return _which(by_day(verb))
 
 
 def _listens(verb: Verb) -> Verb:
@@ -134,7 +129,7 @@ def backfill(
     if bool(days) == bool(start) or (days and end):
         raise click.UsageError("give --days N, or --start D (and --end D)")
     from orchestration.work import backfill, commands, gaps
-    from orchestration.work.resources import open_context, open_unclaimed
+    from orchestration.work.environment import open_context, open_unclaimed
 
     for line in backfill.too_early(feeds, start, end) if start else ():
         print(line)
@@ -158,10 +153,10 @@ def replay(folder: Path) -> int:
     """Ingest every recorded answer of a folder with a MANIFEST.json."""
     if not (folder / "MANIFEST.json").is_file():
         raise click.UsageError(f"no MANIFEST.json in {folder}")
-    from orchestration.work import replay
+    from orchestration.work import kept_answers
 
     os.environ["EMDS_FEEDS"] = "recorded"
-    return replay.replay(folder)
+    return kept_answers.replay(folder)
 
 
 @emds.command()
@@ -172,16 +167,9 @@ def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
 
     Ranks and rights of every month are resolved again too.
     """
-    from orchestration.work import commands, rebuild
-    from orchestration.work.resources import open_context
+    from orchestration.work import kept_answers
 
-    pipeline = open_context()
-    tasks = rebuild.plan(pipeline, feeds, start, end)
-    absent = rebuild.rebuild_absent(pipeline, tasks)
-    changed, unreadable = rebuild.resolve(pipeline, feeds, start, end)
-    code = commands.run(tasks, again=True, history=True)
-    print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
-    return _list_unreadable(unreadable) or code
+    return kept_answers.rebuild(feeds, start, end)
 
 
 @emds.command()
@@ -204,29 +192,26 @@ def publish(to: str | None) -> int:
 
 @emds.command()
 @_trial
-def probe(feeds: list[Feed], day: date | None, requests: int) -> int:
+def probe(feeds: list[Feed], day: date | None) -> int:
     """Ask each feed for a past day and today; write nothing."""
-    from tempfile import TemporaryDirectory
-
     from orchestration.work import probe
 
-    with TemporaryDirectory(prefix="emds-") as scratch:
-        return probe.probe(Path(scratch), feeds, day, requests)
+    return probe.probe(feeds, day)
 
 
 @emds.command()
 @_trial
 @click.argument("folder", type=click.Path(path_type=Path))
-def record(feeds: list[Feed], day: date | None, requests: int, folder: Path) -> int:
+def record(feeds: list[Feed], day: date | None, folder: Path) -> int:
     """Probe, and keep the answers in a folder that `replay` takes."""
-    from orchestration.work import record
+    from orchestration.work import probe
     from warehouse.store import layout
 
     if (folder / "MANIFEST.json").exists():
         raise click.UsageError(f"{folder} already holds recordings: name a new folder")
     if (folder / layout.MODE).exists():
         raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
-    return record.record(folder, feeds, day, requests)
+    return probe.probe(feeds, day, folder)
 
 
 @emds.command()
@@ -235,12 +220,14 @@ def record(feeds: list[Feed], day: date | None, requests: int, folder: Path) -> 
 def gaps(feeds: list[Feed], days: int) -> int:
     """List the intervals that are due and missing; `backfill --missing` asks for them."""
     from orchestration.work import gaps
-    from orchestration.work.resources import open_unclaimed
+    from orchestration.work.environment import open_unclaimed
 
     holes, unreadable = gaps.find(open_unclaimed(), feeds, days)
     for line in gaps.describe(holes):
         print(line)
-    return _list_unreadable(unreadable) or (1 if holes else 0)
+    for line in unreadable:
+        sys.stderr.write(f"emds: {line}\n")
+    return 1 if holes or unreadable else 0
 
 
 @emds.command()
@@ -259,7 +246,7 @@ def serve(port: int, host: str, server: str) -> int:
 def dagster(program: str, options: Sequence[str]) -> int:
     """Run a program of Dagster's over this warehouse."""
     from orchestration.servers import dagster_home
-    from orchestration.work.settings import PipelineSettings
+    from orchestration.work.environment import PipelineSettings
 
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
@@ -291,7 +278,7 @@ def doctor() -> int:
 def verify() -> int:
     """Read every file of the warehouse and list what is broken."""
     from orchestration.work import verify
-    from orchestration.work.resources import opened
+    from orchestration.work.environment import opened
 
     broken = verify.broken(opened(os.environ))
     for line in broken:
@@ -303,9 +290,9 @@ def verify() -> int:
 @emds.command()
 def repair() -> int:
     """Make damaged files again from the kept bytes."""
-    from orchestration.work import repair
+    from orchestration.work import verify
 
-    return repair.main()
+    return verify.repair()
 
 
 @emds.command()
@@ -332,13 +319,6 @@ def reconcile() -> int:
 
 emds.add_command(keys)
 emds.add_command(webhooks)
-
-
-def _list_unreadable(failures: Sequence[str]) -> int:
-    """Print the files that could not be read; return 1 where there are any."""
-    for line in failures:
-        sys.stderr.write(f"emds: {line}\n")
-    return 1 if failures else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,7 +17,7 @@ import requests
 
 from assets.ingest.context import PipelineContext
 from orchestration.jobs.recording import COMMAND_LINE
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import iso
@@ -78,17 +78,16 @@ def _report(webhook: str, outages: Outages, job: str, failure: dict[str, Any] | 
     now, began = int(time.time()), outages.began.get(job)
     if (failure is None) == (began is None):
         return False
-    if failure is not None:
-        _post(webhook, {"event": "outage", "since": iso(now), "job": job, **failure})
+    if began is None:
+        message = {"event": "outage", "since": iso(now), "job": job, **(failure or {})}
+    else:
+        message = {"event": "recovered", "since": iso(began), "until": iso(now), "job": job}
+    requests.post(webhook, json=message, timeout=POST_S).raise_for_status()
+    if began is None:
         outages.began[job] = now
-    elif began is not None:
-        _post(webhook, {"event": "recovered", "since": iso(began), "until": iso(now), "job": job})
+    else:
         del outages.began[job]
     return True
-
-
-def _post(webhook: str, message: dict[str, Any]) -> None:
-    requests.post(webhook, json=message, timeout=POST_S).raise_for_status()
 
 
 def _feeds(pipeline: PipelineContext) -> Iterator[tuple[str, str, str]]:

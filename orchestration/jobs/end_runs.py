@@ -10,7 +10,7 @@ import sys
 import dagster as dg
 
 from orchestration.jobs import recording
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 
 BACKFILL = "dagster/backfill"
 _STARTED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]

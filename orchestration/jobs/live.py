@@ -15,7 +15,6 @@ from typing import Any
 import dagster as dg
 
 from assets import checks, events
-from assets.events import DayEvents
 from assets.feeds import words
 from assets.fetch.session import Fetched
 from assets.ingest.context import Fetcher, PipelineContext
@@ -60,19 +59,11 @@ class TimeLimit:
 class Asked:
     """What came of one publisher."""
 
-    source: Source
     reports: list[RunReport] = field(default_factory=list)
-    days: list[DayEvents] = field(default_factory=list)
-    fresh: list[dg.AssetCheckEvaluation] = field(default_factory=list)
+    events: list[Any] = field(default_factory=list)
+    """For Dagster, in order."""
     faults: list[str] = field(default_factory=list)
     """What a person must look at; a publisher that is away is none."""
-
-    def events(self) -> Iterator[Any]:
-        for day in self.days:
-            yield from day
-        yield from self.fresh
-        for report in self.reports:
-            yield from events.raw_events(self.source, report)
 
 
 def live_feeds(source: Source) -> list[Feed]:
@@ -92,16 +83,11 @@ def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task
 
 def _days(feed: Feed, tick: datetime | None) -> Iterator[date]:
     now = clock.now()
-    today = clock.local_date(now, feed.tz)
-    hourly = tick is None or tick.minute == 0
-    first = today if not hourly else today - timedelta(days=feed.revised_days)
-    settling = clock.local_date(now - SETTLING_S, feed.tz)
-    last = today + timedelta(days=feed.ahead_days)
-    day = min(first, settling)
-    while day <= last:
-        if feed.out_of_reach(day, today) is None:
-            yield day
-        day += timedelta(days=1)
+    today, settling = clock.local_date(now, feed.tz), clock.local_date(now - SETTLING_S, feed.tz)
+    back = feed.revised_days if tick is None or tick.minute == 0 else 0
+    first = min(today - timedelta(days=back), settling)
+    days = (first + timedelta(days=number) for number in range((today - first).days + feed.ahead_days + 1))
+    return (day for day in days if feed.out_of_reach(day, today) is None)
 
 
 def ask(pipeline: PipelineContext, tasks: Sequence[Task], seconds: float) -> Iterator[Asked]:
@@ -118,14 +104,15 @@ def ask(pipeline: PipelineContext, tasks: Sequence[Task], seconds: float) -> Ite
 
 
 def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -> Asked:
-    asked = Asked(source)
+    asked = Asked()
     for task in tasks:
         with logged(task.name) as attempt:
             begun, feed = clock.now(), source.feed(task.feed)
             report = ingest_days(pipeline, feed, [MarketDay(day, feed.tz) for day in task.days])
             asked.reports.append(report)
-            asked.days += events.of_run(pipeline, feed, report, begun)
-            asked.fresh.append(checks.freshness(pipeline, feed))
+            for day in events.of_run(pipeline, feed, report, begun):
+                asked.events += day
+            asked.events += [checks.freshness(pipeline, feed), *events.raw_events(source, report)]
             asked.faults += _faults(report)
         asked.faults += filter(None, [attempt.failure])
     with logged(f"documents of {source.code}") as attempt:
@@ -145,11 +132,10 @@ def _faults(report: RunReport) -> Iterator[str]:
 def live_jobs(sources: Mapping[str, Source]) -> tuple[Any, Any]:
     """Return `live` and `fill_gaps`."""
 
-    def due(context: dg.OpExecutionContext, pipeline: PipelineContext) -> list[Task]:
-        tick = context.run.tags.get(TICK)
+    def due(tick: str | None, pipeline: PipelineContext) -> list[Task]:
         return due_tasks(sources, datetime.fromisoformat(tick) if tick else None)
 
-    def holes(context: dg.OpExecutionContext, pipeline: PipelineContext) -> list[Task]:
+    def holes(_: str | None, pipeline: PipelineContext) -> list[Task]:
         return gaps.to_fill(pipeline)
 
     live = _job(LIVE, due, LIVE_S, "Every feed that is due of those asked each quarter hour or oftener.")
@@ -157,14 +143,12 @@ def live_jobs(sources: Mapping[str, Source]) -> tuple[Any, Any]:
     return live, fill
 
 
-def _job(
-    name: str, wanted: Callable[[dg.OpExecutionContext, PipelineContext], list[Task]], seconds: float, text: str
-) -> Any:
+def _job(name: str, wanted: Callable[[str | None, PipelineContext], list[Task]], seconds: float, text: str) -> Any:
     @dg.op(name=f"ask_{name}", description=text)
     def ask_publishers(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[PipelineContext]) -> None:
         faults: list[str] = []
-        for asked in ask(warehouse, wanted(context, warehouse), seconds):
-            for event in asked.events():
+        for asked in ask(warehouse, wanted(context.run.tags.get(TICK), warehouse), seconds):
+            for event in asked.events:
                 context.log_event(event)
             for report in asked.reports:
                 context.log.info(words(report))

@@ -8,7 +8,7 @@ import fcntl
 import logging
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ import dagster as dg
 from assets import checks, events
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
-from assets.marts import RECORDS, first_month
-from assets.partitions import key_of
+from assets.marts import KEYS, RECORDS, first_month
 from assets.sources import sources
 from orchestration.servers.dagster_home import dagster_home
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from warehouse.bookkeeping import described, logged
 from warehouse.market import clock
 from warehouse.market.market import Feed
@@ -65,10 +64,10 @@ class Recorder:
         self._last: list[Any] = []
         self._feeds: dict[str, Feed] = {}
 
-    def add(self, feed: Feed, report: RunReport, begun: int) -> list[str]:
-        """Record what a run did; return the partitions that hold rows. `begun`: an instant before it wrote."""
+    def add(self, feed: Feed, report: RunReport, begun: int) -> None:
+        """Record what a run did. `begun`: an instant before it wrote (Unix seconds)."""
         if self._instance is None:
-            return [key_of(feed, day.day) for day in report.days if day.finished]
+            return
         asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
         days = events.of_run(self._pipeline, feed, asked, begun)
         recent = clock.now() - feed.revised_days * clock.DAY
@@ -82,7 +81,6 @@ class Recorder:
             self._last += events.raw_events(self._pipeline.sources[feed.source], report)
             if days:
                 self._feeds[feed.id] = feed
-        return [str(day.event.partition) for day in days if isinstance(day.event, dg.AssetMaterialization)]
 
     def close(self) -> None:
         """Record the rest."""
@@ -110,22 +108,23 @@ def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
 
     Return what failed; Dagster and the log have the reason.
     """
-    from orchestration.definitions import AFTER_FILL, first_partitions  # here: it loads every definition
-    from orchestration.jobs.schedules import MARTS, mart_months
+    from orchestration.definitions import first_partitions  # here: it loads every definition
+    from orchestration.jobs.schedules import mart_months
 
+    if instance is None:
+        return []
     is_whole = False
     with logged("marts"):
-        first = first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ)))
-        months = mart_months(first)
-        is_whole = instance is None or months is None or _execute(instance, MARTS, tags=months)
-        if instance and (months is not None or instance.get_latest_materialization_event(RECORDS) is None):
-            is_whole &= _execute(instance, AFTER_FILL, asset_selection=[RECORDS])
+        months = mart_months(first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ))))
+        is_whole = months is None or _materialise(instance, KEYS, months)
+        if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
+            is_whole &= _materialise(instance, [RECORDS])
     return [] if is_whole else ["marts"]
 
 
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
-    from orchestration.definitions import AFTER_FILL, FOLLOWING
+    from orchestration.definitions import FOLLOWING
 
     if instance is None:
         return
@@ -134,15 +133,17 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
     with logged("documents in Dagster"):
         never = [key for key in FOLLOWING if instance.get_latest_materialization_event(key) is None]
         if never:
-            _execute(instance, AFTER_FILL, asset_selection=never)
+            _materialise(instance, never)
 
 
-def _execute(instance: dg.DagsterInstance, job: str, **named: Any) -> bool:
-    """Run a job of this environment's definitions here: partitions begin where this home's days do.
+def _materialise(
+    instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey], tags: Mapping[str, str] | None = None
+) -> bool:
+    """Materialise assets here, with this environment's definitions: partitions begin where this home's days do.
 
     Return whether it succeeded.
     """
     from orchestration.definitions import build
 
-    found = build().resolve_job_def(job)
-    return found.execute_in_process(instance=instance, run_config=QUIET, raise_on_error=False, **named).success
+    job = build().resolve_implicit_global_asset_job_def()
+    return job.execute_in_process(QUIET, instance, raise_on_error=False, asset_selection=[*keys], tags=tags).success

@@ -7,7 +7,7 @@ published tomorrow's. No `from __future__ import annotations`: Dagster reads the
 import os
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,7 +24,7 @@ from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
 from orchestration.jobs.retention import retention
 from orchestration.jobs.service_assets import DELIVER, PAYMENTS, UNDER_WAY, WEBHOOKS
-from orchestration.work.resources import configured, opened
+from orchestration.work.environment import configured, opened
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.market import Feed, Source
@@ -36,6 +36,7 @@ SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
 """Tags of a scheduled run: before a person's (0), and before a backfill's."""
 MARTS = "marts"
 """The job of the marts."""
+Decide = Callable[[dg.ScheduleEvaluationContext], dg.RunRequest | dg.SkipReason]
 
 
 def schedules_and_jobs(
@@ -48,17 +49,15 @@ def schedules_and_jobs(
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
     jobs: list[Any] = [live, fill_gaps, retention]
-    schedules = [_live(sources, mode), _plain(fill_gaps, "10 4 * * *", asks), _plain(retention, "50 * * * *", runs)]
+    schedules = [
+        _live(sources, mode),
+        _schedule(fill_gaps.name, "10 4 * * *", asks, fill_gaps.description),
+        _schedule(retention.name, "50 * * * *", runs, retention.description or ""),
+    ]
     for source in sources.values():
         for name, feeds in schedule_groups(source, firsts).items():
-            jobs.append(
-                dg.define_asset_job(
-                    name,
-                    selection=dg.AssetSelection.assets(*map(asset_key, feeds)),
-                    tags={"source": source.code, MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]},
-                    description=f"{source.name}: {', '.join(f.id for f in feeds)}",
-                )
-            )
+            text = f"{source.name}: {', '.join(f.id for f in feeds)}"
+            jobs.append(_job(name, [*map(asset_key, feeds)], text, source=source.code))
             schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
     geo_layers = [dg.AssetKey([GEO, layer]) for layer in LAYERS]
     # Documents follow the clock too: an hour turns without new rows. A release may bring other layers.
@@ -68,40 +67,44 @@ def schedules_and_jobs(
         ("compare_feeds", [WAREHOUSE_DUCKDB], "35 * * * *", runs, "Compares feeds; renews warehouse.duckdb."),
         ("measure_publishers", [MEASURED], "20 3 * * *", runs, "Measures how late and how whole each feed was."),
         ("reconcile_payments", [PAYMENTS], "20 * * * *", takes_payments, "Compares payments with the chain."),
-        (DELIVER, [WEBHOOKS], "", runs, "One round of deliveries to subscribers."),
     ):
-        job = dg.define_asset_job(name, keys, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]}, description=text)
-        jobs.append(job)
-        if cron_line:
-            schedules.append(_plain(job, cron_line, running))
-    jobs.append(
-        dg.define_asset_job(
-            MARTS,
-            selection=dg.AssetSelection.assets(*MART_KEYS),
-            tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME]},
-            description="Days, hours, borders and revisions by month; records follow by themselves.",
-        )
-    )
+        jobs.append(_job(name, keys, text))
+        schedules.append(_schedule(name, cron_line, running, text))
+    jobs.append(_job(DELIVER, [WEBHOOKS], "One round of deliveries to subscribers."))
+    jobs.append(_job(MARTS, [*MART_KEYS], "Days, hours, borders and revisions by month; records follow by themselves."))
     schedules.append(_marts(first_month(sources, firsts)))
     return jobs, schedules
 
 
-def _marts(first: date) -> dg.ScheduleDefinition:
-    @dg.schedule(
-        name=f"{MARTS}_schedule",
-        job_name=MARTS,
-        cron_schedule="50 3 * * *",
-        execution_timezone="UTC",
-        default_status=_status(True),
-        description="The months since the first whose month files changed.",
+def _job(name: str, keys: Sequence[dg.AssetKey], text: str, **tags: str) -> Any:
+    return dg.define_asset_job(name, keys, tags={MAX_RUNTIME: SCHEDULED[MAX_RUNTIME], **tags}, description=text)
+
+
+def _schedule(
+    job: str, cron_line: str, running: bool, text: str, tz: str = "UTC", decide: Decide | None = None
+) -> dg.ScheduleDefinition:
+    """Return a job's schedule. `decide`: what a run is to be, by the instant that it was scheduled for."""
+    return dg.ScheduleDefinition(
+        name=f"{job}_schedule",
+        job_name=job,
+        cron_schedule=cron_line,
+        execution_timezone=tz,
+        default_status=dg.DefaultScheduleStatus.RUNNING if running else dg.DefaultScheduleStatus.STOPPED,
+        description=text,
+        execution_fn=decide,
+        tags=None if decide else {PRIORITY: SCHEDULED[PRIORITY]},
     )
-    def marts(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+
+
+def _marts(first: date) -> dg.ScheduleDefinition:
+    def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         months = mart_months(first)
         if months is None:
             return dg.SkipReason("no month file changed")
         return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), tags={**months, **SCHEDULED})
 
-    return marts
+    text = "The months since the first whose month files changed."
+    return _schedule(MARTS, "50 3 * * *", True, text, decide=decide)
 
 
 def mart_months(first: date) -> dict[str, str] | None:
@@ -113,48 +116,18 @@ def mart_months(first: date) -> dict[str, str] | None:
     return None if stale is None or stale > last else {RANGE[0]: stale, RANGE[1]: last}
 
 
-def _status(running: bool) -> dg.DefaultScheduleStatus:
-    return dg.DefaultScheduleStatus.RUNNING if running else dg.DefaultScheduleStatus.STOPPED
-
-
-def _plain(job: Any, cron_line: str, running: bool) -> dg.ScheduleDefinition:
-    return dg.ScheduleDefinition(
-        job=job,
-        cron_schedule=cron_line,
-        execution_timezone="UTC",
-        default_status=_status(running),
-        description=job.description,
-        tags={PRIORITY: SCHEDULED[PRIORITY]},
-    )
-
-
 def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
-    @dg.schedule(
-        name=f"{LIVE}_schedule",
-        job_name=LIVE,
-        cron_schedule="*/5 * * * *",
-        execution_timezone="UTC",
-        default_status=_status(mode != "recorded"),
-        description="Every five minutes; a tick while a run is under way is skipped.",
-    )
-    def live(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         if context.instance.get_runs(dg.RunsFilter(job_name=LIVE, statuses=UNDER_WAY), limit=1):
             return dg.SkipReason("the run before is still under way")
         at = context.scheduled_execution_time
         due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
-        publishers = ", ".join(sorted(due))
+        tags = {TICK: at.isoformat(), PRIORITY: SCHEDULED[PRIORITY], "publishers": ", ".join(sorted(due))}
         # A crashed tick is not run again: the next one asks for the same days.
-        return dg.RunRequest(
-            run_key=at.isoformat(),
-            tags={
-                TICK: at.isoformat(),
-                PRIORITY: SCHEDULED[PRIORITY],
-                "dagster/max_retries": "0",
-                "publishers": publishers,
-            },
-        )
+        return dg.RunRequest(run_key=at.isoformat(), tags={**tags, "dagster/max_retries": "0"})
 
-    return live
+    text = "Every five minutes; a tick while a run is under way is skipped."
+    return _schedule(LIVE, "*/5 * * * *", mode != "recorded", text, decide=decide)
 
 
 def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
@@ -202,16 +175,7 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
     feed, back, offset = feeds[0], max(f.revised_days for f in feeds), sum(map(ord, name))
     stands_in = [f.stands_in_for for f in feeds if f.stands_in_for]
 
-    @dg.schedule(
-        name=f"{name}_schedule",
-        job_name=name,
-        cron_schedule=cron(60 if stands_in else feed.every_minutes, offset),
-        execution_timezone=feed.tz,
-        default_status=_status(mode != "recorded"),
-        description=f"{', '.join(f.id for f in feeds)}: {back} days back"
-        + (" and tomorrow" if feed.ahead_days else ""),
-    )
-    def look_back(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         if feed.source not in configured(os.environ, mode):
             return dg.SkipReason(f"{feed.source} is not configured: `emds doctor` says what to set")
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
@@ -222,7 +186,9 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
             return dg.SkipReason(f"the first partition, {first}, is not out yet")
         return dg.RunRequest(run_key=at.isoformat(), tags={RANGE[0]: first, RANGE[1]: last, **SCHEDULED})
 
-    return look_back
+    text = f"{', '.join(f.id for f in feeds)}: {back} days back" + (" and tomorrow" if feed.ahead_days else "")
+    every = 60 if stands_in else feed.every_minutes
+    return _schedule(name, cron(every, offset), mode != "recorded", text, feed.tz, decide)
 
 
 def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parents[2]

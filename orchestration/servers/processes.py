@@ -29,12 +29,7 @@ class Server:
     name: str
     process: subprocess.Popen[bytes]
     log: Path | None
-
-    def last_lines(self) -> str:
-        """Return the end of its log; empty where it has none."""
-        if self.log is None:
-            return ""
-        return f"\n-- {self.log}\n{self.log.read_bytes()[-2000:].decode(errors='replace').rstrip()}"
+    is_task: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +44,22 @@ class Servers:
     signals: Sequence[int] = ()
     running: list[Server] = field(default_factory=list)
 
-    def start(self, name: str, argv: Sequence[str]) -> Server:
-        """Start a server in a process group of its own: Ctrl-C reaches us first, and we stop its children too."""
+    def start(self, name: str, argv: Sequence[str], is_task: bool = False) -> Server:
+        """Start a server in a process group of its own: Ctrl-C reaches us first, and we stop its children too.
+
+        A task has no log, and is one of them until it ends with 0.
+        """
         log = stream = None
-        if self.logs is not None:
+        if self.logs is not None and not is_task:
             self.logs.mkdir(parents=True, exist_ok=True)
             log = self.logs / f"{name}.log"
             stream = log.open("ab")
         process = subprocess.Popen(
-            argv, cwd=self.folder, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=end_with_parent
+            argv, cwd=self.folder, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=_end_with_parent
         )
         if stream is not None:
             stream.close()
-        server = Server(name, process, log)
+        server = Server(name, process, log, is_task)
         self.running.append(server)
         return server
 
@@ -72,9 +70,14 @@ class Servers:
         """
         if self.signals:
             raise KeyboardInterrupt
-        for server in self.running:
-            if server.process.poll() is not None:
-                raise StorageError(f"{server.name} ended ({server.process.returncode}){server.last_lines()}")
+        for server in [*self.running]:
+            code = server.process.poll()
+            if code == 0 and server.is_task:
+                self.running.remove(server)
+            elif code is not None:
+                text = server.log.read_bytes()[-2000:].decode(errors="replace").rstrip() if server.log else ""
+                log = f"\n-- {server.log}\n{text}" if server.log else ""
+                raise StorageError(f"{server.name} ended ({code}){log}")
             with logged("logs"):
                 if server.log and server.log.stat().st_size > MOST_LOG_BYTES:
                     shutil.copyfile(server.log, server.log.with_suffix(".log.1"))
@@ -91,7 +94,7 @@ class Servers:
                 groups = [server for server in groups if _signal(server, 0)]
 
 
-def end_with_parent() -> None:
+def _end_with_parent() -> None:
     """Have the kernel send SIGTERM to this child when its parent ends, however that ends (Linux)."""
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from api.settings import Settings
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from warehouse.documents import catalogue
 from warehouse.errors import StorageError
 from warehouse.market import clock

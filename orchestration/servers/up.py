@@ -11,15 +11,15 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 from orchestration.servers import serve
 from orchestration.servers.dagster_home import DEPLOY, dagster_home
-from orchestration.servers.processes import Servers, end_with_parent
-from orchestration.work.settings import PipelineSettings
+from orchestration.servers.processes import Servers
+from orchestration.work.environment import PipelineSettings
 from warehouse.errors import StorageError, as_storage_error
 from warehouse.store import layout
 from warehouse.store.home import Home
@@ -59,8 +59,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         serve.advise_proxy(host, port)
         servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None, signals)
         try:
-            with _filling(days, recordings) as fill:
-                _start_api(servers, fill, home, host, port)
+            _start_api(servers, fill_command(days, recordings), home, host, port)
             _start_dagster(servers, ui_port)
             while True:
                 servers.require_all()
@@ -90,30 +89,10 @@ def lock(local: Path) -> Iterator[None]:
         raise as_storage_error(error) from None
 
 
-@contextmanager
-def _filling(days: int, recordings: Path | None) -> Iterator[subprocess.Popen[bytes]]:
-    """Fill the warehouse in a process of its own, whose memory is free once it ends; it ends with this block."""
-    process = subprocess.Popen(
-        fill_command(days, recordings), cwd=ROOT, start_new_session=True, preexec_fn=end_with_parent
-    )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
-
-
 def fill_command(days: int, recordings: Path | None) -> list[str]:
     """Return the command line of the fill."""
     folder = [] if recordings is None else [str(recordings.resolve())]
     return [sys.executable, "-m", "orchestration.work.fill", str(days), *folder]
-
-
-def _require_filled(fill: subprocess.Popen[bytes]) -> None:
-    """Raise StorageError where the fill has failed; the process printed why."""
-    if fill.poll():
-        raise StorageError("the warehouse could not be filled")
 
 
 def _has_published(storage: Storage, begun: float) -> bool:
@@ -122,20 +101,23 @@ def _has_published(storage: Storage, begun: float) -> bool:
     return stat is not None and stat.version >= begun * 1e9
 
 
-def _start_api(servers: Servers, fill: subprocess.Popen[bytes], home: Home, host: str, port: int) -> None:
-    """Start the API once the fill has published its first zones, and say so. Raises StorageError where it cannot."""
+def _start_api(servers: Servers, filling: Sequence[str], home: Home, host: str, port: int) -> None:
+    """Fill the warehouse in a process of its own, whose memory is free once it ends, and start the API.
+
+    The API begins with the first zones that are published. Raises StorageError where the fill or the API fails.
+    """
     base, storage, begun = f"http://{LOOPBACK}:{port}", home.open(), time.time()
-    while fill.poll() is None and not _has_published(storage, begun):
+    fill = servers.start("fill", filling, is_task=True)
+    while fill in servers.running and not _has_published(storage, begun):
+        servers.require_all()
         time.sleep(0.5)
-    _require_filled(fill)
     servers.start("api", serve.command(port, host))
     _wait(servers, f"{base}/readyz", lambda: _answers(f"{base}/readyz"))
-    if fill.poll() is None:
+    if fill in servers.running:
         print(f"API:     {base}   serves the zones that are in; the rest follows", flush=True)
-    while fill.poll() is None:
+    while fill in servers.running:
         servers.require_all()
         time.sleep(0.2)
-    _require_filled(fill)
     print(f"\nAPI:     {base}   (map {base}/, reference {base}/docs)", flush=True)
     print(f"try:     curl '{base}/v1/brief/GB?sample=true'   (a key: POST {base}/v1/keys/signup)", flush=True)
 

@@ -1,4 +1,4 @@
-"""Month files at the public address, under names whose bytes never change: put, kept for pinned lists, removed.
+"""Month files at the public address, under names whose bytes never change, and `emds.duckdb`, a catalogue of them.
 
 A file that the list names stays. One that it does not name any more stays 60 days, so that a pinned list still answers:
 by its age where it was replaced within a day of being put, as files of the running month are; any other is named in the
@@ -7,9 +7,17 @@ manifest until then.
 
 from __future__ import annotations
 
+import io
 import logging
+import tempfile
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.implementations.memory import MemoryFileSystem
 
 from api.documents import month_files
 from api.documents.catalogue import Catalogue, DocumentCache
@@ -20,6 +28,7 @@ from warehouse.caches import LruCache
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import DAY
+from warehouse.rows.schema import SCHEMA
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
@@ -27,6 +36,7 @@ MONTH_KEPT_S = 60 * DAY
 SERIES = layout.series_prefix()
 _LOG = logging.getLogger("emds.publish")
 _PARQUET = "application/vnd.apache.parquet"
+DUCKDB_FILE = "emds.duckdb"
 Entries = tuple[Mapping[str, Any], ...]
 
 
@@ -80,3 +90,57 @@ def replaced(before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], now
     old = [m["object"] for m in before.get("months", ()) if now - m["put_at"] > DAY]
     left = [*before.get("replaced", ()), *({"object": key, "until": now + MONTH_KEPT_S} for key in old)]
     return tuple(each for each in left if each["object"] not in listed and each["until"] > now)
+
+
+def build_duckdb(entries: Iterable[Mapping[str, Any]], public_url: str) -> StaticObject:
+    """Return `emds.duckdb`: the table `files` of the month files that lie at the address, and a view for each metric.
+
+    It needs DuckDB's `httpfs` alone. Views find files by zone and month; `files` says which have rows of a span of
+    `ts`. `entries` are those of the manifest's months.
+    """
+    months = [{**entry, "url": f"{public_url}/{entry['object']}"} for entry in entries]
+    empty, addresses = io.BytesIO(), _Addresses()
+    pq.write_table(SCHEMA.empty_table(), empty)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        # Every DuckDB since 1.0 reads this version.
+        connection.execute(f"ATTACH '{folder}/{DUCKDB_FILE}' AS made (STORAGE_VERSION 'v1.0.0')")
+        connection.execute("USE made")
+        connection.register("listed", pa.table({name: [month[name] for month in months] for name in _FILES.split()}))
+        connection.execute("CREATE TABLE files AS FROM listed")
+        connection.unregister("listed")
+        connection.register_filesystem(addresses)
+        for metric in sorted({month["metric"] for month in months}):
+            root = f"{public_url}/{layout.series_prefix(metric)}zone="
+            urls = [month["url"] for month in months if month["metric"] == metric]
+            addresses.pipe_file(urls[0], empty.getvalue())
+            names = " ".join(url.removeprefix(root).removesuffix(".parquet") for url in urls)
+            connection.execute(_VIEW.format(metric=metric, names=names, root=root.replace("'", "''")))
+        connection.execute("USE memory")
+        connection.execute("DETACH made")
+        body = (Path(folder) / DUCKDB_FILE).read_bytes()
+    return StaticObject(DUCKDB_FILE, body, "application/octet-stream", cache_control="public, max-age=60")
+
+
+_FILES = "zone metric month url rows first last bytes sha256 license attribution final"
+"""The columns of `files`, members of the entries."""
+# The addresses as one text in place of a list of them: a third of the bytes that every reader fetches first.
+_VIEW = """CREATE VIEW {metric} AS SELECT left(parse_filename(filename, true), 7) AS month, * EXCLUDE (filename)
+FROM read_parquet(
+    list_transform(string_split('{names}', ' '), lambda name: '{root}' || name || '.parquet'),
+    filename = true, hive_partitioning = true, hive_types = {{'zone': VARCHAR, 'metric': VARCHAR}}
+)"""
+
+
+class _Addresses(MemoryFileSystem):  # type: ignore[misc]
+    """Every address is a file. DuckDB looks into the first one of a view when it makes it, and asks no network here."""
+
+    protocol = ("http", "https")
+    cachable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store: dict[str, Any] = {}
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        return [path]

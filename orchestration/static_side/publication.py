@@ -60,8 +60,6 @@ class StaticFile:
     cache_control: str
     plain: StaticObject
     packed: tuple[StaticObject, ...] = ()
-    terms: Mapping[str, str] = field(default_factory=dict)
-    """Licence and attribution, where the body states them for all of itself."""
 
     def forms(self) -> tuple[StaticObject, ...]:
         """Return the body in every coding, the plain one first."""
@@ -77,7 +75,6 @@ class StaticFile:
             "content_type": self.media,
             "cache_control": self.cache_control,
             "encodings": {o.coding: {"object": o.key, "bytes": len(o.body)} for o in self.packed},
-            **self.terms,
         }
 
 

@@ -1,28 +1,60 @@
-"""`emds publish --to URL`: render the free documents, put what is new, swap the pointer, remove what is old.
+"""`emds publish --to URL`: render the free answers as files, put what is new, swap the pointer, remove what is old.
 
-Every object is there before a manifest names it, and the manifest before the pointer does: killed anywhere, readers
-see the publication before, and the next one completes the work.
+A file is byte for byte what the API would send. Computed answers (a query, another format by Accept) stay with the API.
+`/v1/status` is put too, as it was at that moment, for a server in front to show while the API is away; its `now` says
+of when it is. Every object is there before a manifest names it, and the manifest before the pointer does: killed
+anywhere, readers see the publication before, and the next one completes the work.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import orjson
+from werkzeug.test import Client
 
+from api.application import create_app
 from api.documents.catalogue import Catalogue, DocumentCache
+from api.endpoints.guides import DOC_PAGES, EXAMPLES
+from api.endpoints.table import ENDPOINTS
+from api.http.problems import KINDS
+from api.http.responses import LEAST_BYTES, pack_well
+from api.pages.map_page import FOLDER
 from api.settings import Settings
-from orchestration.static_side import documents, duckdb_files, months
-from orchestration.static_side.publication import KEPT_S, MANIFESTS, OBJECTS, Publication, objects_of, read_json
+from orchestration.static_side import months
+from orchestration.static_side.publication import (
+    KEPT_S,
+    MANIFESTS,
+    OBJECTS,
+    SUFFIXES,
+    Publication,
+    StaticFile,
+    StaticObject,
+    extension,
+    object_key,
+    objects_of,
+    packed_key,
+    read_json,
+)
 from orchestration.static_side.target import Target, open_target
-from orchestration.work.resources import opened
-from warehouse import settings as warehouse_settings
+from orchestration.work.environment import opened
 from warehouse.bookkeeping import logged
 from warehouse.market.clock import DAY
+from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
+
+_FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
+_NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
+"""What stands for the part of a path in braces; paths with another part are left out."""
+_PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
+_MAP = re.compile(rb"map/([0-9a-f]{12})/")
 
 
 def publish_now(address: str) -> dict[str, int]:
@@ -30,12 +62,6 @@ def publish_now(address: str) -> dict[str, int]:
     storage = opened(os.environ)
     settings = Settings.from_environ({**os.environ, "EMDS_HOME": str(storage)})
     return publish_to(open_target(address), storage, settings)
-
-
-def counts() -> Mapping[str, int] | None:
-    """Publish to EMDS_PUBLISH_TO; return what that did, by name, or None where it is not set."""
-    address = warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")
-    return publish_now(address) if address else None
 
 
 def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str, int]:
@@ -53,14 +79,14 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
         entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
         if [entry["object"] for entry in entries] != [month["object"] for month in before.get("months", ())]:
             # They must not hold up what is published or withdrawn; the next change of a month tries again.
-            with logged(duckdb_files.NAME):
-                target.replace(duckdb_files.build(entries, settings.public_url))
+            with logged(months.DUCKDB_FILE):
+                target.replace(months.build_duckdb(entries, settings.public_url))
     public = artefact.encode({"sha256": sorted({entry["sha256"] for entry in entries})})
     artefact.put(storage, layout.PUBLIC_MONTHS, public, artefact.new_version())
     withheld = tuple(sorted(catalogue.withheld))
     replaced = () if _is_narrower(withheld, before) else months.replaced(before, entries, now)
-    with documents.client(settings) as asked:
-        files = documents.rendered(asked, target.get)
+    with _client(settings) as client:
+        files = rendered(client, target)
     mode, rights = modes.get(storage) or "", _rights(catalogue)
     publication = Publication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
     put, removed, is_current = send(target, publication)
@@ -103,3 +129,68 @@ def _rights(catalogue: Catalogue) -> dict[str, Any]:
         for code, source in catalogue.sources.items()
         if not source["withheld"]
     }
+
+
+@contextmanager
+def _client(settings: Settings) -> Iterator[Client]:
+    """Open a client of the application itself, without its log, limits and accounts."""
+    with tempfile.TemporaryDirectory() as folder:
+        unlimited = replace(
+            settings,
+            database_url=f"sqlite:///{folder}/accounts.sqlite",
+            free_calls_per_minute=0,
+            sample_calls_per_day=0,
+        )
+        app = create_app(unlimited)
+        try:
+            # The class's own, within the middleware that writes the access log.
+            yield Client(lambda environ, start: type(app).wsgi_app(app, environ, start))
+        finally:
+            app.extensions["emds"].gate.close()
+
+
+def paths(index: bytes) -> Iterator[str]:
+    """Yield every free path whose answer changes with a publication alone; `index` is the map page."""
+    for endpoint in ENDPOINTS.values():
+        free = endpoint.id in _FREE or endpoint.id.startswith(("geo-", "bulk-")) or endpoint.tag == "Discovery"
+        if not free or endpoint.method != "GET" or endpoint.paid:
+            continue
+        varying = re.search(r"{(\w+)}", endpoint.path)
+        if varying is None:
+            yield endpoint.path
+        else:
+            yield from (endpoint.path.replace(varying[0], name) for name in _NAMES.get(varying[1], ()))
+    yield "/"
+    version = _MAP.search(index)
+    if version is not None:
+        names = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file())
+        yield from (f"/map/{version[1].decode()}/{name}" for name in names if name != "index.html")
+
+
+def rendered(client: Client, target: Target) -> tuple[StaticFile, ...]:
+    """Return the files of all paths that have an answer now; what was never published has none."""
+    index = client.get("/").get_data()
+    files = (_file(client, path, target) for path in dict.fromkeys(paths(index)))
+    return tuple(file for file in files if file is not None)
+
+
+def _file(client: Client, path: str, target: Target) -> StaticFile | None:
+    answer = client.get(path)
+    if answer.status_code != 200:
+        return None
+    body, media = answer.get_data(), str(answer.headers["Content-Type"])
+    plain = StaticObject(object_key(body, media), body, media)
+    return StaticFile(path, media, answer.headers["Cache-Control"], plain, _packed(plain, target))
+
+
+def _packed(plain: StaticObject, target: Target) -> tuple[StaticObject, ...]:
+    """Return the body in every coding that makes it smaller, as it lies at the target where it does."""
+    if len(plain.body) < LEAST_BYTES or extension(plain.media) in _PACKED_ALREADY:
+        return ()
+    forms = []
+    for coding in SUFFIXES:
+        key = packed_key(plain.key, coding)
+        body = target.get(key) or pack_well(plain.body, coding)
+        if len(body) < len(plain.body):
+            forms.append(StaticObject(key, body, plain.media, coding))
+    return tuple(forms)

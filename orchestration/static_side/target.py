@@ -36,8 +36,6 @@ try:
 except ImportError:
     raise StorageError("publishing files needs the package obstore: install emds[bucket]") from None
 
-_TRIES = 8
-
 
 def parse(address: str) -> Path | StoreAddress:
     """Return the folder or bucket that an address names. Raises StorageError."""
@@ -86,11 +84,8 @@ class Target:
         self._put(item.key, item)
 
     def swap(self, publication: Publication) -> bool:
-        """Make a publication whose objects are there the current one; return False where a newer one is.
-
-        Raises StorageError where other publishers keep being first.
-        """
-        for _ in range(_TRIES):
+        """Make a publication whose objects are there the current one; return False where a newer one is."""
+        while True:
             with self._alone():
                 meta = ask(POINTER, "read", lambda: obstore.head(self._store, POINTER))
                 before = {} if meta is None else read_json(self.get(POINTER))
@@ -103,7 +98,6 @@ class Target:
                     continue
                 self._name(publication)
                 return True
-        raise StorageError(f"{POINTER} cannot be written: other publishers were first {_TRIES} times")
 
     def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
         """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""

@@ -10,10 +10,11 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
+from itertools import zip_longest
 
 from api.access import webhooks
 from api.access.database import AccountsUnavailable, Database
@@ -24,7 +25,7 @@ from api.settings import Settings
 from orchestration.webhooks import events, transport
 from orchestration.webhooks.events import Documents
 from orchestration.webhooks.transport import TOTAL_S, NotDelivered
-from orchestration.work.resources import opened
+from orchestration.work.environment import opened
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.series import change_log
@@ -42,18 +43,7 @@ _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
 """Posts a message of a subscription; raises NotDelivered."""
-
-
-@dataclass(slots=True)
-class RoundCounts:
-    """What a round did."""
-
-    subscriptions: int = 0
-    created: int = 0
-    """Messages."""
-    delivered: int = 0
-    failed: int = 0
-    disabled: int = 0
+Attempt = tuple[Mapping[str, int], Webhook | None]
 
 
 def run_now() -> dict[str, int]:
@@ -61,7 +51,7 @@ def run_now() -> dict[str, int]:
     settings = Settings.from_environ(os.environ)
     with closing(Database(settings.database_url)) as database:
         send = sender(settings.webhook_private)
-        return asdict(run_round(opened(os.environ), database, send, clock.now(), settled_s(settings)))
+        return dict(run_round(opened(os.environ), database, send, clock.now(), settled_s(settings)))
 
 
 def position() -> str:
@@ -95,22 +85,23 @@ def sender(private: bool) -> Send:
 
 def run_round(
     storage: Storage, database: Database, send: Send, market_now: int, lag_s: float, round_s: float = ROUND_S
-) -> RoundCounts:
+) -> Counter[str]:
     """Deliver what is due, within `round_s`. Raises AccountsUnavailable.
 
-    Changes younger than `lag_s` wait: a reader might not see their rows yet.
+    Return how many `subscriptions` there are, messages were `created`, `delivered` or `failed`, and subscriptions were
+    `disabled`. Changes younger than `lag_s` wait: a reader might not see their rows yet.
     """
     begun = time.monotonic()
     documents = Documents(storage, lag_s)
     subscribed = webhooks.deliverable(database)
-    counts = RoundCounts(subscriptions=len(subscribed))
+    counts = Counter(subscriptions=len(subscribed), created=0, delivered=0, failed=0, disabled=0)
     waiting: list[Webhook] = []
     for webhook in subscribed:
         created = 0
         if time.monotonic() < begun + round_s / 2:
             with logged(f"webhook {webhook.id}"):
                 created = _enqueue_news(documents, database, webhook, market_now)
-        counts.created += created
+        counts["created"] += created
         if webhook.waiting + created and webhook.next_at <= time.time():
             waiting.append(replace(webhook, waiting=webhook.waiting + created))
     _deliver(database, send, in_turns(waiting), begun + round_s, counts)
@@ -138,19 +129,16 @@ def in_turns(subscribed: Sequence[Webhook]) -> list[Webhook]:
 
     `subscribed`: the subscription served longest ago first.
     """
-    served, turns = dict[int, int](), Counter[int]()
+    by_key: dict[int, list[Webhook]] = {}
     for webhook in subscribed:
-        served[webhook.key] = max(webhook.next_at, served.get(webhook.key, 0))
-    places: list[tuple[int, int, Webhook]] = []
-    for webhook in subscribed:
-        places.append((turns[webhook.key], served[webhook.key], webhook))
-        turns[webhook.key] += 1
-    return [webhook for *_, webhook in sorted(places, key=lambda place: place[:2])]
+        by_key.setdefault(webhook.key, []).append(webhook)
+    keys = sorted(by_key.values(), key=lambda own: max(webhook.next_at for webhook in own))
+    return [webhook for turn in zip_longest(*keys) for webhook in turn if webhook is not None]
 
 
-def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends: float, counts: RoundCounts) -> None:
+def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends: float, counts: Counter[str]) -> None:
     """Send the oldest message of each; a subscription that has more goes to the end of the line."""
-    active: dict[Future[_Attempt], Webhook] = {}
+    active: dict[Future[Attempt], Webhook] = {}
     with ThreadPoolExecutor(THREADS) as prompt, ThreadPoolExecutor(THREADS) as slow:
 
         def enqueue(webhook: Webhook) -> None:
@@ -162,48 +150,38 @@ def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends
                 enqueue(webhook)
             while active:
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
-                    webhook, attempt = active.pop(future), _Attempt()
+                    webhook = active.pop(future)
                     with logged(f"webhook {webhook.id}") as outcome:
-                        attempt = future.result()
+                        counted, after = future.result()
+                        counts.update(counted)
+                        if after is not None:
+                            enqueue(after)
                     if isinstance(outcome.error, AccountsUnavailable):
                         raise outcome.error
-                    counts.delivered += attempt.delivered
-                    counts.failed += attempt.failed
-                    counts.disabled += bool(attempt.disabled)
-                    if attempt.after is not None:
-                        enqueue(attempt.after)
         finally:
             for future in active:  # whoever ends this waits for what is under way alone
                 future.cancel()
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """How one attempt ended; neither delivered nor failed where another deliverer was first or no time is left."""
+def _attempt(database: Database, send: Send, webhook: Webhook, ends: float) -> Attempt:
+    """Send a subscription's oldest message, where its time limit lies within the round's and no other deliverer has it.
 
-    delivered: bool = False
-    failed: bool = False
-    disabled: str = ""
-    after: Webhook | None = None
-    """The subscription as it stands then, where another message may follow now."""
-
-
-def _attempt(database: Database, send: Send, webhook: Webhook, ends: float) -> _Attempt:
-    """Send a subscription's oldest message, where its time limit lies within the round's."""
-    if time.monotonic() + TOTAL_S > ends:
-        return _Attempt()
-    message = webhooks.claim(database, webhook.id, int(time.time()))
+    Return what to count, and the subscription as it stands then where another message may follow now.
+    """
+    message = None
+    if time.monotonic() + TOTAL_S <= ends:
+        message = webhooks.claim(database, webhook.id, int(time.time()))
     if message is None:
-        return _Attempt()
+        return {}, None
     begun = time.monotonic()
     try:
         send(webhook, message, int(time.time()))
     except NotDelivered as fault:
         if why := webhooks.record_failure(database, webhook, str(fault), int(time.time())):
             _LOG.warning("webhook %s is disabled: %s", webhook.id, why)
-        return _Attempt(failed=True, disabled=why)
+        return {"failed": 1, "disabled": int(bool(why))}, None
     slow = time.monotonic() - begun > SLOW_S
     webhooks.record_delivery(database, webhook.id, message, slow, int(time.time()))
     left = webhook.waiting - 1
     after = replace(webhook, slow=slow, waiting=left, failing_since=None, attempts=0) if left else None
-    return _Attempt(delivered=True, after=after)
+    return {"delivered": 1}, after

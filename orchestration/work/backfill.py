@@ -22,7 +22,7 @@ from assets.ingest.reports import DayReport, RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed as feed_of
 from assets.sources import sources
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.market.clock import DAY, RESOLUTIONS, MarketDay

@@ -7,6 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
 from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
@@ -14,10 +15,9 @@ from assets.sources import sources
 from orchestration.jobs import recording, retention
 from orchestration.work import backfill
 from orchestration.work.backfill import Task
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from warehouse import settings
 from warehouse.bookkeeping import logged
-from warehouse.errors import MarketError
 from warehouse.market import clock
 from warehouse.store import layout
 
@@ -28,21 +28,30 @@ SHOWN_FAILURES = 3
 def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
     """Run every task, whatever fails; return the exit code (1: a day failed).
 
-    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew. In a
-    first fill each source is published as soon as its tasks are done, so that its zones are served early.
+    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew.
     """
     pipeline = open_context()
+    reports, failures = conclude(pipeline, tasks, backfill.run(tasks, again), history)
+    return list_unpublished(failures) or (1 if any(report.failed for report in reports) else 0)
+
+
+def conclude(
+    pipeline: PipelineContext, tasks: Sequence[Task], runs: Iterable[tuple[Task, RunReport]], history: bool = False
+) -> tuple[list[RunReport], list[str]]:
+    """Record runs in Dagster as they come, publish, and print the report; return the reports, and what failed besides.
+
+    In a first fill each source is published as soon as its tasks are done, so that its zones are served early.
+    """
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
-    done: list[tuple[Task, RunReport]] = []
-    begun = clock.now()
+    reports, begun = list[RunReport](), clock.now()
     left = Counter(task.feed.split(".")[0] for task in tasks)
     is_first = history and pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
-    for task, report in backfill.run(tasks, again):
+    for task, report in runs:
         recorder.add(feed_of(task.feed), report, begun)
-        done.append((task, report))
+        reports.append(report)
         failed, rows = len(report.failed), sum(day.rows for day in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
-        sys.stderr.write(f"[{len(done)}/{len(tasks)}] {words}\n")
+        sys.stderr.write(f"[{len(reports)}/{len(tasks)}] {words}\n")
         source = task.feed.split(".")[0]
         left[source] -= 1
         if is_first and not left[source]:
@@ -55,16 +64,16 @@ def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> in
     recorder.close()
     with logged("retention of answers"):
         retention.prune_answers(pipeline)
-    failures += _publish_files()
-    print(end_report(done))
-    return list_unpublished(failures) or (1 if any(report.failed for _, report in done) else 0)
+    print(end_report(reports))
+    failures += _publish_files(settings.text(os.environ, "EMDS_PUBLISH_TO"))  # without a daemon nobody else does
+    return reports, failures
 
 
-def end_report(done: Iterable[tuple[Task, RunReport]]) -> str:
+def end_report(done: Iterable[RunReport]) -> str:
     """Return the counts of each feed, and what failed."""
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
-    for task, report in done:
-        per_feed[task.feed].append(report)
+    for report in done:
+        per_feed[report.feed].append(report)
     columns = f"{'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
     lines = [f"{'feed':28} {columns}"]
     lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
@@ -99,29 +108,23 @@ def published(to: str | None = None) -> int:
     pipeline = open_context()
     failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
     failures += recording.materialise_marts(recording.instance(pipeline.storage.local))
-    code = list_unpublished(failures)
-    address = to or settings.text(os.environ, "EMDS_PUBLISH_TO")
-    if address:
+    failures += _publish_files(to or settings.text(os.environ, "EMDS_PUBLISH_TO"))
+    return list_unpublished(failures)
+
+
+def _publish_files(address: str) -> list[str]:
+    """Put the free documents as files at an address, where there is one, and say so; return a line a failure."""
+    if not address:
+        return []
+    place = address.partition("?")[0]
+    with logged(f"files to {place}") as attempt:  # whatever goes wrong with them, the rows are stored and reported
         from orchestration.static_side.publish import publish_now
 
         done = publish_now(address)
         state = "shown now" if done["current"] else "a newer publication is shown"
-        print(f"{done['files']} documents and {done['months']} month files to {address.partition('?')[0]}: {state}")
+        print(f"{done['files']} documents and {done['months']} month files to {place}: {state}")
         print(f"{done['put']} objects put, {done['removed']} removed")
-    return code
-
-
-def _publish_files() -> list[str]:
-    """Put the free documents where EMDS_PUBLISH_TO says: without a daemon nobody else does; return a line a failure."""
-    if settings.text(os.environ, "EMDS_PUBLISH_TO"):
-        with logged("files to EMDS_PUBLISH_TO"):  # whatever else goes wrong with them, the rows are stored and reported
-            from orchestration.static_side.publish import counts
-
-            try:
-                counts()
-            except MarketError as fault:
-                return [f"files to EMDS_PUBLISH_TO: {fault}"]
-    return []
+    return [*filter(None, [attempt.failure])]
 
 
 def list_unpublished(failures: Sequence[str]) -> int:

@@ -18,15 +18,14 @@ def run(days: int, recordings: Path | None) -> None:
     # Imported here: the process that starts this one keeps none of it.
     from assets.ingest.refresh import refresh_all
     from orchestration.jobs import recording
-    from orchestration.work import backfill, commands, gaps, replay
-    from orchestration.work.resources import open_context
-    from orchestration.work.settings import PipelineSettings
+    from orchestration.work import backfill, commands, gaps, kept_answers
+    from orchestration.work.environment import PipelineSettings, open_context
     from warehouse.store import layout
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
-        replay.replay(recordings)
+        kept_answers.replay(recordings)
     elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
         refresh_all(pipeline)
     else:

@@ -42,25 +42,19 @@ def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> tuple[l
 
     Also a line for each zone and metric whose files cannot be read: of these no holes are known.
     """
-    unreadable: list[str] = []
-    asked = [feed for feed in feeds if feed.source in pipeline.configured and not feed.yearly]
-    holes = [hole for feed in asked for hole in _of_feed(pipeline, feed, days, unreadable)]
+    unreadable, holes, now = list[str](), list[Hole](), clock.now()
+    for feed in (feed for feed in feeds if feed.source in pipeline.configured and not feed.yearly):
+        today = clock.local_date(now, feed.tz)
+        span = [MarketDay(today - timedelta(days=back), feed.tz) for back in range(days, -1, -1)]
+        span = [day for day in span if feed.out_of_reach(day.day, today) is None]
+        rows, unknown = _rows_of(pipeline, feed, span, unreadable)
+        for day in span:
+            gaps = coverage.check(rows, feed, [day.window], now).gaps
+            for zone, metric in sorted(gaps.keys() - unknown):
+                holes += (
+                    Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals) for gap in gaps[zone, metric]
+                )
     return holes, list(dict.fromkeys(unreadable))
-
-
-def _of_feed(pipeline: PipelineContext, feed: Feed, days: int, unreadable: list[str]) -> Iterator[Hole]:
-    now = clock.now()
-    today = clock.local_date(now, feed.tz)
-    span = [MarketDay(today - timedelta(days=i), feed.tz) for i in range(days, -1, -1)]
-    span = [d for d in span if feed.out_of_reach(d.day, today) is None]
-    if not span:
-        return
-    rows, unknown = _rows_of(pipeline, feed, span, unreadable)
-    for day in span:
-        cover = coverage.check(rows, feed, [day.window], now)
-        for (zone, metric), gaps in sorted((pair, gaps) for pair, gaps in cover.gaps.items() if pair not in unknown):
-            for gap in gaps:
-                yield Hole(feed, zone, metric, day.day, gap.start, gap.end, gap.intervals)
 
 
 def _rows_of(
@@ -70,7 +64,9 @@ def _rows_of(
 
     Also the zones and metrics whose files cannot be read.
     """
-    rows, unknown = Rows(), set()
+    rows, unknown = Rows(), set[coverage.Pair]()
+    if not span:
+        return rows, unknown
     for zone in feed.zones:
         for metric in feed.metrics:
             found = Rows()

@@ -1,34 +1,42 @@
-"""`emds probe`: a first meeting with publishers. Each feed is ingested into a scratch folder for a past day and today.
+"""`emds probe` and `emds record FOLDER`: a first meeting with publishers.
 
-A line a feed and day as it ends, the failures again at the end. See docs/operating.md for what each usually means.
+Each feed is ingested into a scratch folder for a past day and today: a line a feed and day as it ends, the failures
+again at the end (docs/operating.md says what each usually means). A recording keeps the answers for `emds replay`,
+tests and bug reports: a MANIFEST.json as `assets.fetch.recorded` reads it, and one file an answer. The session replaces
+secrets before a body is kept.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from assets.ingest.context import PipelineContext
+from assets.fetch.credentials import REDACTED
+from assets.fetch.session import with_query
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
-from orchestration.work.resources import open_scratch
-from orchestration.work.settings import PipelineSettings
-from warehouse.errors import StorageError
+from assets.sources import source
+from orchestration.work.environment import PipelineSettings, open_scratch
+from warehouse.errors import StorageError, as_storage_error
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, iso
 from warehouse.market.market import Feed, Request
+from warehouse.series import raw
 from warehouse.store import modes
+from warehouse.store.storage import Folder
+from warehouse.version import __version__
 
-SEARCHED_DAYS = 14
-"""How far back `past_day` looks for a market day that is wholly published."""
 OPENINGS = {
     "live": "live: asks the publishers' own hosts; nothing is written to the warehouse",
     "simulated": "SIMULATED publishers: no network, no credentials; set EMDS_FEEDS=live to meet the real ones",
@@ -43,14 +51,31 @@ def mode_of(settings: PipelineSettings) -> str:
     return mode
 
 
-def probe(scratch: Path, feeds: Sequence[Feed], day: date | None, most: int) -> int:
-    """Print a line a feed and day, then what failed; return 1 where a day did.
+def probe(feeds: Sequence[Feed], day: date | None, folder: Path | None = None) -> int:
+    """Print a line a feed and day, then what failed; return 1 where a day did. Raises StorageError.
 
-    The folder `scratch` holds a warehouse a source afterwards.
+    `folder`: where the last answer to each question is kept.
     """
     settings = PipelineSettings.from_environ(os.environ)
     mode = mode_of(settings)
     print(OPENINGS[mode], flush=True)
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="emds-") as scratch:
+            try:
+                return _conclude(_meet(settings, Path(scratch), mode, feeds, day), mode)
+            finally:  # a recording that is stopped is a recording too
+                if folder is not None:
+                    _record(folder, Path(scratch), feeds, mode)
+    except OSError as error:
+        raise as_storage_error(error) from None
+
+
+def _meet(
+    settings: PipelineSettings, scratch: Path, mode: str, feeds: Sequence[Feed], day: date | None
+) -> list[RunReport]:
+    """Ask each feed; `scratch` holds a warehouse a source afterwards."""
     by_source: dict[str, list[Feed]] = defaultdict(list)
     for feed in feeds:
         by_source[feed.source].append(feed)
@@ -61,44 +86,17 @@ def probe(scratch: Path, feeds: Sequence[Feed], day: date | None, most: int) -> 
         for feed in by_source[code]:
             for market_day in days_of(feed, clock.now(), day):
                 if not stopped.is_set():
-                    report, left_out = _ask(pipeline, feed, market_day, most)
-                    reports.append(report)
-                    sys.stdout.write(f"{_line(report, left_out)}\n")
+                    reports.append(ingest_days(pipeline, feed, [market_day]))
+                    sys.stdout.write(f"{_line(reports[-1])}\n")
                     sys.stdout.flush()
         return reports
 
     # One thread a source: the slowest publisher sets the time, and no host is asked from two sides.
     with ThreadPoolExecutor(max(1, len(by_source))) as pool:
         try:
-            reports = [report for of_source in pool.map(meet_source, by_source) for report in of_source]
+            return [report for of_source in pool.map(meet_source, by_source) for report in of_source]
         finally:
             stopped.set()
-    return _conclude(reports, mode)
-
-
-def _ask(pipeline: PipelineContext, feed: Feed, day: MarketDay, most: int) -> tuple[RunReport, int]:
-    """Ingest one market day; return its report and how many requests were left out.
-
-    `most` requests are sent, the newest, and no more than the source's pace allows in a minute; 0: all.
-    """
-    if not most:
-        return ingest_days(pipeline, feed, [day]), 0
-    most = max(1, min(most, int(pipeline.sources[feed.source].requests_per_minute)))
-    sent, left_out, follow = 0, 0, feed.follow
-
-    def newest(requests: list[Request]) -> list[Request]:
-        nonlocal sent, left_out
-        room = max(1, most - sent)
-        sent += len(requests[-room:])
-        left_out += len(requests[:-room])
-        return requests[-room:]
-
-    shortened = replace(
-        feed,
-        requests=lambda days, now: newest(feed.requests(days, now)),
-        follow=follow and (lambda body, request: newest(follow(body, request))),
-    )
-    return ingest_days(pipeline, shortened, [day]), left_out
 
 
 def past_day(feed: Feed, now: int) -> MarketDay | None:
@@ -106,9 +104,9 @@ def past_day(feed: Feed, now: int) -> MarketDay | None:
     today = clock.local_date(now, feed.tz)
     if feed.yearly:
         return MarketDay(date(today.year - 1, 1, 1), feed.tz)
-    days = (MarketDay(today - timedelta(days=back), feed.tz) for back in range(1, SEARCHED_DAYS + 1))
-    within = (day for day in days if not feed.out_of_reach(day.day, today))
-    return next((day for day in within if coverage.due_until(feed, day.window, now) >= day.end), None)
+    until = coverage.published_until(feed.publication, feed.tz, feed.resolution, now)
+    day = MarketDay.at(min(until, now), feed.tz).next(-1)
+    return None if feed.out_of_reach(day.day, today) else day
 
 
 def days_of(feed: Feed, now: int, wanted: date | None) -> list[MarketDay]:
@@ -128,12 +126,10 @@ def _conclude(reports: Sequence[RunReport], mode: str) -> int:
     counts = Counter(day.status for _, day in days)
     marked = " (simulated publishers)" if mode == "simulated" else ""
     print(f"{', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}{marked}")
-    if failed:
-        print('docs/operating.md, "A first meeting", says what each failure usually means.')
     return 1 if failed else 0
 
 
-def _line(report: RunReport, left_out: int) -> str:
+def _line(report: RunReport) -> str:
     """One line: what was asked, what came, what is odd."""
     day = report.days[0]
     odd = [finding for finding in report.findings if finding.severity != "note"]
@@ -141,7 +137,53 @@ def _line(report: RunReport, left_out: int) -> str:
         f"{report.feed:26} {day.day:10} {day.status:14} {report.requests:3} requests {report.bytes / 1e3:8.1f} kB"
         f" {day.rows:6} rows",
         f"{iso(day.first)}..{iso(day.last)}" if day.first is not None and day.last is not None else "",
-        f"{left_out} requests left out" if left_out else day.reason,
+        day.reason,
         *(f"{f.check} {f.zone} {f.metric}: {f.count} ({f.detail})"[:140] for f in odd[:2]),
     ]
     return " | ".join(filter(None, parts))
+
+
+def _record(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> None:
+    """Write the kept bodies of the scratch warehouses as recordings, the manifest last."""
+    entries = []
+    for feed in feeds:
+        last = {answer.request: answer for answer in raw.find(Folder(scratch / feed.source), feed.id)}
+        (folder / feed.source).mkdir(exist_ok=True)
+        for number, answer in enumerate(last.values(), start=1):
+            file = f"{feed.source}/{_name(answer.request, number)}"
+            (folder / file).write_bytes(answer.body)
+            entries.append(_entry(file, answer, mode))
+    (folder / "MANIFEST.json").write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    scrubbed = sum(entry["fidelity"] != "EXACT" for entry in entries)
+    print(f"recorded {len(entries)} answers in {folder} ({scrubbed} with secrets replaced)")
+
+
+def _name(request: Request, number: int) -> str:
+    """`lmp_rt_2026-11-20_003.json`."""
+    product, first = request.feed.partition(".")[2], str(request.days[0]) if request.days else ""
+    places = (re.sub(r"[^A-Za-z0-9-]+", "-", text).strip("-") for text in (request.zone or "", request.part))
+    return "_".join(filter(None, (product, first, f"{number:03d}", *places))) + f".{request.ext}"
+
+
+def _entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
+    request = answer.request
+    address = with_query(request.url, request.params)
+    return {
+        "file": file,
+        "feed": request.feed,
+        "zone": request.zone,
+        "day": _day(request.days),
+        "request_url": address if request.method == "GET" else f"{request.method} {address}",
+        "http_status": 200,
+        "source_repo": f"emds record {__version__}, {mode}",
+        "source_licence": source(request.feed.split(".")[0]).licence if mode == "live" else "none: simulated data",
+        "simulated": mode == "simulated",
+        "fidelity": "SCRUBBED: echoes of secrets are replaced by REDACTED" if REDACTED in answer.body else "EXACT",
+        "note": f"recorded at {iso(answer.fetched_at)}",
+    }
+
+
+def _day(days: Sequence[date]) -> str | None:
+    """The days of a request as a manifest can state them: one day, else their month or year, else none."""
+    texts = [str(day) for day in days]
+    return next((texts[0][:length] for length in (10, 7, 4) if len({text[:length] for text in texts}) == 1), None)

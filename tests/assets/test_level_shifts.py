@@ -12,7 +12,7 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
 from assets.sources import feed
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.stand_ins import stored_rows
 from warehouse.market.clock import MarketDay, Window, instant
 from warehouse.market.market import Feed, Request

@@ -12,7 +12,7 @@ import pytest
 from assets.documents import publishers
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from warehouse.documents import attempts
 from warehouse.judge import feed_stats
 from warehouse.market.clock import HOUR, MarketDay, Window, instant, iso

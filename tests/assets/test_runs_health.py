@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
-from assets import verdicts
+from assets import checks
 from assets.ingest.runs import ingest_days, reparse_days
-from assets.verdicts import BELIEVED, Verdict
 from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
 from warehouse.documents import health
 from warehouse.errors import CredentialsMissing, FeedUnavailable
@@ -100,9 +100,9 @@ def parse_avalon(body: bytes, request: Request) -> Rows:
     return rows
 
 
-def believed(storage: Storage, feed: Feed) -> Verdict:
-    (verdict,) = verdicts.examine(storage, feed, [TODAY], NOON, {BELIEVED})
-    return verdict
+def believed(storage: Storage, feed: Feed) -> dg.AssetCheckEvaluation:
+    (evaluation,) = checks.evaluate(storage, feed, [TODAY], NOON, {checks.BELIEVED})
+    return evaluation
 
 
 GROWING = replace(FEED, parse=parse_avalon)
@@ -121,8 +121,9 @@ def test_its_name_stands_until_an_answer_lacks_it(tmp_path: Path) -> None:
         assert noted.last_error == "unknown to this service: region 'Avalon'"
         assert noted.last_ok == NOON, "the rest came"
         verdict = believed(of.storage, GROWING)
-        assert (verdict.passed, verdict.grave, verdict.count) == (False, True, 1)
-        assert verdict.findings[0].startswith("GB demand region 'Avalon': unknown to this service")
+        assert (verdict.passed, verdict.severity) == (False, dg.AssetCheckSeverity.ERROR)
+        assert verdict.metadata["count"].value == 1
+        assert verdict.metadata["findings"].value[0].startswith("GB demand region 'Avalon': unknown to this service")
     assert len(of.storage.keys("quarantine/")) == 1, "the same name of the same day is kept once"
     known = replace(GROWING, parse=lambda body, request: parse(body.removesuffix(b"Avalon"), request), version="2")
     reparse_days(of, known, [TODAY])

@@ -13,7 +13,7 @@ from assets import analyst
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds
 from assets.sql.database import resource
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.stand_ins import stored_rows
 from warehouse.market.clock import Window, instant, market_days
 from warehouse.market.zones import ZONES

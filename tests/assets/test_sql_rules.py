@@ -18,7 +18,7 @@ from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
 from assets.sql.database import resource
 from assets.sql.rules import RULES
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse.market.clock import MarketDay, market_days
 from warehouse.rows.schema import Rows

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestration.static_side import duckdb_files
+from orchestration.static_side import months
 from tests.bench.servers import ROOT
 from warehouse.market.clock import month_window
 from warehouse.market.zones import ZONES
@@ -116,7 +116,7 @@ def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, bodies, sample, counts))
     Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    bodies[f"/{duckdb_files.NAME}"] = duckdb_files.build(entries(len(sample)), url).body
+    bodies[f"/{months.DUCKDB_FILE}"] = months.build_duckdb(entries(len(sample)), url).body
     statements = (
         f"ATTACH '{url}/emds.duckdb' AS emds (READ_ONLY)",
         "SELECT ts, value FROM emds.price WHERE zone = 'FR' AND month = '2026-11' LIMIT 1",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestration.work import repair
+from orchestration.work import verify
 from tests.campaigns.copies import Copy, copied, into_bucket
 from tests.campaigns.kinds import KINDS, MOST_S, Harm
 from tests.campaigns.small import LATER, Truth, built, ingest, renewed, reparse, served, with_documents
@@ -106,7 +106,7 @@ def case(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Copy, 
     wrong = 0 if harm.reported else truth.wrong(served(pipeline)[0])
     stale = with_documents(truth) - harm.zones - set(renewed(pipeline, LATER))
     copy.opened()  # which also names the copy in the environment
-    repair.main()
+    verify.repair()
     pipeline = copy.opened()
     reparse(pipeline, LATER)
     ingest(pipeline, LATER)

@@ -14,7 +14,7 @@ from assets.ingest.refresh import refresh_all
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.stand_ins import stored_rows
 from warehouse.documents import catalogue
 from warehouse.errors import MarketError

@@ -76,10 +76,7 @@ def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None
 
 
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
-    """The recordings beside the project, or any folder that `emds record` wrote (EMDS_RECORDINGS).
-
-    Rows of forecasts count where some are expected.
-    """
+    """Rows of forecasts count where some are expected."""
     folder: Path = request.getfixturevalue("recordings")
     entries = [e for e in json.loads((folder / "MANIFEST.json").read_bytes()) if e.get("expected") and e.get("feed")]
     assert entries

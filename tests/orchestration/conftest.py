@@ -16,8 +16,7 @@ from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from orchestration.cli import main
 from orchestration.work import probe
-from orchestration.work.resources import open_scratch
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings, open_scratch
 from tests.orchestration.webhook_receivers import Post
 from tests.stand_ins import postgres
 from tests.stand_ins.postgres import NEEDS_POSTGRES

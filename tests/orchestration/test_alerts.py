@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from orchestration.jobs import alerts
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.stand_ins.receiver import Receiver
 from warehouse.documents import health
 from warehouse.documents.health import Health

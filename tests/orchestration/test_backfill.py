@@ -17,7 +17,7 @@ from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import backfill, gaps
 from orchestration.work.backfill import Task
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse.store import layout
 from warehouse.store.storage import Folder

@@ -15,7 +15,7 @@ import yaml
 from api.settings import Settings
 from orchestration import cli
 from orchestration.servers import dagster_home
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
 from warehouse import settings

@@ -15,7 +15,7 @@ from api.application import create_app
 from api.settings import Settings
 from orchestration import cli
 from orchestration.work import copy
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode

@@ -20,7 +20,7 @@ from orchestration.cli import doctor
 from orchestration.jobs import recording, retention
 from orchestration.servers import dagster_home
 from orchestration.work import backfill, commands
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.stand_ins.postgres import Postgres, programs
 from warehouse.errors import StorageError
 

@@ -14,13 +14,14 @@ import dagster as dg
 import pytest
 
 from assets import analyst
-from assets.partitions import asset_key, first_partition, last_day, partitions_of
+from assets.first_days import first_day
+from assets.partitions import asset_key, last_day, partitions_of
 from assets.sources import feeds, sources
 from assets.sql.rules import RULES
 from orchestration import definitions
 from orchestration.jobs import live
 from orchestration.jobs.schedules import PRIORITY, look_back_keys, schedule_groups, schedules_and_jobs
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from warehouse.documents import health
 from warehouse.documents.health import Health
 from warehouse.market import clock
@@ -104,16 +105,16 @@ def test_partitions_reach_from_the_first_day_to_the_newest_that_may_be_out() -> 
 
 def test_partitions_begin_with_what_was_asked_for_and_within_reach() -> None:
     rolling, today_only = feeds()["neso.generation"], feeds()["ercot.load"]
-    assert first_partition(rolling, {}, None, TODAY) == date(2026, 10, 18)
-    assert first_partition(rolling, {}, date(2026, 3, 1), TODAY) == date(2026, 3, 1)
-    assert first_partition(rolling, {}, date(1990, 3, 1), TODAY) == rolling.since
+    assert first_day(rolling, {}, None, TODAY) == date(2026, 10, 18)
+    assert first_day(rolling, {}, date(2026, 3, 1), TODAY) == date(2026, 3, 1)
+    assert first_day(rolling, {}, date(1990, 3, 1), TODAY) == rolling.since
     siblings = {feed.id: date(2020, 1, 1) for feed in sources()["neso"].feeds if feed != rolling}
     noted = siblings | {rolling.id: date(2026, 11, 20)}
-    assert first_partition(rolling, noted, None, TODAY) == date(2026, 11, 20), "whatever its siblings hold"
-    assert first_partition(today_only, {}, date(2026, 3, 1), TODAY) == TODAY
+    assert first_day(rolling, noted, None, TODAY) == date(2026, 11, 20), "whatever its siblings hold"
+    assert first_day(today_only, {}, date(2026, 3, 1), TODAY) == TODAY
 
 
-def test_a_look_back_asks_for_no_day_before_the_first_partition() -> None:
+def test_a_look_back_asks_for_no_day_before_the_first_day() -> None:
     assert look_back_keys([feeds()["nyiso.lbmp_da"]], date(2026, 11, 1), date(2026, 11, 1))[0] == "2026-11-01"
     assert look_back_keys([feeds()["entsoe.capacity"]], date(2026, 11, 1), date(2026, 1, 1)) == ("2026", "2026")
 

@@ -15,7 +15,6 @@ from tests.orchestration.conftest import in_simulated
 from warehouse.documents import health
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.market import clock
-from warehouse.store.home import parse
 from warehouse.store.storage import Folder
 
 CREDENTIALS = ("ENTSOE_API_TOKEN", "ENTSOE_USERNAME", "ENTSOE_PASSWORD", "EIA_API_KEY", "PJM_API_KEY")
@@ -95,10 +94,8 @@ def test_an_unknown_member_is_named_and_fails(
 
 
 def test_nearly_full_disks_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "home").mkdir()
     free = {tmp_path / "home": 10**12, tmp_path: 3 * 10**8}
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**12, 0, free[place]))
-    assert list(doctor.disk_faults(parse(str(tmp_path / "home")))) == []
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    ((warning, _),) = doctor.disk_faults(parse("s3://emds/x", str(tmp_path)))
+    assert doctor.disk_faults(tmp_path / "home") == []
+    ((warning, _),) = doctor.disk_faults(tmp_path)
     assert warning.startswith(f"300 MB are free in {tmp_path}: ")

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from orchestration.static_side import duckdb_files, publish
+from orchestration.static_side import months, publish
 from orchestration.static_side.publish import publish_to
 from orchestration.static_side.target import open_target
 from tests.api.conftest import Rig, fill
@@ -27,7 +27,7 @@ URL = "http://files.example/emds"
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:10:00Z")
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, former: ())
+    monkeypatch.setattr(publish, "rendered", lambda asked, former: ())
     rig = Rig(tmp_path / "home")
     fill(rig)
     yield rig
@@ -50,7 +50,7 @@ def test_files_that_cannot_be_made_hold_up_no_publication(
     rig.sources["north"] = replace(north, feeds=feeds)
     rig.publish()
     with monkeypatch.context() as patch:
-        patch.setattr(duckdb_files, "build", lambda *_: 1 // 0)
+        patch.setattr(months, "build_duckdb", lambda *_: 1 // 0)
         assert not any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
     assert not list((folder / "series/metric=price/zone=GB").glob("*.parquet"))
 

@@ -16,7 +16,7 @@ import pytest
 from orchestration import definitions
 from orchestration.jobs import recording
 from orchestration.work import backfill, commands
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.orchestration.dagster_servers import Ui, serving
 
 pytestmark = [

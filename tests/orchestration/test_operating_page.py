@@ -8,7 +8,7 @@ from pathlib import Path
 from api.settings import Settings
 from assets.sources import sources
 from orchestration import cli
-from orchestration.work.settings import PipelineSettings
+from orchestration.work.environment import PipelineSettings
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]

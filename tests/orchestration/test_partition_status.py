@@ -12,7 +12,7 @@ from assets.sources import feeds
 from orchestration.cli import doctor, main
 from orchestration.jobs import recording
 from orchestration.work import backfill, commands
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse.store import layout
 from warehouse.store.storage import Folder

@@ -62,7 +62,7 @@ def test_whatever_way_hosts_fail_each_feed_says_why_and_nothing_is_taken_for_row
     hosts = sorted(stand_ins.HOSTS)
     for number, host in enumerate(hosts):
         publishers.break_host(host, WAYS[number % len(WAYS)][0])
-    code, text = run("--requests", "1")
+    code, text = run()
     failed = {line.split()[1]: line for line in text.splitlines() if line.startswith("failed: ")}
     assert (code, set(failed)) == (1, set(feeds()))
     for feed_id, line in failed.items():

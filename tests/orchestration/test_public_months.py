@@ -43,9 +43,9 @@ class TrueTime:
         monkeypatch.setattr(time, "time", lambda: self.now)
         monkeypatch.setattr(time, "time_ns", lambda: int(self.now * 1e9))
         monkeypatch.setattr(Target, "_put", put_now)
-        monkeypatch.setattr(publish.documents, "client", nullcontext)
-        monkeypatch.setattr(publish.documents, "rendered", lambda asked, former: ())
-        monkeypatch.setattr(publish.duckdb_files, "build", lambda entries, public_url: [])
+        monkeypatch.setattr(publish, "_client", nullcontext)
+        monkeypatch.setattr(publish, "rendered", lambda asked, former: ())
+        monkeypatch.setattr(publish.months, "build_duckdb", lambda entries, public_url: [])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from assets.events import CODE_VERSION
 from orchestration.jobs import retention
-from orchestration.work.resources import open_context
+from orchestration.work.environment import open_context
 from warehouse.market.clock import DAY
 from warehouse.market.market import Request
 from warehouse.series import raw

@@ -118,7 +118,7 @@ def test_what_is_put_is_what_the_service_says(filled: Rig, tmp_path: Path) -> No
 def test_a_damaged_month_file_costs_no_other_its_publication(
     filled: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
+    monkeypatch.setattr(publish, "rendered", lambda asked, kept: ())
     settings, target = filled.settings(public_url="https://files.example/emds"), open_target(str(tmp_path / "one"))
     publish_to(target, filled.storage, settings)
     before = manifest_of(target.get)["months"]

@@ -164,7 +164,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     counts = delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
     assert firsts(prompt) == [1]
     assert before[0] < delivery.THREADS, "it is among the first that are under way"
-    assert (counts.delivered, counts.failed) == (1, 30)
+    assert (counts["delivered"], counts["failed"]) == (1, 30)
     states = [each for each in webhooks.listed(post.accounts.database) if each.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
 

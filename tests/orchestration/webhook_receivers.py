@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import text
@@ -63,10 +64,9 @@ class Post:
         change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)
         change_log.append(self.storage, change, f"{zone}{at}", at)
 
-    def round(self, **given: Any) -> delivery.RoundCounts:
-        return delivery.run_round(
-            self.storage, self.accounts.database, delivery.sender(private=True), NOW, 0.0, **given
-        )
+    def round(self, **given: Any) -> SimpleNamespace:
+        send = delivery.sender(private=True)
+        return SimpleNamespace(**delivery.run_round(self.storage, self.accounts.database, send, NOW, 0.0, **given))
 
     def state(self, webhook: Webhook) -> Webhook:
         found = webhooks.get(self.accounts.database, webhook.id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import dagster as dg
 import pytest
 
-from assets import verdicts
+from assets import checks
+from assets.checks import BELIEVED, COMPLETE, STEADY
 from assets.sources import feeds
-from assets.verdicts import BELIEVED, COMPLETE, STEADY, Verdict
 from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
@@ -37,29 +39,51 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
     series.fold(storage, feed, rows, {}, {feed: 1}, 1000, "simulated")
 
 
+class Verdict(NamedTuple):
+    """What an evaluation says."""
+
+    check: str
+    passed: bool
+    grave: bool
+    count: object
+    findings: list[str]
+
+
+def judge(storage: Folder, day: MarketDay = DAY, now: int = NOW, **named: Any) -> list[Verdict]:
+    return [
+        Verdict(
+            each.check_name,
+            each.passed,
+            each.severity is dg.AssetCheckSeverity.ERROR,
+            each.metadata["count"].value,
+            each.metadata["findings"].value,
+        )
+        for each in checks.evaluate(storage, LOAD, [day], now, **named)
+    ]
+
+
 def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
-    (judged,) = verdicts.examine(storage, LOAD, [day], now, {check})
+    (judged,) = judge(storage, day, now, checks={check})
     return judged
 
 
 def test_a_whole_day_passes_every_check(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
-    judged = list(verdicts.examine(storage, LOAD, [DAY], NOW))
-    assert [(v.check, v.passed, v.findings) for v in judged] == [
-        (name, True, ()) for name in (BELIEVED, COMPLETE, STEADY)
+    assert [(v.check, v.passed, v.findings) for v in judge(storage)] == [
+        (name, True, []) for name in (BELIEVED, COMPLETE, STEADY)
     ]
 
 
 def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> None:
     for check in (BELIEVED, COMPLETE, STEADY):
         judged = verdict(storage, check)
-        assert (judged.passed, judged.grave, judged.findings) == (False, True, (verdicts.NOTHING_READ,)), check
+        assert (judged.passed, judged.grave, judged.findings) == (False, True, [checks.NOTHING_READ]), check
 
 
 @pytest.mark.parametrize("check", [BELIEVED, COMPLETE, STEADY])
 def test_a_day_of_which_nothing_is_due_passes_and_says_so(storage: Folder, check: str) -> None:
     judged = verdict(storage, check, now=DAY.start)
-    assert (judged.passed, judged.findings) == (True, (verdicts.NOTHING_DUE,))
+    assert (judged.passed, judged.findings) == (True, [checks.NOTHING_DUE])
     assert not verdict(storage, check, now=DAY.end).passed
 
 
@@ -81,7 +105,7 @@ def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage
     result = verdict(storage, BELIEVED)
     assert (result.passed, result.grave, result.count) == (False, True, 1)
     assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in result.findings[0]
-    assert verdict(storage, BELIEVED, DAY.next()).findings == (verdicts.NOTHING_READ,)
+    assert verdict(storage, BELIEVED, DAY.next()).findings == [checks.NOTHING_READ]
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     assert verdict(storage, BELIEVED).passed
 

@@ -1,0 +1,139 @@
+"""`emds rebuild` and `emds replay FOLDER`: rows again from answers that were kept, or recorded with a MANIFEST."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+from assets.fetch.recorded import recorded_requests
+from assets.ingest import repair
+from assets.ingest.context import PipelineContext
+from assets.ingest.reports import RunReport, window_of
+from assets.ingest.runs import ingest_days
+from assets.sources import feed as feed_of
+from assets.sources import feeds
+from orchestration.work import commands
+from orchestration.work.backfill import Task, days_of, monthly_tasks
+from orchestration.work.environment import open_context
+from warehouse.bookkeeping import logged
+from warehouse.errors import FeedError
+from warehouse.market.clock import MarketDay, Window, local_date, months
+from warehouse.market.market import Feed, Request
+from warehouse.series import damaged, raw, series, vintages
+from warehouse.series.vintages import Month
+from warehouse.store import layout
+
+
+def rebuild(feeds: Sequence[Feed], first: date | None, last: date | None) -> int:
+    """Make months again of which no file is left, apply the ranks and rights of now, and parse what is kept."""
+    pipeline = open_context()
+    tasks = plan(pipeline, feeds, first, last)
+    absent = rebuild_absent(pipeline, tasks)
+    changed, unreadable = resolve(pipeline, feeds, first, last)
+    code = commands.run(tasks, again=True, history=True)
+    print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
+    for line in unreadable:
+        sys.stderr.write(f"emds: {line}\n")
+    return 1 if unreadable else code
+
+
+def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:
+    """Runs over the market days that kept bodies of these feeds answer for."""
+    tasks = []
+    for feed in feeds:
+        asked = {d for question in raw.questions(pipeline.storage, feed.id, first, last) for d in question.days}
+        tasks += monthly_tasks(
+            feed, (d for d in asked if (first is None or d >= first) and (last is None or d <= last))
+        )
+    return tasks
+
+
+def rebuild_absent(pipeline: PipelineContext, tasks: Sequence[Task]) -> int:
+    """Make the months of which nothing is served again, body by body, so that `as_of` holds; return how many."""
+    places = set[Month]()
+    for task in tasks:
+        feed, days = feed_of(task.feed), days_of(task)
+        span = Window(window_of(feed, days[0]).start, window_of(feed, days[-1]).end)
+        places.update(
+            Month(m.value, zone, month) for month in months(span) for m in feed.metrics for zone in feed.zones
+        )
+    absent = [place for place in places if damaged.is_gone(pipeline.storage, layout.series(*place))]
+    return len(list(repair.rebuild_months(pipeline, absent)))
+
+
+def resolve(
+    pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, last: date | None
+) -> tuple[int, list[str]]:
+    """Resolve the month files of these feeds' zones, from one day to another, by the ranks and rights of now.
+
+    Returns how many changed, and a line for each unreadable one.
+    """
+    changed, unreadable = 0, []
+    zones = {zone for feed in feeds for zone in feed.zones}
+    begin = str(first - timedelta(days=1))[:7] if first else ""  # a market day may begin in the UTC month before
+    end = str(last + timedelta(days=1))[:7] if last else "9999"
+    for place in (Month(*place) for place in series.places(pipeline.storage)):
+        if place.zone in zones and begin <= place.month <= end:
+            with logged("/".join(place)) as attempt:
+                changed += vintages.update(
+                    pipeline.storage,
+                    place,
+                    lambda stored: stored.versions,
+                    pipeline.ranks,
+                    pipeline.mode,
+                    terms=pipeline.terms,
+                )
+            if attempt.error is not None:
+                unreadable.append(attempt.failure)
+    return changed, unreadable
+
+
+def replay(folder: Path) -> int:
+    """Ingest every recorded answer as if its publisher gave it now; list days and typed failures.
+
+    Each market day with recorded rows becomes a materialisation; the warehouse's mode becomes `recorded`. Answers of
+    feeds that do not exist are skipped. A recorded error is not our failure: return 0.
+    """
+    pipeline = open_context(recordings=folder)
+    by_feed, failed = defaultdict[str, list[Request]](list), 0
+    for request in recorded_requests(folder):
+        try:
+            if request.kind == "rows" and (dated := _dated(pipeline, request)).days:
+                by_feed[request.feed].append(dated)
+        except FeedError as error:
+            failed += 1
+            print(f"{request.feed:28} {request.url.rpartition('#')[2]}: {type(error).__name__}: {error}")
+    tasks = [
+        Task(feed, tuple(sorted({day for request in requests for day in request.days})))
+        for feed, requests in sorted(by_feed.items())
+    ]
+    runs = ((task, _ingest(pipeline, task, by_feed[task.feed])) for task in tasks)
+    reports, failures = commands.conclude(pipeline, tasks, runs)
+    rows = sum(day.rows for report in reports for day in report.days)
+    print(f"replayed {rows} rows of {len(tasks)} feeds; {failed} recorded answers gave a typed failure")
+    return commands.list_unpublished(failures)
+
+
+def _ingest(pipeline: PipelineContext, task: Task, requests: Sequence[Request]) -> RunReport:
+    """Run a feed once: of two answers to one interval the later in the manifest stays, however often replayed."""
+
+    def choose(days: Sequence[MarketDay], now: int) -> list[Request]:
+        wanted = {day.day for day in days}
+        return [request for request in requests if wanted.intersection(request.days)]
+
+    return ingest_days(pipeline, replace(feed_of(task.feed), requests=choose), days_of(task))
+
+
+def _dated(pipeline: PipelineContext, request: Request) -> Request:
+    """Return the request with the market days of its rows. Raises what asking or parsing raises."""
+    feed = feeds()[request.feed]
+    rows = feed.parse(pipeline.session.ask(request).body, request)
+    stamps = {ts // 900 * 900 for readings in rows.readings.values() for ts in readings.ts}
+    days = {local_date(ts, feed.tz) for ts in stamps}
+    if feed.yearly:
+        days = {date(local_date(ts + 86400, feed.tz).year, 1, 1) for ts in stamps}
+    return replace(request, days=tuple(sorted(days or set(request.days))))
