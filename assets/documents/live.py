@@ -16,7 +16,7 @@ from assets.documents import geo_layers, live_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.live_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
-from warehouse.market.metrics import SCALAR
+from warehouse.market.metrics import SCALAR, Metric
 from warehouse.market.zones import ZONES
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout
@@ -41,11 +41,12 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     zone = figures.zone["id"]
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     reader = Reader(storage, 0)
-    borders = live_history.border_rows(reader, catalogue, zone, now)
+    borders = live_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
     flows = live_history.newest_flows(zone, borders, now)
     hours, metrics = live_history.metric_histories(reader, catalogue, figures, now)
-    mix = live_history.parts_of_mix(reader, catalogue, zone, now)
-    history = {"metrics": metrics, "mix": mix, "borders": live_history.parts(borders, "counterparty", now)}
+    mix = live_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
+    parts = live_history.parts(mix, "fuel", now), live_history.parts(borders, "counterparty", now)
+    history = {"metrics": metrics, "mix": parts[0], "borders": parts[1]}
     return ZoneParts(bands, flows, hours, None if figures.empty else history)
 
 

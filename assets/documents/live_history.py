@@ -110,14 +110,6 @@ def _expected(
     return _rounded_values(step_means(rows, window, HOUR), unit) if len(rows) else []
 
 
-def parts_of_mix(reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int) -> dict[str, Any] | None:
-    """Hourly means of the fuels of a zone over 48 hours; None where there are none."""
-    if Metric.GENERATION not in catalogue["zones"][zone]["metrics"]:
-        return None
-    window = _back(now, SHORT_HOURS, HOUR)
-    return parts(_open_rows(reader, catalogue, zone, Metric.GENERATION, "net", window), "fuel", now)
-
-
 def _known_steps(values: Sequence[int | None]) -> int:
     """How many steps there are up to the last known one."""
     return max((place + 1 for place, value in enumerate(values) if value is not None), default=0)
@@ -129,11 +121,13 @@ def _trimmed(start: int, step: int, values: list[int | None]) -> dict[str, Any]:
     return {"start": start + first * step, "step": step, "values": values[first : _known_steps(values)]}
 
 
-def border_rows(reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int) -> RowColumns | None:
-    """The border rows of the last 48 hours; None where the zone publishes no interchange."""
-    if Metric.INTERCHANGE not in catalogue["zones"][zone]["metrics"]:
+def latest_rows(
+    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: Metric, side: MonthFileSide, now: int
+) -> RowColumns | None:
+    """The rows of a metric of the last 48 hours; None where the zone does not publish it."""
+    if metric not in catalogue["zones"][zone]["metrics"]:
         return None
-    return _open_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", _back(now, SHORT_HOURS, HOUR))
+    return _open_rows(reader, catalogue, zone, metric, side, _back(now, SHORT_HOURS, HOUR))
 
 
 def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[str, Any]]:

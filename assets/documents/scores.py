@@ -13,7 +13,7 @@ from warehouse.market.clock import DAY, HOUR, Window, months
 from warehouse.market.market import Feed, Forecast, Source
 from warehouse.market.metrics import METRICS, Metric, actual_of
 from warehouse.market.zones import ZONES
-from warehouse.rows.versions import Versions, concat
+from warehouse.rows.versions import concat
 from warehouse.series import monthfile, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout
@@ -45,7 +45,8 @@ def measure(
 
 def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> dict[str, Any] | None:
     try:
-        versions = _forecasts(storage, feed, zone, metric, window)
+        every = concat([vintages.read(storage, Month(metric, zone, month)) for month in months(window)])
+        versions = every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
         actual = read_actual(storage, zone, actual_of(metric), window)
     except StorageError:
         return None  # `emds verify` names the file; nothing is measured there
@@ -67,13 +68,6 @@ def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Wi
         "leads": [score(versions, actual, lead_s, window, tz, relative) for lead_s in LEADS],
         "mae_by_hour": [mae(versions, actual, hour * HOUR, window) for hour in hours],
     }
-
-
-def _forecasts(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Versions:
-    """Every vintage of a feed."""
-    parts = [vintages.read(storage, Month(metric, zone, month)) for month in months(window)]
-    every = concat(parts)
-    return every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
 
 
 def read_actual(storage: Storage, zone: str, metric: Metric, window: Window) -> Actual:

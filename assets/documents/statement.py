@@ -99,7 +99,8 @@ class Statement:
         if self.is_flow and median < 0:
             return f"The median {self.verb} {self._other_way('median', median)}."
         named = f"the median of {self._say('median', median)}"
-        difference = difference_of(self.numbers["value"], self.numbers["median"])
+        value, base = (Decimal(repr(self.numbers[name])) for name in ("value", "median"))
+        difference = float(value - base)  # without a binary remainder
         if not difference:
             apart = context.vs_median * self.sign
             side = "just above" if apart > 0 else "just below" if apart < 0 else "level with"
@@ -155,11 +156,6 @@ def heard(value: float, decimals: int) -> float:
     if exact and abs(exact) < step / 2:
         step = Decimal(1).scaleb(exact.adjusted())
     return float(exact.quantize(step, ROUND_HALF_UP)) + 0.0
-
-
-def difference_of(value: float, base: float) -> float:
-    """Of two decimals, without a binary remainder."""
-    return float(Decimal(repr(value)) - Decimal(repr(base)))
 
 
 def grouped(value: float, decimals: int) -> str:

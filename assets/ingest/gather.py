@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache, partial
+from functools import cache
 
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
@@ -101,10 +101,26 @@ def _repeats(readings: Readings) -> bool:
 
 def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Request]) -> None:
     """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
+    storage, feed = pipeline.storage, gathered.feed
+    days = [day for request in requests for day in request.days]
+    first, last = min(days, default=None), max(days, default=None)
+
+    @cache
+    def kept_for_good() -> dict[str, raw.RawBody]:
+        """The kept bodies of files that never change, by address, of the days that are asked for."""
+        return {body.request.url: body for body in raw.find(storage, feed.id, first, last) if body.request.once}
+
+    @cache
+    def newest_before() -> int:
+        """The highest order of the kept bodies that may hold rows of these days.
+
+        Those of the days beside them too: charts and daily files reach over midnight.
+        """
+        beside = timedelta(days=1)
+        return raw.newest(storage, feed.id, first and first - beside, last and last + beside)
+
     queue = list(reversed(requests))
     asked: set[Request] = set()
-    kept_for_good = cache(partial(_kept_for_good, pipeline, gathered.feed, requests))
-    newest_before = cache(partial(_newest_before, pipeline, gathered.feed, requests))
     while queue:
         request = queue.pop()
         if request in asked:
@@ -159,21 +175,3 @@ def _ask(
         return []
     with feed_code(feed.id, "follow"):
         return feed.follow(answer.body, request)
-
-
-def _kept_for_good(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> dict[str, raw.RawBody]:
-    """The kept bodies of files that never change, by address, of the days that are asked for."""
-    days = [day for request in requests for day in request.days]
-    bodies = raw.find(pipeline.storage, feed.id, min(days, default=None), max(days, default=None))
-    return {earlier.request.url: earlier for earlier in bodies if earlier.request.once}
-
-
-def _newest_before(pipeline: PipelineContext, feed: Feed, requests: Sequence[Request]) -> int:
-    """The highest order of the kept bodies that may hold rows of the days that are asked for.
-
-    Those of the days beside them too: charts and daily files reach over midnight.
-    """
-    days = [day for request in requests for day in request.days]
-    if not days:
-        return raw.newest(pipeline.storage, feed.id)
-    return raw.newest(pipeline.storage, feed.id, min(days) - timedelta(days=1), max(days) + timedelta(days=1))

@@ -67,26 +67,17 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
         wanted = [place for place in places if place.month == month]
         restorable: dict[Month, list[Versions]] = {place: [empty()] for place in wanted}
         unread: set[str] = set()
-        for feed in _carriers(pipeline, wanted):
+        zones = {place.zone for place in wanted}
+        feeds = [feed for source in pipeline.sources.values() for feed in source.feeds if zones & {*feed.zones}]
+        for feed in feeds:  # whatever they owe: a report of prices may carry its zone's ties beside them
             with logged(f"kept bodies of {feed.id}") as reading:
                 for place, versions in _restorable_versions(pipeline, feed, month, wanted):
                     restorable[place].append(versions)
             unread |= {*feed.zones} if reading.error else set()
         for place in (place for place in wanted if place.zone not in unread):
             with logged("/".join(place)):
-                versions = concat(restorable[place])
-                yield (
-                    place,
-                    restore.put(
-                        pipeline.storage, place, versions, pipeline.ranks, pipeline.mode, since, pipeline.terms
-                    ),
-                )
-
-
-def _carriers(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[Feed]:
-    """The feeds that may carry these months: a report of prices may carry its zone's ties beside them."""
-    zones = {place.zone for place in places}
-    yield from (feed for source in pipeline.sources.values() for feed in source.feeds if zones & {*feed.zones})
+                versions, served_by = concat(restorable[place]), (pipeline.ranks, pipeline.mode)
+                yield place, restore.put(pipeline.storage, place, versions, *served_by, since, pipeline.terms)
 
 
 def _restorable_versions(

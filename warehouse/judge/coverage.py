@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window, interval_end
+from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window
 from warehouse.market.market import Feed, Publication
 from warehouse.market.metrics import is_forecast
 from warehouse.rows.forecasts import instants
@@ -162,15 +162,9 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
 
 def _joined(parts: Sequence[tuple[str, list[int]]]) -> _Series:
     starts = np.concatenate([np.asarray(ts, np.int64) for _, ts in parts])
-    ends = np.concatenate([_ends(resolution, ts) for resolution, ts in parts])
+    steps = np.repeat([RESOLUTIONS[resolution] for resolution, _ in parts], [len(ts) for _, ts in parts])
     order = np.argsort(starts, kind="stable")
-    return _Series(starts[order], ends[order], min(RESOLUTIONS[resolution] for resolution, _ in parts))
-
-
-def _ends(resolution: str, ts: Sequence[int]) -> Ints:
-    if resolution == "1y":
-        return np.array([interval_end(start, resolution) for start in ts], np.int64)
-    return np.asarray(ts, np.int64) + RESOLUTIONS[resolution]
+    return _Series(starts[order], (starts + steps)[order], min(RESOLUTIONS[resolution] for resolution, _ in parts))
 
 
 def _gaps(series: _Series, part: Window) -> list[Gap]:
