@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.table import ENDPOINTS
 from api.http.problems import KINDS, MEDIA, Problem
 from api.openapi.members import ref
 from api.series import formats
@@ -33,6 +32,7 @@ _WORDS: Mapping[str, str] = {
     "PAYMENT-REQUIRED": "The payment requirements of x402 version 2: base64 of JSON.",
     "PAYMENT-RESPONSE": "The receipt of a payment of x402 version 2: base64 of JSON.",
     "X-PAYMENT-RESPONSE": "The receipt of a payment of x402 version 1: base64 of JSON.",
+    "Location": "The path with the exact id.",
     "WWW-Authenticate": "How to authenticate.",
     "Content-Encoding": "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it.",
     "Content-Disposition": "A file name, for every format but JSON.",
@@ -71,33 +71,40 @@ _LINKED = ("latest", "brief", "price", "demand", "interchange")
 
 def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """All answers of an operation, by status."""
-    return {str(endpoint.code): _answer(endpoint, examples), **_others(endpoint)}
-
-
-def shared(base_url: str, offer: Any) -> Json:
-    """The refusals that operations refer to, by status; `offer`: an example of 402."""
-    statuses = {*ANYWHERE, *(status for endpoint in ENDPOINTS.values() for status in endpoint.statuses)} - {402}
-    payment = {
-        "description": "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
-        "headers": _headers("PAYMENT-REQUIRED", "Cache-Control"),
-        "content": {"application/json": {"schema": ref("PaymentRequired"), "example": offer}},
-    }
-    return {"402": payment, **{str(status): _problem(status, base_url) for status in sorted(statuses)}}
-
-
-def _headers(*names: str) -> Json:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
-
-
-def _answer(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
-    """The good answer."""
-    answer: Json = {"description": endpoint.summary + ".", "headers": _headers(*_answer_headers(endpoint))}
+    others = {*endpoint.statuses, *ANYWHERE} - ({429} if endpoint.tag == "Service" else set())  # no limit for operators
+    kinds = ((206, 416 in endpoint.statuses), (304, _is_cached(endpoint)), (308, endpoint.zones))
+    others |= {status for status, fits in kinds if fits}
+    answer = _response(f"{endpoint.summary}.", *_answer_headers(endpoint))
     if endpoint.answer:
         answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
     if endpoint.id == "zones":
         zone = {"zone": "$response.body#/zones/0/id"}
         answer["links"] = {name: {"operationId": name, "parameters": zone} for name in _LINKED}
-    return answer
+    return {str(endpoint.code): answer, **{str(n): {"$ref": f"#/components/responses/{n}"} for n in sorted(others)}}
+
+
+def shared(base_url: str, offer: Any) -> Json:
+    """The answers that operations refer to, by status; `offer`: an example of 402."""
+    payment = _response(
+        "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "PAYMENT-REQUIRED",
+        "Cache-Control",
+    )
+    part = "The part that `Range` asks for, of every format that is a file, without a coding."
+    unchanged = "Not modified: `If-None-Match` named this representation."
+    elsewhere = "The zone or metric was written otherwise, such as `france`: `Location` has its exact id."
+    return {
+        **{str(status): _problem(status, base_url) for status in sorted({kind.status for kind in KINDS.values()})},
+        "206": _response(part, *_CACHED, "Accept-Ranges", "Content-Range"),
+        "304": _response(unchanged, *_CACHED, "X-EMDS-Data", "X-Sample", *_QUOTA),
+        "308": _response(elsewhere, "Cache-Control", "Location"),
+        "402": {**payment, "content": {"application/json": {"schema": ref("PaymentRequired"), "example": offer}}},
+    }
+
+
+def _response(description: str, *headers: str) -> Json:
+    names = ("X-Request-Id", *headers)
+    return {"description": description, "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names}}
 
 
 def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
@@ -131,29 +138,6 @@ def _is_cached(endpoint: Endpoint) -> bool:
     return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
 
 
-def _others(endpoint: Endpoint) -> Json:
-    """The other answers by status."""
-    others: Json = {}
-    if _is_cached(endpoint):
-        headers = _headers(*_CACHED, "X-EMDS-Data", "X-Sample", *(_QUOTA if endpoint.paid else ()))
-        words = "Not modified: `If-None-Match` named this representation."
-        others["304"] = {"description": words, "headers": headers}
-    statuses = {*endpoint.statuses, *ANYWHERE}
-    statuses -= {429} if endpoint.tag == "Service" else set()  # operators' programs have no limit
-    others |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
-    if 416 in endpoint.statuses:
-        others["206"] = {
-            "description": "The part that `Range` asks for, of every format that is a file, without a coding.",
-            "headers": _headers(*_CACHED, "Accept-Ranges", "Content-Range"),
-        }
-    if endpoint.zones:
-        others["308"] = {
-            "description": "The zone or metric was written otherwise, such as `france`: `Location` has its exact id.",
-            "headers": {**_headers("Cache-Control"), "Location": {"schema": {"type": "string"}}},
-        }
-    return others
-
-
 def _problem(status: int, base_url: str) -> Json:
     """The response of a status: every kind of problem that it may be, as an example."""
     kinds = [kind for kind in KINDS.values() if kind.status == status]
@@ -164,8 +148,5 @@ def _problem(status: int, base_url: str) -> Json:
         }
         for kind in kinds
     }
-    return {
-        "description": "; ".join(kind.title for kind in kinds) + ".",
-        "headers": _headers("Cache-Control", *_OF_STATUS.get(status, ())),
-        "content": {MEDIA: {"schema": ref("Problem"), "examples": examples}},
-    }
+    response = _response(f"{'; '.join(kind.title for kind in kinds)}.", "Cache-Control", *_OF_STATUS.get(status, ()))
+    return {**response, "content": {MEDIA: {"schema": ref("Problem"), "examples": examples}}}
