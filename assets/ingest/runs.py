@@ -80,7 +80,7 @@ def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
     Those of the neighbouring days too: charts and daily files reach over midnight.
     """
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
-    yield from (others for others in raw.find(pipeline.storage, feed.id, first, last) if others.request.kind == "rows")
+    return raw.find(pipeline.storage, feed.id, first, last)
 
 
 def judge_kept(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay]) -> quality.Judgement:
@@ -206,8 +206,8 @@ def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDa
     day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in windows)}
     if not day_of:
         return rows
-    questions = raw.questions(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
-    requested = {day for question in questions for day in question.days}
+    bodies = raw.find(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
+    requested = {day for stored in bodies for day in stored.request.days}
     left_out = [ts for ts, day in day_of.items() if day in requested]
     return rows.part(lambda key, ts: np.isin(ts, left_out if key.published_at is None else []))[0]
 

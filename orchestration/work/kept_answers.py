@@ -45,7 +45,7 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
     """Runs over the market days that kept bodies of these feeds answer for."""
     tasks = []
     for feed in feeds:
-        asked = {d for question in raw.questions(pipeline.storage, feed.id, first, last) for d in question.days}
+        asked = {d for stored in raw.find(pipeline.storage, feed.id, first, last) for d in stored.request.days}
         tasks += monthly_tasks(
             feed, (d for d in asked if (first is None or d >= first) and (last is None or d <= last))
         )

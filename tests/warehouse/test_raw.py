@@ -120,7 +120,7 @@ def test_damaged_bodies_and_strange_files_stop_neither_search_nor_pruning(tmp_pa
     folder = layout.raw_prefix("aemo.dispatch", str(DAY))
     storage.put(f"{folder}15-15-deadbeef.csv.zst", b"no frame")
     storage.put(f"{folder}notes.txt", b"mine")
-    assert len(list(raw.questions(storage, "aemo.dispatch"))) == 3
+    assert len(list(raw.find(storage, "aemo.dispatch"))) == 3
     storage.put(f"{folder}16-16-deadbeef.csv.zst", b"")
     assert raw.prune(storage, "aemo.dispatch", before=100) == 2
     assert [kept.body for kept in raw.find(storage, "aemo.dispatch")] == [b"C"]

@@ -263,7 +263,7 @@ def _cursor(head: Head, number: int) -> str:
 
 
 def _segments(storage: Storage) -> list[int]:
-    return sorted(layout.of_change_segment(key) for key in storage.keys(layout.change_segments()))
+    return sorted(layout.of_change_segment(key) for key in storage.keys(layout.CHANGE_SEGMENTS))
 
 
 def _exists(storage: Storage, head: Head, segment: int) -> bool:

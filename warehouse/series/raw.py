@@ -95,19 +95,14 @@ def digest(request: Request, body: bytes) -> str:
 
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[RawBody]:
-    """The kept bodies of a feed whose question covers a day of `first..last`, in the order in which they came.
+    """The kept bodies of a feed's rows whose question covers a day of `first..last`, in the order in which they came.
 
     Raises WrongMode for a body of another mode.
     """
     for key in sorted(_keys(storage, feed, first, last), key=order_of):
         stored = _opened_or_set_aside(storage, key)
-        if stored is not None and _covers(stored.request, first, last):
+        if stored is not None and stored.request.kind == "rows" and _covers(stored.request, first, last):
             yield stored
-
-
-def questions(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[Request]:
-    """The question of each kept body of rows. Raises WrongMode."""
-    return (stored.request for stored in find(storage, feed, first, last) if stored.request.kind == "rows")
 
 
 def newest(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> int:

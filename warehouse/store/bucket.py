@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ _SMALL = 1000
 """Bodies of so few bytes, such as the mode, which goes with every file, count as unchanged for as long."""
 _MULTIPART = 32 << 20
 _ATTEMPTS = 4
-"""So often a conditional put is sent whose outcome is open, and an answer asked for that broke off."""
+"""So often a put is sent whose outcome is open."""
 _VERSION = "emdsversion"
 """Name of the metadata with an object's version (ns). Azure takes only identifiers."""
 
@@ -101,7 +101,7 @@ class Bucket:
             return Stored(bytes(answer.bytes()), _identity(answer))
 
         begun = time.monotonic()
-        stored: Stored | None = self._repeated(key, whole)
+        stored: Stored | None = ask(key, "read", whole)
         self._bucket_exists = True  # the answer that there is no object tells a bucket that is missing
         self.refresh(key)
         self._identities.keep(key, None if stored is None else stored.identity, begun)
@@ -117,10 +117,8 @@ class Bucket:
             answer = obstore.get(self._store, checked_key(key), options={"range": (start, start + length)})
             return bytes(answer.bytes()) if _identity(answer) == identity else None
 
-        if start >= identity.size or length <= 0:
-            return None
         try:
-            part: bytes | None = self._repeated(key, some)
+            part: bytes | None = ask(key, "read", some)
         except StorageError as error:
             if "answered 416" not in str(error):  # no such range: other bytes, and fewer
                 raise
@@ -135,7 +133,7 @@ class Bucket:
     def _head(self, key: str) -> Identity | None:
         import obstore
 
-        answer = self._repeated(key, lambda: obstore.get(self._store, key, options={"head": True}))
+        answer = ask(key, "read", lambda: obstore.get(self._store, key, options={"head": True}))
         if answer is None and not self._bucket_exists:
             self._list("nothing/")  # the answer to a HEAD does not tell a missing bucket
         return None if answer is None else _identity(answer)
@@ -154,7 +152,7 @@ class Bucket:
             stream = obstore.list(self._store, prefix.rstrip("/") or None, offset=after)
             return dict(sorted((entry["path"], str(entry["e_tag"])) for chunk in stream for entry in chunk))
 
-        found: dict[str, str] = self._repeated(prefix or str(self.place), listed, "listed")
+        found: dict[str, str] = ask(prefix or str(self.place), "listed", listed)
         self._bucket_exists = True
         return found
 
@@ -245,7 +243,7 @@ class Bucket:
         """Removes a key; nothing happens where there is none. Raises StorageError."""
         import obstore
 
-        self._repeated(key, lambda: obstore.delete(self._store, checked_key(key)), "removed")
+        ask(key, "removed", lambda: obstore.delete(self._store, checked_key(key)))
         self.refresh(key)
         self._listings.clear()
 
@@ -258,16 +256,6 @@ class Bucket:
     def sweep(self, older_than_s: float = 3600.0) -> int:
         """Nothing to remove: a killed writer leaves no pieces."""
         return 0
-
-    def _repeated(self, key: str, call: Callable[[], Any], doing: str = "read") -> Any:
-        """What may be asked twice, once more where an answer broke off."""
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return ask(key, doing, call)
-            except StorageError as error:
-                if "no connection" not in str(error):
-                    raise
-        return ask(key, doing, call)
 
 
 def _hopeless(error: StorageError) -> bool:

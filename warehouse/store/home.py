@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +34,9 @@ class Home:
         return Bucket(self.place, self.local, self.fresh_s)
 
     def open_to_write(self) -> Storage:
-        """The same for whoever is going to write: a folder is made. Raises StorageError that names it."""
+        """The same for whoever is going to write: a folder is made. Raises StorageError."""
         if isinstance(self.place, Path):
             self.make_local()
-            if not os.access(self.place, os.W_OK | os.X_OK):
-                raise StorageError(f"the folder {self.place} cannot be written")
         return self.open()
 
     def make_local(self) -> None:

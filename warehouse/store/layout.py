@@ -30,6 +30,8 @@ marks of months to make again, and changes to what is served.
 """
 CHANGE_LOG = "changes/log.json"
 """Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
+CHANGE_SEGMENTS = "changes/log/"
+"""Prefix of the segments of that log."""
 ACCOUNTS = "accounts.sqlite"
 """Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
 TURNS = "turns"
@@ -125,17 +127,12 @@ def attempts(source: str, month: str) -> str:
 
 def change_segment(number: int) -> str:
     """One segment of the log of changes to what is served."""
-    return f"{change_segments()}{number:08d}.json"
-
-
-def change_segments() -> str:
-    """Prefix of all segments."""
-    return "changes/log/"
+    return f"{CHANGE_SEGMENTS}{number:08d}.json"
 
 
 def of_change_segment(key: str) -> int:
     """The number of a segment's key. Raises ValueError for another key."""
-    return int(key.removeprefix(change_segments()).removesuffix(".json"))
+    return int(key.removeprefix(CHANGE_SEGMENTS).removesuffix(".json"))
 
 
 def damaged(name: str, key: str) -> str:

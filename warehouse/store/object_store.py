@@ -30,8 +30,10 @@ _PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "az": {"endpoint": "endpoint", "account": "account_name"},
 }
 """What an address may say, by obstore's names; everything else obstore reads from the environment."""
+_BROKEN = "no connection to the object store lasted"
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
 """The word of S3 and Azure for a failure; the answer to a HEAD has no body, and so none."""
+_ENDPOINT = re.compile(r"https?://[^/@?#]+(?:/[^?#]*)?")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
@@ -69,7 +71,7 @@ def address(text: str) -> StoreAddress:
         and _PREFIX.fullmatch(prefix)
         and not {".", ".."}.intersection(prefix.split("/"))
         and options.keys() <= _PARAMETERS[parts.scheme].keys()
-        and _is_endpoint(options.get("endpoint", "http://host"))
+        and _ENDPOINT.fullmatch(options.get("endpoint", "http://host"))
     )
     if not is_right:
         raise StorageError(
@@ -77,12 +79,6 @@ def address(text: str) -> StoreAddress:
             "or az://CONTAINER/PREFIX?account=NAME, the prefix of letters, digits and ._-=/; credentials are variables"
         )
     return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(options.items())))
-
-
-def _is_endpoint(text: str) -> bool:
-    parts = urlsplit(text)
-    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
 
 
 def open_store(
@@ -127,11 +123,12 @@ def open_store(
         raise StorageError(f"{where} cannot be opened: {type(error).__name__}: check its variables") from None
 
 
-def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> Any:
+def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries: int = 4) -> Any:
     """What a call of obstore gives; `absent` where there is no such object.
 
-    Raises Conflict where a condition did not hold, else StorageError with the key and the kind of the failure: `doing`
-    is `read`, `written`, `copied`, `listed` or `removed`.
+    What may be done twice is asked for again where an answer broke off, `tries` times in all. `doing` is `read`,
+    `written`, `listed` or `removed`. Raises Conflict where a condition did not hold, else StorageError with the key and
+    the kind of the failure.
     """
     from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -146,7 +143,10 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None) -> An
     except (AlreadyExistsError, PreconditionError):
         raise Conflict(f"{key} cannot be {doing}: another writer was first") from None
     except Exception as error:
-        raise StorageError(f"{key} cannot be {doing}: {reason(error)}") from None
+        fault = reason(error)
+        if fault == _BROKEN and doing != "written" and tries > 1:
+            return ask(key, doing, call, absent, tries - 1)
+        raise StorageError(f"{key} cannot be {doing}: {fault}") from None
 
 
 def lacks_bucket(answered: str) -> bool:
@@ -171,7 +171,7 @@ def reason(error: Exception) -> str:
     if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):
         return "the object store did not answer in time"
     if "HTTP error" in text:
-        return "no connection to the object store lasted"
+        return _BROKEN
     if fault := re.search(r"\(os error (\d+)\)", text):  # of a folder that is used as a store
         return os.strerror(int(fault[1]))
     return f"the object store failed ({name})"
