@@ -287,7 +287,7 @@ def test_a_wheel_holds_every_package() -> None:
 
 
 PARTICIPLES = {"told", "said", "stated", "noted", "kept", "seen", "shown", "given", "made", "held"}
-PUBLIC_MEMBERS = {"api.mcp.history: held", "api.mcp.tools: held"}
+PUBLIC_MEMBERS = {"api.mcp.history: held"}
 """What callers know by such a name."""
 
 

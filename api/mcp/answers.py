@@ -11,7 +11,7 @@ from api.documents.catalogue import Catalogue, Document
 from api.documents.status import status
 from api.http.parameters import conflict
 from api.mcp import text
-from api.mcp.calls import Prepare, ToolAnswer, ToolRequest
+from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import views, windows
 from api.service import Service
@@ -44,28 +44,24 @@ def list_zones(service: Service, _arguments: Arguments) -> ToolRequest:
 
 
 def get_status(service: Service, _arguments: Arguments) -> ToolRequest:
-    def answer(_sample: bool) -> ToolAnswer:
-        return _worded("status", status(service.documents, service.documents.catalogue, clock.now()))
-
-    return ToolRequest("", "/v1/status", answer)
+    answer = partial(status, service.documents, service.documents.catalogue)
+    return ToolRequest("", "/v1/status", lambda _sample: _worded("status", answer(clock.now())))
 
 
 Sampled = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def _of_zone(name: str, key: Callable[[str], str], sampled: Sampled) -> Prepare:
+def _of_zone(
+    service: Service, arguments: Arguments, name: str, key: Callable[[str], str], sampled: Sampled
+) -> ToolRequest:
     """The call of `/v1/<name>/{zone}`, a published document."""
-
-    def prepare(service: Service, arguments: Arguments) -> ToolRequest:
-        document = service.documents.require(key(arguments["zone"]))
-        answer = partial(_published, document, sampled, partial(text.words, name))
-        return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer)
-
-    return prepare
+    document = service.documents.require(key(arguments["zone"]))
+    answer = partial(_published, document, sampled, partial(text.words, name))
+    return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer)
 
 
-get_latest = _of_zone("latest", layout.latest, published.sample_latest)
-get_zone_brief = _of_zone("brief", layout.brief, published.sample_brief)
+get_latest = partial(_of_zone, name="latest", key=layout.latest, sampled=published.sample_latest)
+get_zone_brief = partial(_of_zone, name="brief", key=layout.brief, sampled=published.sample_brief)
 
 
 def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
@@ -73,7 +69,7 @@ def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
     if arguments["metric"] is None and arguments["zones"] is None:
         answer = partial(_published, document, published.sample_snapshot, text.snapshot)
     else:
-        answer = partial(_filtered, service.documents.catalogue, document, arguments["metric"], arguments["zones"])
+        answer = partial(_filtered, service.documents.catalogue, document, arguments)
     return ToolRequest("snapshot", "/v1/map/snapshot", answer)
 
 
@@ -85,16 +81,11 @@ def _published(document: Document, sampled: Sampled, words: Callable[[Arguments]
     return ToolAnswer(sentences, body, 1, published.overdue_after(document.json))
 
 
-def _filtered(
-    catalogue: Catalogue,
-    document: Document,
-    metrics: tuple[str, ...] | None,
-    zones: tuple[str, ...] | None,
-    sample: bool,
-) -> ToolAnswer:
+def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sample: bool) -> ToolAnswer:
     """The snapshot of some metrics or zones; of some metrics as `values` by rank, under the terms of their sources."""
+    metrics = arguments["metric"]
     whole = published.sample_snapshot(document.json) if sample else document.json
-    body = published.filtered_snapshot(whole, None if sample else metrics, zones)
+    body = published.filtered_snapshot(whole, None if sample else metrics, arguments["zones"])
     valid_until = published.overdue_after(body)
     if metrics is not None:
         members = body.pop("zones")
@@ -129,8 +120,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         raise conflict("start", "statistics take at most ten years")
 
     def answer(sample: bool) -> ToolAnswer:
-        sampled = request._replace(sample=sample)
-        catalogue = service.documents.catalogue
+        sampled, catalogue = request._replace(sample=sample), service.documents.catalogue
         return _worded("statistics", *views.statistics_of(service.reader, catalogue, sampled, above, below))
 
     return ToolRequest(name, f"/v1/{name}/{zone}", answer)
@@ -149,27 +139,21 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
 
 def _summed(page: Mapping[str, Any]) -> dict[str, Any]:
     """Sum a page's entries up by series: what was corrected in each, and which only grew."""
-    of_series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    by_series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for entry in page["entries"]:
-        of_series.setdefault((entry["zone"], entry["metric"], entry.get("market", "")), []).append(entry)
+        by_series.setdefault((entry["zone"], entry["metric"], entry.get("market", "")), []).append(entry)
     corrected, only_new = [], dict[str, list[str]]()
-    for (zone, metric, market), entries in sorted(of_series.items()):
+    for (zone, metric, market), entries in sorted(by_series.items()):
         corrections = [entry for entry in entries if entry["changed"] or entry["withdrawn"] != 0]
         if not corrections:
             only_new.setdefault(zone, []).append(f"{metric} {market}".rstrip())
             continue
-        counts = {name: [entry[name] for entry in entries] for name in ("added", "changed", "withdrawn")}
-        corrected.append(
-            {
-                "zone": zone,
-                "metric": metric,
-                **({"market": market} if market else {}),
-                **{name: None if None in each else sum(each) for name, each in counts.items()},
-                "first_time": iso(min(entry["first"] for entry in corrections)),
-                "last_time": iso(max(entry["last"] for entry in corrections)),
-                "at_time": iso(max(entry["at"] for entry in corrections)),
-                "feeds": sorted({entry["feed"] for entry in corrections if entry["feed"]}),
-            }
-        )
+        series: dict[str, Any] = {"zone": zone, "metric": metric, **({"market": market} if market else {})}
+        for name in ("added", "changed", "withdrawn"):
+            counts = [entry[name] for entry in entries]
+            series[name] = None if None in counts else sum(counts)
+        for name, bound in (("first", min), ("last", max), ("at", max)):
+            series[f"{name}_time"] = iso(bound(entry[name] for entry in corrections))
+        corrected.append({**series, "feeds": sorted({entry["feed"] for entry in corrections if entry["feed"]})})
     members = {name: page[name] for name in ("next", "more", "oldest")}
     return {"corrected": corrected, "only_new": only_new, "entries": page["count"], **members}

@@ -15,7 +15,6 @@ from werkzeug.datastructures import MultiDict
 from api.endpoints import query_parameters as query
 from api.http import parameters
 from api.http.parameters import Parameter, find_word, read_zone, whole, words
-from api.series.windows import LONGEST_HOURS
 from warehouse.figures.resample import LONGEST
 from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY, Metric
 from warehouse.market.zones import ZONES, zones_with
@@ -105,14 +104,12 @@ SAMPLE = _own(
     query.SAMPLE, "false: no free sample but the offer to pay (x402).", {"type": "boolean", "default": True},
     default=True)
 API_KEY = Parameter("api_key", "Better as header Authorization: Bearer.", str, _STRING, "")
-HOURS = _own(
-    query.HOURS, "Length of the block, in quarters of an hour.",
-    {**_NUMBER, "minimum": 0.25, "maximum": LONGEST_HOURS, "default": 3})
+HOURS = _own(query.HOURS, "Length of the block, in quarters of an hour, up to 24. Default: 3.", _NUMBER)
 SLOTS = _own(query.SLOTS, "In place of hours.", {"type": "integer"})
 KWH, KW = _own(query.KWH, "In place of hours, with kw.", _NUMBER), _own(query.KW, "Power.", _NUMBER)
 FROM = _own(query.FROM, "As start of get_history.", _STRING)
 TO = _own(query.TO, "Exclusive; not with within.", _STRING)
-WITHIN = _own(query.WITHIN, "Hours to look ahead.", {**_NUMBER, "minimum": 0.25, "maximum": 96})
+WITHIN = _own(query.WITHIN, "Hours to look ahead, up to 96.", _NUMBER)
 BETWEEN = _own(query.BETWEEN, "Civil times: 22:00-07:00.", _STRING)
 KIND = _own(query.KIND, "Cheapest or dearest.")
 WINDOW_METRIC = _own(query.WINDOW_METRIC, "What is compared.")

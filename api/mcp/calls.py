@@ -1,4 +1,8 @@
-"""A tool call from its arguments through the gate to its outcome: answer, refusal, sample, receipt."""
+"""A tool call from its arguments through the gate to its outcome: answer, refusal, sample, receipt.
+
+An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
+against the tool's output schema and would show their own complaint instead of ours.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,19 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from api.access.values import NO_ANSWER, Answer, Call, Headers
+from api.http.parameters import Parameter
 from api.http.problems import Problem, of_error
 from api.mcp import arguments, text
+from api.mcp.protocol import BEFORE_2025_11, INVALID_PARAMS, RpcError
 from api.service import Service
 from warehouse.errors import CallerError, StorageError
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
-
-if TYPE_CHECKING:
-    from api.mcp.tools import Tool
-
-_OFFER, _RECEIPT = "x402/payment-required", "x402/payment-response"
-_RECEIPT_HEADERS = ("PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
 
 
 class ToolAnswer(NamedTuple):
@@ -48,31 +48,47 @@ Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
 """Turns checked arguments into a request; raises Problem, CallerError or StorageError."""
 
 
+class Tool(NamedTuple):
+    """One tool: what tools/list says of it, its arguments, and what prepares a call. All of them only read."""
+
+    listed: dict[str, Any]
+    arguments: tuple[Parameter, ...]
+    prepare: Prepare
+
+
 class Outcome(NamedTuple):
     """What came of a tool call, before any protocol version. An error has texts alone."""
 
     texts: Sequence[str]
-    body: Mapping[str, Any] | None = None
-    """The structured content; None for an error."""
+    structured: bytes = b""
+    """A JSON object; empty for an error."""
     meta: Mapping[str, Any] | None = None
     headers: Headers = ()
     """The gate's count, for the HTTP answer."""
-    misfit: bool = False
-    """Whether arguments did not fit."""
 
 
-def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, caller: Call) -> Outcome:
-    """Read a call's arguments, admit it, answer it, settle it (`api.access.values`)."""
+def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: str, caller: Call) -> Outcome:
+    """Read a call's arguments, admit it, answer it, settle it (`api.access.values`). Raises RpcError."""
+    sent, meta = params.get("arguments") or {}, params.get("_meta")
+    if not isinstance(sent, dict):
+        raise RpcError(INVALID_PARAMS, "params.arguments is an object")
     try:
         values = arguments.read(tool.arguments, sent)
         request = tool.prepare(service, values)
-        call = _gate_call(request, tool.name, values, replace(caller, payment=_encoded(payment)))
+        call = replace(caller, path=request.path, price=request.price)
+        if not caller.authorization:  # the connection's key goes first: a model may repeat an old one
+            call = replace(call, api_key=values["api_key"])
+        payment = meta.get("x402/payment") if isinstance(meta, dict) else None
+        if payment not in (None, ""):
+            call = replace(call, payment=_encoded(payment), fingerprint=_fingerprint(tool, values))
+        elif request.price and not (call.authorization or call.api_key):
+            call = replace(call, sample=values["sample"])
         grant = service.gate.admit(call)
         if isinstance(grant, Problem):
             return _refused(service, grant, call)
         if isinstance(grant, Answer):  # what this payment bought before
             stored = orjson.loads(grant.body)
-            return Outcome(stored["texts"], stored["structured"], _receipt(grant.headers))
+            return Outcome(stored["texts"], orjson.dumps(stored["structured"]), _receipt(grant.headers))
         sample = grant.method == "sample"
         try:
             answer = request.answer(sample)
@@ -80,53 +96,35 @@ def call(service: Service, tool: Tool, sent: Mapping[str, Any], payment: Any, ca
             notes = [text.sample_note(service.settings.base_url)] if sample and request.price else []
             notes += [text.SIMULATED] if service.documents.catalogue.simulated else []
             notes += [text.stale_note(answer.valid_until)] if stale else []
+            # What must not be missed comes first.
+            texts = ["\n".join([*notes, answer.text])]
+            structured = orjson.dumps({**answer.body, **({"notes": notes} if notes else {})})
         except BaseException:
             grant.settle(NO_ANSWER)
             raise
     except (Problem, CallerError, StorageError) as error:
-        return _failed(error if isinstance(error, Problem) else of_error(error))
-    # What must not be missed comes first. Nobody pays for overdue figures.
-    texts, body = ["\n".join([*notes, answer.text])], {**answer.body, **({"notes": notes} if notes else {})}
-    bought = orjson.dumps({"texts": texts, "structured": body}) if grant.method == "payment" else b""
-    settled = grant.settle(Answer(200, 0 if stale else answer.rows, bought))
+        return _failed(error if isinstance(error, Problem) else of_error(error), version)
+    bought = {"texts": texts, "structured": orjson.Fragment(structured)} if grant.method == "payment" else None
+    rows = 0 if stale else answer.rows  # nobody pays for overdue figures
+    settled = grant.settle(Answer(200, rows, orjson.dumps(bought) if bought else b""))
     if isinstance(settled, Problem):
         return _refused(service, settled, call)
-    meta = _receipt(settled)
+    receipt = _receipt(settled)
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
-        meta[_OFFER] = orjson.Fragment(offer)
-    return Outcome(texts, body, meta, settled)
+        receipt["x402/payment-required"] = orjson.Fragment(offer)
+    return Outcome(texts, structured, receipt, settled)
 
 
-def _gate_call(request: ToolRequest, tool: str, arguments: Mapping[str, Any], caller: Call) -> Call:
-    """Build the gate's call: without key and payment it is a sample, unless the caller wants none.
-
-    The key of the connection goes before the argument: a model may repeat an old one. A payment is for the tool and its
-    arguments, whoever calls.
-    """
-    key = "" if caller.authorization else arguments.get("api_key", "")
-    sample = arguments.get("sample", True) and not (key or caller.authorization or caller.payment)
-    fingerprint = ""
-    if caller.payment:
-        bought = {name: value for name, value in arguments.items() if name != "api_key"}
-        fingerprint = hashlib.sha256(orjson.dumps(["mcp", tool, bought], str, orjson.OPT_SORT_KEYS)).hexdigest()
-    return replace(
-        caller,
-        path=request.path,
-        price=request.price,
-        sample=bool(request.price) and sample,
-        api_key=key,
-        fingerprint=fingerprint,
-    )
-
-
-def _failed(problem: Problem) -> Outcome:
-    """Say what cannot be answered, and what can."""
+def _failed(problem: Problem, version: str) -> Outcome:
+    """Say what cannot be answered, and what can. Raises RpcError where it is that in a version."""
     if problem.faults:
         faults = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in problem.faults[:5])
-        return Outcome((f"Invalid arguments: {faults}",), misfit=True)
+        if version in BEFORE_2025_11:
+            raise RpcError(INVALID_PARAMS, f"Invalid arguments: {faults}")
+        return Outcome([f"Invalid arguments: {faults}"])
     zones = problem.members.get("zones")
     more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
-    return Outcome((f"{problem.kind.title}: {problem.detail}{more}",))
+    return Outcome([f"{problem.kind.title}: {problem.detail}{more}"])
 
 
 def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
@@ -137,38 +135,43 @@ def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
     words = f"{refusal.kind.title}: {_in_words_of_tools(refusal.detail)}"
     if refusal.kind.name == "invalid-key":
         sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
-        return Outcome((f"{words} Leave it out for a sample, or get a free one: {sign_up}.",))
+        return Outcome([f"{words} Leave it out for a sample, or get a free one: {sign_up}."])
     buys = refusal.kind.status == 429 and call.price and service.gate.x402.open
     offer = _offer(service.gate.x402.offer(call) if buys else refusal)
-    return Outcome((offer, words) if offer else (words,), None, _receipt(refusal.headers), refusal.headers)
+    return Outcome([offer, words] if offer else [words], b"", _receipt(refusal.headers), refusal.headers)
 
 
 def _offer(refusal: Problem) -> str:
     """The x402 offer of a refusal as JSON, empty for none."""
-    header = dict(refusal.headers).get("PAYMENT-REQUIRED", "")
-    return _in_words_of_tools(base64.b64decode(header).decode())
+    return _in_words_of_tools(_decoded(refusal.headers, "PAYMENT-REQUIRED").decode())
 
 
 def _in_words_of_tools(words: str) -> str:
     """A sample comes without credentials here, not by a query parameter."""
-    words = words.replace("`sample=true`", "sample=true").replace(
-        "or add sample=true", "or call the tool without both for a sample"
-    )
+    words = words.replace("`", "").replace("or add sample=true", "or call the tool without both for a sample")
     return words.replace("sample=true needs no key", "a call without a key gives a sample")
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:
     """The receipt of a payment, out of the header of either x402 version."""
-    header = next((value for name, value in headers if name in _RECEIPT_HEADERS), None)
-    return {_RECEIPT: orjson.Fragment(base64.b64decode(header))} if header else {}
+    receipt = _decoded(headers, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
+    return {"x402/payment-response": orjson.Fragment(receipt)} if receipt else {}
+
+
+def _decoded(headers: Headers, *names: str) -> bytes:
+    return base64.b64decode(next((value for name, value in headers if name in names), ""))
 
 
 def _encoded(payment: Any) -> str:
-    """The payment of `_meta["x402/payment"]` as its HTTP header carries it; empty for none."""
-    if payment is None:
-        return ""
+    """The payment of `_meta["x402/payment"]` as its HTTP header carries it."""
     try:
         plain = payment.encode() if isinstance(payment, str) else orjson.dumps(payment, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # nested too deep to be a payment: the gate says so
         plain = b"null"
     return base64.b64encode(plain).decode()
+
+
+def _fingerprint(tool: Tool, values: Mapping[str, Any]) -> str:
+    """A hash of what a payment buys: the answer of a tool to its arguments, whoever calls."""
+    bought = {name: value for name, value in values.items() if name != "api_key"}
+    return hashlib.sha256(orjson.dumps(["mcp", tool.listed["name"], bought], str, orjson.OPT_SORT_KEYS)).hexdigest()

@@ -12,12 +12,13 @@ from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from werkzeug.datastructures import MIMEAccept
-from werkzeug.http import parse_accept_header, parse_options_header
+from werkzeug.http import parse_options_header
 
 from api.access.values import NO_STORE, Call, Headers
 from api.http.messages import Request, Response, View, read_body
+from api.http.middleware import ALLOWED
 from api.http.problems import Problem
+from api.http.responses import accepted
 from api.mcp import protocol
 from api.mcp.protocol import CheckedRequest, ProtocolHeaders, RpcError, RpcReply, error, exchange
 from api.mcp.server import Server
@@ -37,11 +38,7 @@ _LOG = logging.getLogger("emds.mcp")
 _FOR_ORIGIN = (("Vary", "Origin"), ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id"))
 _PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
-    (
-        "Access-Control-Allow-Headers",
-        "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
-        "Mcp-Session-Id, X-API-Key, X-Request-Id, traceparent",
-    ),
+    ("Access-Control-Allow-Headers", f"{ALLOWED}, Last-Event-ID, Mcp-Session-Id"),
     ("Access-Control-Max-Age", "86400"),
 )
 
@@ -105,7 +102,7 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
     if parse_options_header(content_type)[0].lower() != _JSON:
         return 415, "The body is JSON, with Content-Type: application/json"
-    if accept and parse_accept_header(accept, MIMEAccept).quality(_JSON) <= 0:
+    if accept and accepted(accept, (_JSON,)) is None:
         return 406, "Answers are application/json; Accept admits none"
     return None
 
@@ -120,21 +117,16 @@ def _post(mcp: Server, request: Request) -> Response:
     sent = mcp.service.gate.call_of(request)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
     caller = Call(PATH, "", sent.client, authorization=authorization)
-    counts: list[Headers] = []
 
-    def perform(rpc: CheckedRequest) -> bytes:
+    def perform(rpc: CheckedRequest) -> tuple[bytes, Headers]:
         tool = rpc.params["name"] if rpc.method == "tools/call" and rpc.params["name"] in TOOLS else ""
-        # For the access log, the counts, and `_unforeseen`.
+        # For the access log, the metrics, and `_unforeseen`.
         environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{tool or rpc.method.replace('/', '.')}"
-        result, count = mcp.perform(rpc, caller)
-        if rpc.method == "tools/call":
-            counts.append(count)
-        return result
+        return mcp.perform(rpc, caller)
 
     headers = (environ.get(f"HTTP_{name}") for name in ("MCP_PROTOCOL_VERSION", "MCP_METHOD", "MCP_NAME"))
     reply = exchange(body, ProtocolHeaders(*(each if each is None else each.strip() for each in headers)), perform)
-    count = counts[0] if len(counts) == 1 else ()  # several calls in a batch have several counts
-    return _sent(reply, *(header for header in count if header[0].startswith("RateLimit")))
+    return _sent(reply, *(header for header in reply.headers if header[0].startswith("RateLimit")))
 
 
 def _sent(reply: RpcReply, *more: tuple[str, str]) -> Response:

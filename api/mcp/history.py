@@ -36,8 +36,6 @@ _KEYS = ("zone", "fuel", "counterparty", "link")
 """Members that tell rows of one instant apart."""
 _LINE = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
 """Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
-_EXACT = 2**53
-"""Below it a double that is whole is an integer of JSON (RFC 8259 section 6)."""
 
 
 def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
@@ -51,16 +49,14 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
         # dates asked for begin in between, and no others.
         first = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
         arguments = {**arguments, **{name: at for name, at in first.items() if at is not None}}
-    request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"}, several)
+    request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"})
     answer, name = partial(_answer, service, request, arguments["order"]), arguments["metric"]
     if several:
         return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer)
     return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer)
 
 
-def request_of(
-    service: Service, zones: tuple[str, ...], arguments: Mapping[str, Any], several: bool = False
-) -> SeriesRequest:
+def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str, Any]) -> SeriesRequest:
     """Return the request of REST that arguments make up; a sample is decided at the gate.
 
     Raises Problem 400 for arguments that the path of the metric does not take.
@@ -72,13 +68,13 @@ def request_of(
     day_ahead, forecast = arguments["market"] is not None, arguments.get("kind") == "forecast"
     stored = tuple(stored_metric(catalogue, zone, BY_PATH[name], day_ahead, forecast) for zone in zones)
     rest = {"limit": DEFAULT_ROWS, "order": "asc", **arguments, "sample": False, "time": None}
-    return series_request(BY_PATH[name], zones, stored, rest, several)
+    return series_request(BY_PATH[name], zones, stored, rest, several=arguments.get("zones") is not None)
 
 
 def _answer(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
     """Answer a request. Where no order was asked, rows descend only where some are left out."""
     page = pages.answer(service.reader, service.documents.catalogue, request._replace(sample=sample))
-    body, rows = formats.envelope(page), formats.plain_columns(page)
+    body, rows = text.with_times(formats.envelope(page)), formats.plain_columns(page)
     if order is None and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
     if "published_at" in rows:
@@ -87,7 +83,6 @@ def _answer(service: Service, request: SeriesRequest, order: str | None, sample:
         of_rows = rows.get("zone", request.zones * len(rows["ts"]))
         rows["date"] = [local_date(at, ZONES[z].tz).isoformat() for at, z in zip(rows["ts"], of_rows, strict=True)]
     ts, body["columns"], body["constant"] = columns(rows)
-    body |= {"start_time": iso(body["start"]), "end_time": iso(body["end"])}
     lines = [_head(request, body, ts)]
     if page.following is not None:
         lines.insert(0, _go_on(request, body, page.following.ts))
@@ -97,7 +92,7 @@ def _answer(service: Service, request: SeriesRequest, order: str | None, sample:
             body["clock"] = {"tz": clock.key, "utc_offsets": utc_offsets(ts, clock)}
         lines += table(ts, body["columns"], body["constant"], clock)
     else:
-        body |= _why_empty(service, request, body)
+        body |= _why_empty(service, request)
         lines.append(body["reason"])
     names = ("attribution", "license")
     terms = [{name: body[name][zone] for name in names} for zone in request.zones] if request.several else [body]
@@ -130,13 +125,8 @@ def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[An
             continue
         for key, values in by_key.items():
             title = ".".join(filter(None, (key, name if name != "value" or not key else "")))
-            arrays[title] = [_plain(values.get(each)) for each in place]
+            arrays[title] = [values.get(each) for each in place]
     return [instants[each] for each in place], arrays, constant
-
-
-def _plain(value: Any) -> Any:
-    """Return a whole number without a point, as JSON has it."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 
 def _stamps(ts: Sequence[int]) -> list[str]:
@@ -244,22 +234,14 @@ def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
     return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}{means}."
 
 
-def _why_empty(service: Service, request: SeriesRequest, body: Mapping[str, Any]) -> dict[str, Any]:
+def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Say as `reason` why a window has no rows and what to ask instead, and as `held` which span of one zone has."""
-    if request.as_of is not None:
-        current = request._replace(as_of=None, limit=1)
-        if pages.answer(service.reader, service.documents.catalogue, current).count:
-            as_of = f"Rows of this window are held, but none was known yet as of {iso(request.as_of)}"
-            return {"reason": f"{as_of}: leave out as_of, or give a later one."}
-    if request.several:
-        return {"reason": "None of these zones has rows in it: get_history of one zone says what is held."}
-    entry = service.documents.catalogue.entry(request.zones[0], request.stored[0])
-    if not isinstance(entry.get("first"), int):
-        return {"reason": "None are held yet for this zone and metric."}
-    span = {
-        f"{name}{suffix}": spell(entry[name])
-        for name in ("first", "last")
-        for suffix, spell in (("", int), ("_time", iso))
-    }
+    catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
+    if request.as_of is not None and pages.answer(service.reader, catalogue, current).count:
+        return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
+    entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
+    if entry.get("first") is None:
+        return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
+    span = text.with_times({name: entry[name] for name in ("first", "last")})
     words = f"Held are intervals from {span['first_time']} to {span['last_time']}"
     return {"held": span, "reason": f"{words}: ask for a window in that span, or widen the window."}

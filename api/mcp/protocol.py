@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from api.access.values import Headers
+
 MODERN = "2026-07-28"
 OLDEST = "2025-03-26"
 """Whoever sends no version header speaks this, the last version without it."""
 LEGACY = ("2025-11-25", "2025-06-18", OLDEST)
 SUPPORTED = (MODERN, *LEGACY)
+BEFORE_2025_11 = (OLDEST, "2025-06-18")
+"""Versions without icons, in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results)."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
@@ -70,33 +74,32 @@ class CheckedRequest(NamedTuple):
 
 
 class RpcReply(NamedTuple):
-    """An HTTP status and a JSON body, empty for none."""
+    """An HTTP status, a JSON body, empty for none, and headers."""
 
     status: int
     body: bytes = b""
+    headers: Headers = ()
 
 
-Perform = Callable[[CheckedRequest], bytes]
-"""Gives the result of a request as a JSON object, or raises RpcError."""
+Perform = Callable[[CheckedRequest], tuple[bytes, Headers]]
+"""Gives the result of a request as a JSON object, and headers for HTTP; or raises RpcError."""
 
 
 def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     """Reply to the body of one POST."""
-    document: Any = None
     try:
         document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
+    try:
         if isinstance(document, list):
             return _batch(document, headers, perform)
         kind = _kind(document)
-    except orjson.JSONDecodeError:
-        return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
+        if kind == "response" and headers.version not in (None, *LEGACY):
+            raise RpcError(INVALID_REQUEST, "Responses are not part of this protocol version")
     except RpcError as fault:
         return RpcReply(400, error(fault, _id_in(document)))
-    if kind == "request":
-        return _answer(document, headers, perform)
-    if kind == "response" and headers.version not in (None, *LEGACY):
-        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
-    return RpcReply(202)
+    return _answer(document, headers, perform) if kind == "request" else RpcReply(202)
 
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
@@ -107,15 +110,45 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": members})
 
 
-def _answer(message: dict[str, Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
-    """Check and perform one request."""
-    legacy = _is_legacy(message, headers)
+def _answer(message: dict[str, Any], sent: ProtocolHeaders, perform: Perform) -> RpcReply:
+    """Check and perform one request.
+
+    It is legacy without a version in `_meta`, or with that of its header, where the header is absent or a legacy one.
+    """
+    method, params = message["method"], message.get("params", {})
+    meta = params["_meta"] if isinstance(params.get("_meta"), dict) else {}
+    legacy = sent.version in (None, *LEGACY) and meta.get(VERSION_KEY) in (None, sent.version)
     try:
-        request = _check_request(message, headers, legacy)
-        result = perform(request)
-        return RpcReply(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request.id), result))
+        if not legacy:
+            _check_modern(method, sent, meta)
+        if method not in (_LEGACY_METHODS if legacy else _MODERN_METHODS):
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
+        if (named := _NAMED.get(method)) and not isinstance(params.get(named), str):
+            raise RpcError(INVALID_PARAMS, f"params.{named} is required")
+        if named and not legacy and _decode(sent.name) != params[named]:
+            raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
+        version = sent.version or OLDEST if legacy else MODERN
+        result, headers = perform(CheckedRequest(message["id"], method, params, version))
     except RpcError as fault:
         return RpcReply(200 if legacy else _STATUS.get(fault.code, 400), error(fault, message["id"]))
+    return RpcReply(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(message["id"]), result), headers)
+
+
+def _check_modern(method: str, headers: ProtocolHeaders, meta: dict[str, Any]) -> None:
+    """Check a modern request's `_meta`, then the headers that repeat it. Raises RpcError."""
+    version = meta.get(VERSION_KEY)
+    if headers.version not in SUPPORTED and version in (None, headers.version):
+        # All are listed: a client that has none in common gives up instead of falling back to `initialize`.
+        versions = {"supported": list(SUPPORTED), "requested": headers.version}
+        raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", versions)
+    if method == "initialize" and headers.version == MODERN:
+        raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
+    if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise RpcError(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
+    if headers.version != version:
+        raise RpcError(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
+    if headers.method != method:
+        raise RpcError(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
 
 
 def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
@@ -152,52 +185,6 @@ def _id_in(document: Any) -> Id | None:
     return id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
-def _meta_version(document: dict[str, Any]) -> Any:
-    """Return the version in a request's `_meta`, None where there is none."""
-    meta = document.get("params", {}).get("_meta")
-    return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
-
-
-def _is_legacy(document: dict[str, Any], headers: ProtocolHeaders) -> bool:
-    """Whether a request is legacy: no version in `_meta`, and none or a legacy one in the header."""
-    version = _meta_version(document)
-    if version is None:
-        return headers.version is None or headers.version in LEGACY
-    return version in LEGACY and version == headers.version
-
-
-def _check_request(document: dict[str, Any], headers: ProtocolHeaders, legacy: bool) -> CheckedRequest:
-    """Return a request after the checks of its era. Raises RpcError."""
-    method, params = document["method"], document.get("params", {})
-    version, methods = (headers.version or OLDEST, _LEGACY_METHODS) if legacy else (MODERN, _MODERN_METHODS)
-    if not legacy:
-        _check_modern(document, method, params, headers)
-    if method not in methods:
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:60]}")
-    if (named := _NAMED.get(method)) and not isinstance(params.get(named), str):
-        raise RpcError(INVALID_PARAMS, f"params.{named} is required")
-    if named and not legacy and _decode(headers.name) != params[named]:
-        raise RpcError(HEADER_MISMATCH, "The Mcp-Name header does not match the body")
-    return CheckedRequest(document["id"], method, params, version)
-
-
-def _check_modern(document: dict[str, Any], method: str, params: dict[str, Any], headers: ProtocolHeaders) -> None:
-    """Check a modern request's `_meta`, then the headers that repeat it. Raises RpcError."""
-    meta, version = params.get("_meta"), _meta_version(document)
-    if version is None and headers.version not in SUPPORTED:
-        raise _unsupported(headers.version)  # a legacy client with a version we do not know
-    if method == "initialize" and headers.version == MODERN:
-        raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
-    if not isinstance(meta, dict) or not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise RpcError(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
-    if headers.version != version:
-        raise RpcError(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
-    if version != MODERN:
-        raise _unsupported(version)
-    if headers.method != method:
-        raise RpcError(HEADER_MISMATCH, "The Mcp-Method header does not match the body")
-
-
 def _decode(value: str | None) -> str | None:
     """Decode a header's value where it stands in base64; None where that is malformed."""
     encoded = _ENCODED.fullmatch(value or "")
@@ -205,9 +192,3 @@ def _decode(value: str | None) -> str | None:
         return base64.b64decode(encoded[1], validate=True).decode() if encoded else value
     except ValueError:
         return None
-
-
-def _unsupported(requested: str | None) -> RpcError:
-    """All versions are listed: a client that has none in common gives up instead of falling back to `initialize`."""
-    data = {"supported": list(SUPPORTED), "requested": requested}
-    return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
-
 from api.documents.catalogue import Catalogue
 from api.endpoints.guides import DOC_PAGES, FOLDER
 from api.mcp.answers import zones_with_metrics
@@ -14,20 +12,6 @@ from api.mcp.protocol import INVALID_PARAMS, RpcError
 from api.mcp.text import with_times
 from warehouse.market.metrics import SCALAR
 from warehouse.market.zones import ZONES
-
-_Resource = tuple[dict[str, str], Callable[[Catalogue], str]]
-"""What resources/list says of a resource, and what gives its text."""
-
-
-def _json(name: str, title: str, description: str, body: Callable[[Catalogue], Any]) -> _Resource:
-    about = {"uri": f"emds://{name}", "name": name, "title": title, "mimeType": "application/json"}
-    return {**about, "description": description}, lambda catalogue: orjson.dumps(body(catalogue)).decode()
-
-
-def _page(page: str, title: str) -> _Resource:
-    about = {"uri": f"emds://docs/{page}", "name": f"docs-{page}", "title": title, "mimeType": "text/markdown"}
-    description = f"{title}: the page /docs/{page} of the service."
-    return {**about, "description": description}, lambda _: (FOLDER / f"{page}.md").read_text()
 
 
 def _catalogue_in_short(catalogue: Catalogue) -> Any:
@@ -44,18 +28,25 @@ def _catalogue_in_short(catalogue: Catalogue) -> Any:
     return with_times(in_short)
 
 
-# fmt: off
-_ALL = (
-    _json("zones", "Grid zones",
-          f"The {len(ZONES)} zones with name, clocks, currency, licence, attribution and metrics.", zones_with_metrics),
-    _json("catalogue", "Catalogue",
-          "Every zone's metrics in short: unit, resolution, sources, first and last interval held, rows.",
-          _catalogue_in_short),
-    *(_page(page, title) for page, title in DOC_PAGES.items()),
-)
-# fmt: on
-RESOURCES = {about["uri"]: (about, read) for about, read in _ALL}
-"""By URI, in the order in which resources/list gives them."""
+_JSON, _MARKDOWN = "application/json", "text/markdown"
+_TABLE: tuple[tuple[str, str, str, str, Callable[[Catalogue], Any]], ...] = (
+    ("zones", "Grid zones", f"The {len(ZONES)} zones with name, clocks, currency, licence, attribution and metrics.",
+     _JSON, zones_with_metrics),
+    ("catalogue", "Catalogue",
+     "Every zone's metrics in short: unit, resolution, sources, first and last interval held, rows.",
+     _JSON, _catalogue_in_short),
+    *((f"docs/{page}", title, f"{title}: the page /docs/{page} of the service.", _MARKDOWN,
+       lambda _, page=page: (FOLDER / f"{page}.md").read_text())
+      for page, title in DOC_PAGES.items()),
+)  # fmt: skip
+RESOURCES = {
+    (uri := f"emds://{path}"): (
+        {"uri": uri, "name": path.replace("/", "-"), "title": title, "description": description, "mimeType": media},
+        read,
+    )
+    for path, title, description, media, read in _TABLE
+}
+"""What resources/list says of each, and what gives its text or JSON; by URI, in its order."""
 
 _ARGUMENTS = {
     "zone": "Zone id, such as GB or DE-LU.",
@@ -72,7 +63,7 @@ _HONEST = (
 PROMPTS = {
     "market_briefing": (
         "Market briefing of a zone",
-        "What a zone's power market does now, how unusual that is, and what is fixed for the hours ahead.",
+        "What a zone's power market does now, how unusual that is, and what is fixed for the hours ahead.", ("zone",),
         "Brief me on the electricity market of {zone}. Take get_zone_brief for the present and its rank among the last "
         "30 days, get_statistics of price over the last 7 days for the range, and find_window for the cheapest and the "
         "dearest 3 hours ahead. Begin with one sentence that a newspaper could print, then at most five short points."
@@ -80,35 +71,29 @@ PROMPTS = {
     "plan_flexible_load": (
         "Plan a flexible load",
         "When to run something that needs a number of hours: the cheapest block and its alternatives.",
+        ("zone", "hours"),
         "I want to run a load of {hours} hours in {zone} when power is cheapest. Take find_window with hours={hours}. "
         "Tell me when to start and what it saves against the mean of the known hours, two alternatives, and whether "
         "starting now would be worse. Where no prices are known ahead, say why and when the next auction is due; do "
         "not guess." + _HONEST),
     "compare_zones": (
-        "Compare zones", "How zones stand against each other now and over the last week.",
+        "Compare zones", "How zones stand against each other now and over the last week.", ("zones", "metric"),
         "Compare {metric} of the zones {zones}. Take get_map_snapshot with metric={metric} and these zones for the "
         "present, and get_statistics of {metric} for each over the last 7 days. Give a table of now, mean, minimum and "
         "maximum, then two sentences on what differs. Prices in different currencies are not comparable as they stand: "
         "say so." + _HONEST),
 }
-"""Title, description and words by name, with `{argument}` where an argument goes."""
+"""Title, description, arguments and words by name, with `{argument}` where an argument goes."""
 # fmt: on
-
-
-def _arguments(words: str) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "description": description, "required": name not in _DEFAULTS}
-        for name, description in _ARGUMENTS.items()
-        if f"{{{name}}}" in words
-    ]
 
 
 LISTS: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
     "resources/list": ("resources", [about for about, _ in RESOURCES.values()]),
     "resources/templates/list": ("resourceTemplates", []),
     "prompts/list": ("prompts", [
-        {"name": name, "title": title, "description": description, "arguments": _arguments(words)}
-        for name, (title, description, words) in PROMPTS.items()
+        {"name": name, "title": title, "description": description, "arguments": [
+            {"name": each, "description": _ARGUMENTS[each], "required": each not in _DEFAULTS} for each in arguments]}
+        for name, (title, description, arguments, _) in PROMPTS.items()
     ]),
 }  # fmt: skip
 """By method: the member of its answer, and the entries."""
@@ -120,9 +105,9 @@ def fill(name: str, sent: Any) -> dict[str, Any]:
         raise RpcError(INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(PROMPTS)}")
     if not isinstance(sent, dict) or not all(isinstance(word, str) for word in sent.values()):
         raise RpcError(INVALID_PARAMS, "params.arguments holds texts")
-    _, description, words = PROMPTS[name]
+    _, description, arguments, words = PROMPTS[name]
     values = _DEFAULTS | {argument: word for argument, word in sent.items() if word}
-    if missing := [each for each in _arguments(words) if each["name"] not in values]:
-        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {missing[0]['name']}: required")
+    if missing := [each for each in arguments if each not in values]:
+        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {missing[0]}: required")
     message = {"role": "user", "content": {"type": "text", "text": words.format_map(values)}}
     return {"description": description, "messages": [message]}

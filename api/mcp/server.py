@@ -1,8 +1,4 @@
-"""What the server answers to each method, in the form of each protocol version; HTTP is in `api.mcp.endpoint`.
-
-An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
-against the tool's output schema and would show their own complaint instead of ours.
-"""
+"""What the server answers to each method, in the form of each protocol version; HTTP is in `api.mcp.endpoint`."""
 
 from __future__ import annotations
 
@@ -13,10 +9,11 @@ import orjson
 
 from api.access.values import Call, Headers
 from api.http.problems import Problem
-from api.mcp import calls, protocol, reading, tools
+from api.mcp import calls, protocol, reading
 from api.mcp.calls import Outcome
 from api.mcp.protocol import MODERN, OLDEST, CheckedRequest, RpcError
 from api.mcp.tools import TOOLS
+from api.pages.html import ABOUT, TITLE
 from api.service import Service
 from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
@@ -25,19 +22,13 @@ from warehouse.version import __version__
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
 _STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", **_COMPLETE}
-_BEFORE_2025_11 = (OLDEST, "2025-06-18")
-"""Versions without icons, in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results)."""
-_ABOUT = (
-    "Electricity prices, demand, cross-border flows, generation, carbon intensity and capacity of "
-    f"{len(ZONES)} grid zones, now and past."
-)
+_INFO_BEFORE_2025_11 = {OLDEST: ("name", "version"), "2025-06-18": ("name", "version", "title")}
 _INSTRUCTIONS = (
     f"Electricity market data of {len(ZONES)} grid zones in the US, Great Britain, Australia and continental Europe. "
     "Begin with list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for "
     "rows of the past and of published auctions, get_statistics for long windows, find_window for the cheapest hours "
     "ahead, get_changes for corrections; get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO "
-    "8601; ts is the start of an "
-    "interval; a missing interval has no row. Prices are in local currency per MWh. "
+    "8601; ts is the start of an interval; a missing interval has no row. Prices are in local currency per MWh. "
     "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
     "address gives a free key."
 )
@@ -48,41 +39,36 @@ class Server:
 
     def __init__(self, service: Service) -> None:
         self.service, base_url = service, service.settings.base_url
-        info = {
-            "name": "emds",
-            "version": __version__,
-            "title": "Electricity Market Data Service",
-            "description": _ABOUT,
-            "websiteUrl": base_url,
-        }
-        icons = {"icons": [{"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}]}
+        info = {"name": "emds", "version": __version__, "title": TITLE, "description": ABOUT, "websiteUrl": base_url}
+        icons = [{"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}]
         common = {
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
             "instructions": _INSTRUCTIONS.replace("{base_url}", base_url),
         }
         self.meta = {_SERVER_KEY: orjson.Fragment(orjson.dumps(info))}
-        lists = {
-            "tools/list": ("tools", [tools.described(tool) for tool in TOOLS.values()]),
-            **{
-                name: (member, [{**entry, **icons} for entry in rows]) for name, (member, rows) in reading.LISTS.items()
-            },
-        }
+        lists = {"tools/list": ("tools", [tool.listed for tool in TOOLS.values()]), **reading.LISTS}
         discovered = {"supportedVersions": protocol.SUPPORTED, **common}
         self.fixed = {("server/discover", MODERN): self._result(discovered, MODERN, more=_STABLE)}
         for version in protocol.SUPPORTED:
-            opened = {"protocolVersion": version, "serverInfo": _known(info | icons, version, "description"), **common}
-            self.fixed |= {("initialize", version): orjson.dumps(opened), ("ping", version): b"{}"}
+            known = _INFO_BEFORE_2025_11.get(version)
+            own = {name: info[name] for name in known} if known else {**info, "icons": icons}
+            self.fixed["initialize", version] = orjson.dumps({"protocolVersion": version, "serverInfo": own, **common})
+            self.fixed["ping", version] = b"{}"
             for method, (member, entries) in lists.items():
-                listed = {member: [_known(entry, version) for entry in entries]}
-                self.fixed[method, version] = self._result(listed, version, more=_STABLE)
+                unknown = ("title", "outputSchema") if version == OLDEST else ()
+                listed = [{name: part for name, part in each.items() if name not in unknown} for each in entries]
+                self.fixed[method, version] = self._result({member: listed}, version, more=_STABLE)
 
     def perform(self, rpc: CheckedRequest, caller: Call) -> tuple[bytes, Headers]:
         """Return the result of a request, and the gate's count of a tool call. Raises RpcError."""
         params, version = rpc.params, rpc.version
         match rpc.method:
             case "tools/call":
-                outcome = self._call(params, version, caller)
-                return self._call_result(outcome, version), outcome.headers
+                if (name := params["name"]) not in TOOLS:
+                    tools = ", ".join(TOOLS)
+                    raise RpcError(protocol.INVALID_PARAMS, f"Unknown tool: {name[:60]}; tools are {tools}")
+                outcome = calls.call_tool(self.service, TOOLS[name], params, version, caller)
+                return self._result(_content(outcome, version), version, outcome.meta), outcome.headers
             case "resources/read":
                 contents = {"contents": [self._resource(params["uri"], version, caller)]}
                 return self._result(contents, version, more=_STABLE), ()
@@ -96,29 +82,6 @@ class Server:
             case method if method in protocol.LISTS and params.get("cursor") is not None:
                 raise RpcError(protocol.INVALID_PARAMS, "Unknown cursor: the list has one page")
         return self.fixed[rpc.method, version], ()
-
-    def _call(self, params: Mapping[str, Any], version: str, caller: Call) -> Outcome:
-        name, sent, meta = params["name"], params.get("arguments"), params.get("_meta")
-        if name not in TOOLS:
-            raise RpcError(protocol.INVALID_PARAMS, f"Unknown tool: {name[:60]}; tools are {', '.join(TOOLS)}")
-        if not isinstance(sent, dict | None):
-            raise RpcError(protocol.INVALID_PARAMS, "params.arguments is an object")
-        payment = meta.get("x402/payment") if isinstance(meta, dict) else None
-        outcome = calls.call(self.service, TOOLS[name], sent or {}, payment, caller)
-        if outcome.misfit and version in _BEFORE_2025_11:
-            raise RpcError(protocol.INVALID_PARAMS, outcome.texts[0])
-        return outcome
-
-    def _call_result(self, outcome: Outcome, version: str) -> bytes:
-        content = [{"type": "text", "text": text} for text in outcome.texts]
-        result: dict[str, Any] = {"content": content}
-        if outcome.body is None:
-            result["isError"] = True
-        elif version == OLDEST:
-            content.append({"type": "text", "text": orjson.dumps(outcome.body).decode()})
-        else:
-            result["structuredContent"] = outcome.body
-        return self._result(result, version, outcome.meta)
 
     def _result(
         self, result: Mapping[str, Any], version: str, meta: Mapping[str, Any] | None = None, more: Any = _COMPLETE
@@ -138,13 +101,17 @@ class Server:
             raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri})
         about, read = reading.RESOURCES[uri]
         try:
-            return {"uri": uri, "mimeType": about["mimeType"], "text": read(self.service.documents.catalogue)}
+            body = read(self.service.documents.catalogue)
         except StorageError as error:
             raise RpcError(protocol.INTERNAL_ERROR, str(error)) from None
+        words = body if isinstance(body, str) else orjson.dumps(body).decode()
+        return {"uri": uri, "mimeType": about["mimeType"], "text": words}
 
 
-def _known(entry: Mapping[str, Any], version: str, *others: str) -> dict[str, Any]:
-    """Leave out the members, and `others`, that a version does not know."""
-    unknown = {"icons", "websiteUrl", *others} if version in _BEFORE_2025_11 else set()
-    unknown |= {"title", "outputSchema"} if version == OLDEST else set()
-    return {name: part for name, part in entry.items() if name not in unknown}
+def _content(outcome: Outcome, version: str) -> dict[str, Any]:
+    """The result of a tool call in the form of a version: the oldest has no structured content."""
+    structured = [outcome.structured.decode()] if outcome.structured and version == OLDEST else []
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in (*outcome.texts, *structured)]}
+    if not outcome.structured:
+        return {**result, "isError": True}
+    return result if structured else {**result, "structuredContent": orjson.Fragment(outcome.structured)}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,6 @@ _INSTANTS = frozenset(
     | {"first", "last", "generated", "now"}
 )
 """Members that are Unix seconds."""
-_ORDER = {metric.value: place for place, metric in enumerate(Metric)}
-
-
-def number(value: float) -> str:
-    """Format a figure in at most ten significant digits."""
-    return f"{value:.10g}"
 
 
 def with_times(body: Any) -> Any:
@@ -70,7 +65,7 @@ def terms(members: Iterable[Mapping[str, Any]]) -> str:
 @cache
 def _macros() -> Any:
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape())
-    environment.filters |= {"iso": iso, "number": number, "civil": _civil}
+    environment.filters |= {"iso": iso, "number": "{:.10g}".format, "civil": _civil}
     environment.globals["terms"] = terms
     return environment.get_template("answers.txt").module
 
@@ -89,24 +84,26 @@ def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     `rank` 1 is the highest value; `percentile` is a zone's own among its last 30 days.
     """
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for zone, member in zones.items():
-        for name, value in member["metrics"].items():
-            groups.setdefault((name, value["unit"]), []).append({**value, "zone": zone})
+    metrics = [metric.value for metric in Metric]
+    values = sorted(
+        (metrics.index(name), name, value["unit"], -value["value"], zone, value)
+        for zone, member in zones.items()
+        for name, value in member["metrics"].items()
+    )
     listed = []
-    for (name, unit), values in sorted(groups.items(), key=lambda item: _ORDER[item[0][0]]):
-        values.sort(key=lambda each: -each["value"])
-        figures, percentiles = [each["value"] for each in values], [each["percentile"] for each in values]
-        usual = Counter(each["ts"] for each in values).most_common(1)[0][0]
-        others = {each["zone"]: iso(each["ts"]) for each in values if each["ts"] != usual}
+    for (_, name, unit), group in groupby(values, lambda each: each[:3]):
+        of_zones = {zone: value for *_, zone, value in group}
+        figures = [value["value"] for value in of_zones.values()]
+        usual = Counter(value["ts"] for value in of_zones.values()).most_common(1)[0][0]
+        others = {zone: iso(value["ts"]) for zone, value in of_zones.items() if value["ts"] != usual}
         columns = {
-            "zone": [each["zone"] for each in values],
+            "zone": [*of_zones],
             "value": figures,
             "rank": [figures.index(figure) + 1 for figure in figures],
-            **({"percentile": percentiles} if any(each is not None for each in percentiles) else {}),
+            "percentile": [value["percentile"] for value in of_zones.values()],
         }
-        other_times = {"other_times": others} if others else {}
-        listed.append({"metric": name, "unit": unit, "time": iso(usual), **other_times, **columns})
+        times = {"time": iso(usual), **({"other_times": others} if others else {})}
+        listed.append({"metric": name, "unit": unit, **times, **columns})
     return listed
 
 

@@ -9,6 +9,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from api.access.values import Headers
 from api.http.problems import Problem
 from api.mcp.arguments import read
 from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, CheckedRequest, ProtocolHeaders, exchange
@@ -49,12 +50,12 @@ MESSAGES = st.fixed_dictionaries(
 CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
-def perform(ask: CheckedRequest) -> bytes:
+def perform(ask: CheckedRequest) -> tuple[bytes, Headers]:
     """Runs every tool call with success."""
     assert ask.version in SUPPORTED
     assert isinstance(ask.id, str | int)
     assert not isinstance(ask.id, bool)
-    return b'{"ok":true}'
+    return b'{"ok":true}', ()
 
 
 @given(st.one_of(MESSAGES, VALUES, st.lists(MESSAGES, max_size=4)), HEADERS, HEADERS, HEADERS)

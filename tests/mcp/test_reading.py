@@ -39,7 +39,6 @@ def test_every_listed_resource_can_be_read(mcp: Any, version: str) -> None:
     assert uris == ["emds://zones", "emds://catalogue", *(f"emds://docs/{page}" for page in DOC_PAGES)]
     for resource in listed["resources"]:
         assert ("title" in resource) == (version != "2025-03-26")
-        assert ("icons" in resource) == (version in ("2025-11-25", MODERN))
         read = result(mcp, "resources/read", version, uri=resource["uri"])
         assert [(part["uri"], part["mimeType"]) for part in read["contents"]] == [
             (resource["uri"], resource["mimeType"])
