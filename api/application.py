@@ -20,8 +20,8 @@ from werkzeug.exceptions import NotFound
 from api.access import key_life, sign_up, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, changes, published, status
-from api.documents.month_files import METRICS
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.query_parameters import METRICS
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from api.access.keys import SIGNATURE_PATTERN
 from api.documents.changes import CURSOR as CHANGE_CURSOR
-from api.documents.month_files import METRICS as BULK_METRICS
 from api.http.parameters import (
     Parameter,
     choice,
@@ -27,10 +26,14 @@ from api.series import formats
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS, Cursor
 from api.series.windows import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
+from warehouse.market import metrics
 from warehouse.market.clock import HOUR
-from warehouse.market.metrics import CURRENT, METRICS, PUBLIC, SCALAR, Metric
+from warehouse.market.metrics import CURRENT, PUBLIC, SCALAR, Metric
 from warehouse.market.zones import zones_with
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
+
+METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
+"""Metrics as the paths of month files spell them: `price-day-ahead`, `carbon-intensity`."""
 
 # fmt: off
 SAMPLE = yes_no(
@@ -76,7 +79,7 @@ SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[
 FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str, "elexon.price")
 MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month, "2026-11")
 BULK_ZONE = zones("zone", "Only files of these zones, with commas. Default: all.")
-BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", BULK_METRICS, "price")
+BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", METRICS, "price")
 BULK_SINCE = moment(
     "since", "Only files whose bytes are new since this instant, by `changed_at`; take the `as_of` of the list before. "
     "Written as `start`. Default: all.")
@@ -102,7 +105,7 @@ BETWEEN = civil_times(
 KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
 WINDOW_METRIC = choice(
     "metric", "What is compared; carbon intensity is known ahead in Great Britain.",
-    [metric for metric, of in METRICS.items() if of.in_windows], "price")
+    [metric for metric, of in metrics.METRICS.items() if of.in_windows], "price")
 FORECAST = choice(
     "kind", "`forecast`: what the zone's own publisher expects, in place of readings, by default in the 24 hours from "
     "the start of this one; never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"),

@@ -45,26 +45,15 @@ class Selection(NamedTuple):
 
 def _layer(service: Service, request: Request, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
     """The layer, or its features that a query selects. Raises Problem 400 for a conflict, 406 for an unknown format."""
-    format_ = suffix or _format(layer, query["format"], request)
+    # Clients that accept plain JSON get GeoJSON too.
+    types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}
+    format_ = suffix or responses.negotiate(query["format"], request.header("HTTP_ACCEPT"), types)
     filters = {name: value for name, value in query.items() if value and name not in ("format", "detail")}
     if format_ in UNCUT and filters:
         raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
     selection = Selection(layer, format_, query.get("detail", ""), filters)
     with service.gate.enter(request) as entry:
         return entry.settle(responses.ranged(request, _answer(request, service.documents, selection)))
-
-
-def _format(layer: str, name: str | None, request: Request) -> str:
-    """`?format=` first, then Accept, then GeoJSON, which clients that accept plain JSON get too."""
-    types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}
-    if name in FORMATS[layer]:
-        return name
-    accept = request.header("HTTP_ACCEPT")
-    media = responses.accepted(accept, tuple(types)) if accept else MEDIA["geojson"]
-    if name is not None or media is None:
-        detail = f"This path gives {', '.join(FORMATS[layer])} ({', '.join(types)})."
-        raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
-    return types[media]
 
 
 def _answer(request: Request, documents: DocumentCache, selection: Selection) -> Response:
@@ -83,9 +72,7 @@ def _answer(request: Request, documents: DocumentCache, selection: Selection) ->
             return responses.document(request, source, media, headers)
         return responses.file(request, source.body, source.tag, media, headers)
     etag = responses.ETag(request, tag_of(repr((source.tag, selection)).encode()), is_coded)
-    if etag.matches:
-        return etag.unchanged(headers)
-    return etag.response(pack(_cut(documents, selection, source, positions), etag.coding), media, headers)
+    return etag.answer(media, headers, lambda coding: pack(_cut(documents, selection, source, positions), coding))
 
 
 def layer_of(document: Document) -> GeoLayer:

@@ -6,7 +6,8 @@ import gzip
 import hashlib
 import re
 from collections import deque
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import brotli
@@ -69,6 +70,17 @@ def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     return best if weights.quality(best) else None
 
 
+def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
+    """The format of an answer: `?format=`, then Accept, then the first. `types`: formats by media type. Raises 406."""
+    if wanted in types.values():
+        return str(wanted)
+    media = accepted(accept, tuple(types)) if accept else next(iter(types))
+    if wanted is None and media is not None:
+        return types[media]
+    detail = f"This path gives {', '.join(dict.fromkeys(types.values()))} ({', '.join(types)})."
+    raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
+
+
 @lru_cache(maxsize=128)
 def choose(accept_encoding: str) -> str:
     """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
@@ -129,32 +141,28 @@ class ETag:
         known = request.header("HTTP_IF_NONE_MATCH")
         self.matches = bool(known) and parse_etags(known).contains_weak(self.tag[1:-1])
 
-    def response(self, sent: bytes, media: str, headers: Headers) -> Response:
-        """The answer under this tag; `sent` is coded."""
+    def answer(self, media: str, headers: Headers, encode: Callable[[str], bytes]) -> Response:
+        """304 where the request has the body under this tag, else what `encode` gives in the coding."""
+        if self.matches:
+            return Response(304, [("ETag", self.tag), *headers])
         coded = [] if self.coding == "identity" else [("Content-Encoding", self.coding)]
-        return Response(200, [("ETag", self.tag), *coded, *headers, ("Content-Type", media)], sent)
-
-    def unchanged(self, headers: Headers) -> Response:
-        """304 under this tag."""
-        return Response(304, [("ETag", self.tag), *headers])
+        return Response(200, [("ETag", self.tag), *coded, *headers, ("Content-Type", media)], encode(self.coding))
 
 
 def document(request: Request, content: Document, media: str, headers: Headers) -> Response:
     """A published document, compressed once a publication."""
-    etag = ETag(request, content.tag, len(content.body) >= LEAST_BYTES)
-    return etag.unchanged(headers) if etag.matches else etag.response(content.coded(etag.coding), media, headers)
+    return ETag(request, content.tag, len(content.body) >= LEAST_BYTES).answer(media, headers, content.coded)
 
 
 def body(request: Request, content: bytes, media: str, headers: Headers) -> Response:
     """A body computed for this request."""
     etag = ETag(request, tag_of(content), len(content) >= LEAST_BYTES)
-    return etag.unchanged(headers) if etag.matches else etag.response(pack(content, etag.coding), media, headers)
+    return etag.answer(media, headers, partial(pack, content))
 
 
 def file(request: Request, content: bytes, name: str, media: str, headers: Headers) -> Response:
     """A file that is no further compressed, under a tag of its own."""
-    etag = ETag(request, name, compressible=False)
-    return etag.unchanged(headers) if etag.matches else etag.response(content, media, headers)
+    return ETag(request, name, compressible=False).answer(media, headers, lambda _: content)
 
 
 def ranged(request: Request, response: Response) -> Response:

@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from api.access.prices import for_zones, price_of
-from api.documents.month_files import METRICS
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
+from api.endpoints.query_parameters import METRICS
 from api.endpoints.table import ENDPOINTS
 from api.geo.ogc import LIMIT
 from api.http.parameters import Parameter, choice, text

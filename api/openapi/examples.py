@@ -12,7 +12,7 @@ import orjson
 from api.access import keys
 from api.access.keys import CALLS_PER_DAY, spell
 from api.access.values import Call
-from api.documents import changes, month_files, published
+from api.documents import bulk, changes, published
 from api.documents.catalogue import stored_metric
 from api.documents.status import status
 from api.endpoints.endpoint import FORECAST
@@ -90,9 +90,7 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
         "latest": lambda: published.sample_latest(first("latest", layout.latest)),
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
         "snapshot": lambda: published.sample_snapshot(documents.require(layout.SNAPSHOT).json),
-        "bulk": lambda: month_files.list_files(
-            documents, documents.catalogue, base_url, documents.catalogue.generated, {}
-        ),
+        "bulk": lambda: bulk.list_files(documents, documents.catalogue, base_url, documents.catalogue.generated, {}),
         "changes": lambda: changes.page(service.storage, None, _FEW, changes.Wanted(), 0),
         "publishers": lambda: published.publishers_of(
             documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))

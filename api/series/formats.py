@@ -15,8 +15,6 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.http import responses
-from api.http.problems import Problem
 from api.series.page import Page
 from warehouse.figures.resample import CIVIL
 from warehouse.market.clock import HOUR, zone_of
@@ -31,8 +29,7 @@ MEDIA: dict[str, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 """Media type of each `format`, the preferred one first."""
-_TYPES_OF_ROWS = tuple(MEDIA.values())
-_FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
+FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """Characters that a header field holds as they are, beside letters and digits."""
@@ -47,17 +44,6 @@ MOST_GAPS = 20
 """More are not listed."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
-
-
-def negotiate(wanted: str | None, accept: str) -> str:
-    """The format of an answer: `?format=`, then Accept, then JSON. Raises Problem 406 that lists the media types."""
-    if wanted in MEDIA:
-        return wanted
-    media = responses.accepted(accept, _TYPES_OF_ROWS) if accept else MEDIA["json"]
-    if wanted is None and media is not None:
-        return _FORMAT_OF[media]
-    words = f"This path gives {', '.join(MEDIA.values())}." if wanted is None else f"format takes {', '.join(MEDIA)}."
-    raise Problem("not-acceptable", words, members={"acceptable": [*MEDIA.values()]})
 
 
 Encoded = tuple[bytes, list[tuple[str, str]]]

@@ -83,15 +83,13 @@ def _rows(
     service: Service, catalogue: Catalogue, request: Request, price: str, asked: SeriesRequest, wanted: str | None
 ) -> Response:
     """The rows of a request: 304, the body cached under its ETag, or a new one."""
-    format_ = formats.negotiate(wanted, request.header("HTTP_ACCEPT"))
+    format_ = responses.negotiate(wanted, request.header("HTTP_ACCEPT"), formats.FORMAT_OF)
     with service.gate.enter(request, price, format_) as entry:
         headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
         etag, cached = _body(service, catalogue, request, asked, format_)
-        if cached is None:
-            return entry.settle(etag.unchanged(headers), 0)
-        body, own, rows, following = cached
+        body, own, rows, following = cached or (b"", [], 0, None)
         headers += [*own, *_link(service, request, asked, following)]
-        response = etag.response(body, formats.CONTENT_TYPE[format_], headers)
+        response = etag.answer(formats.CONTENT_TYPE[format_], headers, lambda _: body)
         # A part of what is paid for would be charged as a whole, so a payment buys the whole.
         if format_ != "json" and entry.method != "payment":
             response = responses.ranged(request, response)

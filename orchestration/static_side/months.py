@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.memory import MemoryFileSystem
 
-from api.documents import month_files
+from api.documents import bulk
 from api.documents.catalogue import Catalogue, DocumentCache
 from api.settings import Settings
 from orchestration.static_side.publication import StaticObject
@@ -56,8 +56,8 @@ def put_months(
     if is_new_day(before, now):
         lying = {key: size for key, (size, _) in target.listing(SERIES).items()}
     entries, put = [], 0
-    for entry in month_files.list_files(documents, catalogue, settings.base_url, clock.now(), {})["files"]:
-        key = month_files.public_key(entry)
+    for entry in bulk.list_files(documents, catalogue, settings.base_url, clock.now(), {})["files"]:
+        key = bulk.public_key(entry)
         if lying.get(key) != entry["bytes"]:
             whole = _whole(storage, entry)
             if whole is None or whole.sha256 != entry["sha256"]:
@@ -67,13 +67,11 @@ def put_months(
     return tuple(entries), put
 
 
-def _whole(storage: Storage, entry: Mapping[str, Any]) -> month_files.MonthBytes | None:
+def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
     """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
     try:
         metric, zone = entry["metric"], entry["zone"]
-        return month_files.read(
-            storage, LruCache(0), metric, zone, month_files.stored_month(metric, zone, entry["month"])
-        )
+        return bulk.read(storage, LruCache(0), metric, zone, bulk.stored_month(metric, zone, entry["month"]))
     except DamagedFile as error:
         _LOG.error("not published: %s", error)
         return None

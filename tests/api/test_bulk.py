@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from api.access import keys
 from api.access.key_life import set_quota
 from api.access.keys import digest_of
-from api.documents.month_files import stored_month
+from api.documents.bulk import stored_month
 from tests.api.conftest import NOW, Rig, fill
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.store import layout
