@@ -50,11 +50,11 @@ _COUNT = f"""
 INSERT INTO usage (key_id, day, calls) SELECT id, :day, 1 FROM keys
 WHERE id = {_ID} AND revoked IS NULL AND confirmed IS NOT NULL AND coalesce(quota, :limit) > 0
 ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + 1 WHERE usage.calls < {_QUOTA}
-RETURNING key_id, calls, {_QUOTA}
+RETURNING key_id, day, (SELECT created FROM keys WHERE id = usage.key_id), calls, {_QUOTA}
 """  # noqa: S608  of constants
 _TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = :key AND day = :day AND calls > 0 RETURNING calls"
 _LOOK = f"""
-SELECT keys.id, keys.created, coalesce(usage.calls, 0), coalesce(keys.quota, :limit), keys.digest = :digest,
+SELECT keys.id, :day, keys.created, coalesce(usage.calls, 0), coalesce(keys.quota, :limit),
     keys.confirmed IS NOT NULL,
     EXISTS (SELECT 1 FROM file_reads WHERE key_id = keys.id AND day = :day AND file = :file)
 FROM keys LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = :day
@@ -68,28 +68,17 @@ _DIGEST = "SELECT digest FROM keys WHERE id = :key AND revoked IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """A call counted before its work; `used` of `limit` calls of `key` stand on `day` with it."""
+class Usage:
+    """The day of a key that is not revoked; after `reserve` with the call that was counted."""
 
     key: int
     day: int
-    used: int
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The day of a key that is not revoked."""
-
-    key: int
     created: int
     used: int
     limit: int
-    current: bool
-    """Whether this spelling of the key was not rotated since."""
-    confirmed: bool
+    confirmed: bool = True
     """A key that lacks the confirmation by mail opens nothing."""
-    read: bool
+    read: bool = False
     """Whether the day has paid for the file that was asked about."""
 
 
@@ -131,16 +120,16 @@ class Keys:
 
         return Grant("key", settle)
 
-    def reserve(self, digest: bytes, now: int) -> Reserved | None:
+    def reserve(self, digest: bytes, now: int) -> Usage | None:
         """Count one call of a key on its day; None where the key opens nothing, or has no call left.
 
         A count whose commit is lost with its connection is sent again: that may take a call from the key, and never
         gives one too many.
         """
         row = self.database.run(_COUNT, {"digest": digest, "day": now // DAY, "limit": CALLS_PER_DAY, "now": now})
-        return Reserved(row[0], now // DAY, row[1], row[2]) if row else None
+        return Usage(*row) if row else None
 
-    def give_back(self, reserved: Reserved) -> int:
+    def give_back(self, reserved: Usage) -> int:
         """Take a counted call back, once, on the day that it was counted.
 
         Return the day's calls without it, or with it where the database is gone meanwhile.
@@ -156,9 +145,9 @@ class Keys:
         """Return the day of a key, and whether it has read a file; None for a key that is unknown or revoked."""
         day = {"day": now // DAY, "limit": CALLS_PER_DAY, "now": now}
         row = self.database.run(_LOOK, {**day, "digest": digest, "file": file})
-        return Usage(*row[:4], *map(bool, row[4:])) if row else None
+        return Usage(*row[:5], *map(bool, row[5:])) if row else None
 
-    def record_read(self, reserved: Reserved, file: bytes) -> bool:
+    def record_read(self, reserved: Usage, file: bytes) -> bool:
         """Record that a reserved call pays for a file on its day; return False where another call did."""
         day: dict[str, int | bytes] = {"key": reserved.key, "day": reserved.day}
         if reserved.used == 1:

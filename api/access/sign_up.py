@@ -22,10 +22,9 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from api.access import keys
 from api.access.database import Database
-from api.access.email_address import identity, is_address
 from api.access.keys import CALLS_PER_DAY, digest_of, spell
 from api.access.limits import client_unit
-from api.access.tables import KEYS, REPEATS, USAGE
+from api.access.tables import KEYS, REPEATS, USAGE, identity
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
@@ -44,6 +43,20 @@ _MAIL_TIMEOUT_S = 10
 _MAILS = threading.BoundedSemaphore(4)
 """Of a worker's 64 threads: a slow mail server must not hold more."""
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
+_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text has the form of an address (RFC 5321 lengths; no quoted parts, no literals)."""
+    local, _, domain = text.rpartition("@")
+    try:
+        labels = domain.encode("idna").decode("ascii").split(".")
+    except UnicodeError:
+        return False
+    if len(text) > 254 or not _LOCAL.fullmatch(local) or local.startswith(".") or local.endswith(".") or ".." in local:
+        return False
+    return len(labels) > 1 and not labels[-1].isdigit() and all(_LABEL.fullmatch(label) for label in labels)
 
 
 def sign_up(

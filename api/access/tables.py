@@ -5,6 +5,7 @@ And the steps by which a database of an earlier release comes to have them (`api
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 
 from sqlalchemy import (
@@ -23,8 +24,6 @@ from sqlalchemy import (
     text,
     update,
 )
-
-from api.access.email_address import identity
 
 METADATA = MetaData()
 _Big = BigInteger().with_variant(Integer, "sqlite")
@@ -178,6 +177,12 @@ WEBHOOK_MESSAGES = Table(
 """Messages that have not arrived yet."""
 
 SCHEMA = Table("schema_step", METADATA, Column("step", Integer, primary_key=True))
+
+
+def identity(address: str) -> str:
+    """Return the form in which addresses are compared: Unicode NFKC, lower case, without `+tag`."""
+    local, _, domain = unicodedata.normalize("NFKC", address).lower().rpartition("@")
+    return f"{local.partition('+')[0] or local}@{domain}"
 
 
 def _confirmed_and_reconciled(connection: Connection) -> None:

@@ -26,6 +26,7 @@ from warehouse.series import change_log
 _MOST_BYTES = 8192
 _LONGEST_URL = 500
 _MEMBERS = ("url", "events", "zones", "threshold")
+_ADDRESS = f"an https address of at most {_LONGEST_URL} ASCII characters, of a public host, without user and fragment"
 _URL = re.compile(r"[\x21-\x7e]+")
 
 
@@ -92,29 +93,26 @@ def _wanted(request: Request, private: bool) -> dict[str, Any]:
         for name in document
         if name not in _MEMBERS
     ]
-    events, threshold, zones = document.get("events"), document.get("threshold"), tuple[str, ...]()
-    if not _is_fit(document.get("url"), private):
-        detail = (
-            f"an https address of at most {_LONGEST_URL} ASCII characters, of a public host, without user and fragment"
-        )
-        faults.append(ParameterFault("url", "invalid", detail))
-    if not (isinstance(events, list) and events and all(each in EVENTS for each in events)):
-        faults.append(ParameterFault("events", "invalid", f"a list of {', '.join(EVENTS)}"))
-    named = document.get("zones", [])
+    events, threshold, zones = document.get("events"), document.get("threshold"), document.get("zones", [])
+    events = events if isinstance(events, list) else []
+    needed = "price.above" in events or "price.below" in events
+    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and abs(threshold) < 1e9
+    checks = {
+        "url": (_is_fit(document.get("url"), private), _ADDRESS),
+        "events": (events and all(each in EVENTS for each in events), f"a list of {', '.join(EVENTS)}"),
+        "threshold": (is_number or (threshold is None and not needed), "a number, in the zones' own currency per MWh"),
+    }
+    faults += [ParameterFault(name, "invalid", detail) for name, (fits, detail) in checks.items() if not fits]
     try:
-        if not isinstance(named, list) or not all(isinstance(zone, str) for zone in named):
+        if not isinstance(zones, list) or not all(isinstance(zone, str) for zone in zones):
             raise ValueError("a list of zone ids; left out: all")
-        zones = tuple(dict.fromkeys(map(read_zone, named)))
+        zones = dict.fromkeys(map(read_zone, zones))
     except ValueError as fault:
         faults.append(ParameterFault("zones", "invalid", str(fault)))
-    needs = isinstance(events, list) and any(event in ("price.above", "price.below") for event in events)
-    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and abs(threshold) < 1e9
-    if not is_number and (needs or threshold is not None):
-        faults.append(ParameterFault("threshold", "invalid", "a number, in the zones' own currency per MWh"))
     if faults:
         words = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in faults[:3])
         raise Problem("invalid-request", f"{words}.", faults[:20])
-    wanted = {"url": document["url"], "events": tuple(dict.fromkeys(events or ())), "zones": zones}
+    wanted = {"url": document["url"], "events": [*dict.fromkeys(events)], "zones": [*zones]}
     return wanted | {"threshold": None if threshold is None else float(threshold or 0)}
 
 

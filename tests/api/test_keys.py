@@ -18,9 +18,10 @@ from werkzeug.test import TestResponse
 
 from api.access import key_life
 from api.access.database import Database
-from api.access.email_address import identity, is_address
 from api.access.key_life import OVERLAP_S
 from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of, is_well_formed, spell
+from api.access.sign_up import is_address
+from api.access.tables import identity
 from tests.api.key_service import NOON, Service, opened, problem_of
 from tests.stand_ins.served import Served
 from warehouse.market.clock import DAY
