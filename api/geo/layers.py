@@ -21,6 +21,8 @@ import orjson
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from warehouse.market.metrics import SCALAR
+
 Box = tuple[float, float, float, float]
 """West, south, east, north in degrees; west > east crosses the antimeridian."""
 Floats = NDArray[np.float64]
@@ -51,6 +53,8 @@ class GeoLayer:
     words: Mapping[str, Sequence[frozenset[str]]]
     """By filter, the words by which it finds each feature."""
     capacity_mw: Floats
+    ends: tuple[int | None, ...]
+    """Of each feature the first instant at which one of its figures is due anew; None without figures."""
 
     @classmethod
     def parse(cls, body: bytes) -> GeoLayer:
@@ -58,6 +62,7 @@ class GeoLayer:
         document = orjson.loads(body)
         features = document["features"]
         properties = [feature["properties"] for feature in features]
+        due = [[own.get(f"{metric}_expected_by") for metric in SCALAR] for own in properties]
         return cls(
             {name: value for name, value in document.items() if name not in ("features", "bbox")},
             tuple(orjson.dumps(feature) for feature in features),
@@ -69,6 +74,7 @@ class GeoLayer:
                 "fuel": [frozenset((fuel := own.get("fuel") or "", fuel.partition("_")[0])) for own in properties],
             },
             np.array([own.get("capacity_mw") or np.nan for own in properties], dtype=np.float64),
+            tuple(min(filter(None, own), default=None) for own in due),
         )
 
     def select(self, filters: Mapping[str, Any], most: int | None = None) -> Positions:

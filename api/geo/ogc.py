@@ -160,13 +160,13 @@ def _items(service: Service, request: Request, values: dict[str, Any], name: str
         "timeStamp": clock.iso(document.identity.version // 1_000_000_000),
         "links": [link("self", "This document"), *following],
         **({"sample": True} if values["sample"] else {}),
-        **({"valid_until": valid_until(document, page)} if name == "live" else {}),
+        **({"valid_until": valid_until(layer, page)} if name == "live" else {}),
     }
-    return layer.collection(page, extra), _caching(name, document, layer, page)
+    return layer.collection(page, extra), _caching(name, layer, page)
 
 
-def _caching(name: str, document: Document, layer: GeoLayer, positions: Positions) -> Headers:
-    return caching(layer, valid_until(document, positions)) if name == "live" else _CACHING
+def _caching(name: str, layer: GeoLayer, positions: Positions) -> Headers:
+    return caching(layer, valid_until(layer, positions)) if name == "live" else _CACHING
 
 
 def _with_reals(document: Document) -> GeoLayer:
@@ -204,7 +204,7 @@ def _item(service: Service, request: Request, _query: Any, name: str, feature: s
     stored = orjson.loads(layer.features[place])
     # The layer's terms, where the feature has none of its own.
     terms = {word: layer.head[word] for word in ("license", "attribution") if word not in stored["properties"]}
-    return orjson.dumps({**stored, **terms, "links": links}), _caching(name, document, layer, np.array([place]))
+    return orjson.dumps({**stored, **terms, "links": links}), _caching(name, layer, np.array([place]))
 
 
 VIEWS: dict[str, View] = {

@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 
 from api.documents.catalogue import Document, DocumentCache
 from api.geo.layers import CUTS, Cut, GeoLayer, Positions, cut_csv, properties_csv
@@ -63,7 +62,7 @@ def _answer(request: Request, documents: DocumentCache, selection: Selection) ->
     positions = _positions(documents, selection, layer)
     caching_ = _YEARLY
     if is_live:
-        caching_ = caching(layer, valid_until(source, positions) if selection.filters else layer.head["valid_until"])
+        caching_ = caching(layer, valid_until(layer, positions) if selection.filters else layer.head["valid_until"])
     headers = [*caching_, *_disposition(selection)]
     media, is_coded = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
     if not selection.filters and not (is_live and selection.format == "csv"):
@@ -98,7 +97,7 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
     layer, is_live = layer_of(source), selection.layer == "live"
     if selection.format == "geojson":
-        until = {"valid_until": valid_until(source, positions)} if is_live else {}
+        until = {"valid_until": valid_until(layer, positions)} if is_live else {}
         return layer.collection(positions, until | ({"sample": True} if "sample" in selection.filters else {}))
     if is_live:
         cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
@@ -118,21 +117,11 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     return cut(positions, layer.extent(positions))
 
 
-def valid_until(document: Document, positions: Positions) -> int | None:
+def valid_until(layer: GeoLayer, positions: Positions) -> int | None:
     """Until when nothing newer is due of these features of the newest figures; of all where these have none."""
-    ends: list[int | None] = document.derive("ends", _ends)
-    chosen = [end for end in (ends[place] for place in positions) if end is not None]
-    until: int | None = layer_of(document).head.get("valid_until")
+    chosen = [end for end in (layer.ends[place] for place in positions) if end is not None]
+    until: int | None = layer.head.get("valid_until")
     return min(chosen, default=until)
-
-
-def _ends(document: Document) -> list[int | None]:
-    """Of each feature the first instant at which one of its figures is due anew."""
-    ends = []
-    for feature in map(orjson.loads, layer_of(document).features):
-        due = [end for name, end in feature["properties"].items() if name.endswith("_expected_by") and end is not None]
-        ends.append(min(due, default=None))
-    return ends
 
 
 def caching(layer: GeoLayer, until: int | None) -> Headers:

@@ -111,12 +111,11 @@ def _layer(feature: str, *more: Member) -> Schema:
 
 
 _HOURS = listed("integer?")
-_FIRST: Member = ("start", "Start of the first value, Unix seconds.", "instant")
 _MEANS = record(
-    _FIRST, "step",
+    "start", "step",
     ("values", "Rounded means, one a step; null where there are too few rows.", _HOURS))
 _PARTS = or_null(record(
-    "unit", _FIRST, "step",
+    "unit", "start", "step",
     ("parts", "Values by fuel or border, one a step; null where there are too few rows.", keyed(_HOURS))))
 _POLYGONS = ("Polygon", "MultiPolygon")
 GEOGRAPHY: dict[str, Schema] = {
@@ -136,7 +135,7 @@ GEOGRAPHY: dict[str, Schema] = {
     "LiveHours": record(
         "generated", "valid_until", "rounded", "simulated", "step",
         ("zones", "Rounded hourly values by zone.", keyed(record(
-            _FIRST,
+            "start",
             *((f"{metric}?", "Rounded means, one a step; null where there are too few rows.", _HOURS)
               for metric in SCALAR),
             *((f"{metric}_percentile?", "Ranks of these hours; null as the means.", listed("percentile?"))

@@ -138,15 +138,11 @@ def doc_page(page: str, base_url: str) -> str:
     tokens = markdown.parse(_LINK.sub(_linked, (guides.FOLDER / f"{page}.md").read_text()))
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
-            token.attrSet("id", _slug(following.content))
+            # As links between the pages write it.
+            token.attrSet("id", re.sub(r"[^\w\- ]", "", following.content.lower()).strip().replace(" ", "-"))
     body = markdown.renderer.render(tokens, markdown.options, {})
     address = f"{base_url}/docs/{page}"
     return render("document.html", title=guides.DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
-
-
-def _slug(heading: str) -> str:
-    """The address of a heading, as links between the pages write it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _linked(link: re.Match[str]) -> str:

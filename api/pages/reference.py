@@ -44,7 +44,8 @@ def render(settings: Settings, api: Json) -> str:
     return html.render(
         "docs.html",
         api=api,
-        parameter=lambda parameter: _resolved(api, parameter),
+        # One that operations share is only named by them.
+        parameter=lambda own: api["components"]["parameters"][own["$ref"].rpartition("/")[2]] if "$ref" in own else own,
         groups=groups,
         everywhere=[*map(str, ANYWHERE)],
         samples={e.id: in_each_language(e, settings.base_url) for e in ENDPOINTS.values()},
@@ -69,11 +70,6 @@ def _entries(api: Json) -> list[Json]:
             if entries.setdefault(resource, entry) is not entry:
                 entries[resource]["also"].append((op["operationId"], path))
     return list(entries.values())
-
-
-def _resolved(api: Json, parameter: Json) -> Json:
-    """A parameter that several operations share is only named by them."""
-    return api["components"]["parameters"][parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
 
 
 @cache
