@@ -74,12 +74,6 @@ def _keys(storage: Storage) -> dict[str, set[Pair]]:
     return keys
 
 
-def _around(month: str) -> list[str]:
-    """The month before, itself and the one after: rows of a month come over its end."""
-    window = clock.month_window(month)
-    return [clock.month_of(window.start - 1), month, clock.month_of(window.end)]
-
-
 def _month(
     storage: Storage,
     sources: Mapping[str, Source],
@@ -89,7 +83,10 @@ def _month(
     now: int,
 ) -> list[Entry]:
     feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
-    attempts_of = {one: _attempts(storage, sources, one) for one in _around(month)}
+    window = clock.month_window(month)
+    # Of the month before and the one after too: rows of a month come over its end.
+    around = clock.month_of(window.start - 1), month, clock.month_of(window.end)
+    attempts_of = {one: _attempts(storage, sources, one) for one in around}
     watched = {feed: _joined([a[feed].watched for a in attempts_of.values() if feed in a]) for feed in feeds}
     measured = {i: FeedStats(feed, month, watched[i], now) for i, feed in feeds.items()}
     for (metric, zone), first in sorted(first_months.items()):

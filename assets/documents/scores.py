@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
-
 from warehouse.errors import StorageError
-from warehouse.judge.forecast_scores import LEADS, Actual, mae, score
+from warehouse.figures.forecast_scores import LEADS, mae, score
 from warehouse.market.clock import DAY, HOUR, Window, months
 from warehouse.market.market import Feed, Forecast, Source
-from warehouse.market.metrics import METRICS, Metric, actual_of
+from warehouse.market.metrics import METRICS, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import concat
-from warehouse.series import monthfile, vintages
+from warehouse.series import vintages
+from warehouse.series.reader import Reader
 from warehouse.series.vintages import Month
-from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 DAYS = 30
 HOURS = 48
 """So many hours ahead the error of what windows are searched by is stated, hour by hour."""
-_BEFORE = 8 * DAY
-"""The day before the publication of the longest forecast lies so far back."""
+_BEFORE = 10 * DAY
+"""The day before the publication of the longest forecast lies no further back."""
 
 
 def measure(
@@ -47,7 +45,7 @@ def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Wi
     try:
         every = concat([vintages.read(storage, Month(metric, zone, month)) for month in months(window)])
         versions = every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
-        actual = read_actual(storage, zone, actual_of(metric), window)
+        actual = Reader(storage, 0).read(zone, actual_of(metric), "net", Window(window.start - _BEFORE, window.end))
     except StorageError:
         return None  # `emds verify` names the file; nothing is measured there
     if not len(versions):
@@ -68,12 +66,3 @@ def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Wi
         "leads": [score(versions, actual, lead_s, window, tz, relative) for lead_s in LEADS],
         "mae_by_hour": [mae(versions, actual, hour * HOUR, window) for hour in hours],
     }
-
-
-def read_actual(storage: Storage, zone: str, metric: Metric, window: Window) -> Actual:
-    """The readings that are served, from before the window on."""
-    keys = [layout.series(metric, zone, month) for month in months(Window(window.start - _BEFORE, window.end))]
-    rows = concat([monthfile.versions(storage, key) for key in keys])
-    rows = rows.take(rows.where(lambda labels: not labels.border))
-    order = np.argsort(rows.ts, kind="stable")
-    return Actual(rows.ts[order], rows.seconds()[order], rows.value[order])

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.documents.scores import read_actual
+from warehouse.figures.forecast_scores import means
 from warehouse.figures.horizon import Interval, KnownAhead, Wanted, find
-from warehouse.judge.forecast_scores import Actual
 from warehouse.market.clock import HOUR, Window, month_window
 from warehouse.market.market import Forecast
 from warehouse.market.metrics import METRICS, actual_of
@@ -23,11 +22,12 @@ from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat
 from warehouse.series import series, vintages
+from warehouse.series.reader import Reader, RowColumns
 from warehouse.series.vintages import Month
 from warehouse.store.storage import Folder
 
 
-def outcome(versions: Versions, actual: Actual, published: int, seconds: int, tz: str) -> tuple[float, ...] | None:
+def outcome(versions: Versions, actual: RowColumns, published: int, seconds: int, tz: str) -> tuple[float, ...] | None:
     """The realised, the best and the average mean of a vintage's blocks; None where not every block came true."""
     ranks = {label.feed: 1 for label in versions.labels}
     rows = Pick(published_before=published).choose(versions, ranks)
@@ -39,7 +39,7 @@ def outcome(versions: Versions, actual: Actual, published: int, seconds: int, tz
     found = find(KnownAhead(known, "", ()), Wanted("lowest", seconds), tz)
     starts = np.array([one.start for one in known if one.start + seconds <= found.until], np.int64)
     # Blocks overlap, and means are of intervals that do not: one at a time.
-    came = np.array([actual.means(starts[place : place + 1], seconds)[0] for place in range(len(starts))])
+    came = np.array([means(actual, starts[place : place + 1], seconds)[0] for place in range(len(starts))])
     if found.members is None or np.isnan(came).any():
         return None
     return float(came[starts == found.members["start"]][0]), float(came.min()), float(came.mean())
@@ -58,7 +58,7 @@ def main() -> None:
                 continue
             versions = concat([vintages.read(storage, Month(metric, zone, month)) for month in months])
             window = Window(month_window(months[0]).start, month_window(months[-1]).end)
-            actual = read_actual(storage, zone, actual_of(metric), window)
+            actual = Reader(storage, 0).read(zone, actual_of(metric), "net", window)
             issues = np.unique(versions.published_at).tolist()
             outcomes = [outcome(versions, actual, issue, seconds, ZONES[zone].tz) for issue in issues]
             known = np.array([one for one in outcomes if one is not None])

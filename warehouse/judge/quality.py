@@ -74,10 +74,6 @@ class Judgement:
     incomplete: Mapping[Pair, tuple[Window, ...]]
     """Per zone and metric the spans in which a reading is missing that should be there by now."""
 
-    def count(self, severity: str) -> int:
-        """How many rows the findings of a severity concern."""
-        return sum(f.count for f in self.findings if f.severity == severity)
-
 
 def possible_time(feed: Feed, days: Sequence[date], answered_at: int, metric: str) -> Window:
     """When rows of a metric may begin in an answer: not before the feed began, not past what is published by then, and

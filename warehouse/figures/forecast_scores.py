@@ -5,7 +5,6 @@ docs/publishers.md gives the definitions, `assets.documents.scores` reads what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from warehouse.errors import BadWindow
 from warehouse.market.clock import HOUR, Window, local_date, local_instant, zone_of
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, Versions
+from warehouse.series.reader import RowColumns
 
 LEADS = tuple(hours * HOUR for hours in (1, 6, 12, 24, 48))
 """Seconds ahead at which forecasts are scored."""
@@ -22,47 +22,39 @@ LEAST = 100
 """No figure is stated of fewer intervals."""
 
 
-@dataclass(frozen=True, slots=True)
-class Actual:
-    """The readings of a zone's metric as served: net rows, ascending, none over another."""
-
-    start: Ints
-    seconds: Ints
-    value: Floats
-
-    def means(self, ts: Ints, step: int) -> Floats:
-        """The time-weighted mean over each interval of `step` seconds; NaN where readings do not fill it whole."""
-        starts, place_of = np.unique(ts, return_inverse=True)
-        if not len(starts):
-            return np.empty(0, np.float64)
-        place = np.searchsorted(starts, self.start, side="right") - 1
-        inside = (place >= 0) & (self.start + self.seconds <= starts[place] + step)
-        place, seconds, value = place[inside], self.seconds[inside], self.value[inside]
-        filled = np.bincount(place, seconds, len(starts)) == step
-        means = np.where(filled, np.bincount(place, value * seconds, len(starts)) / step, np.nan)
-        return np.asarray(means[place_of], np.float64)
+def means(actual: RowColumns, ts: Ints, step: int) -> Floats:
+    """The time-weighted mean of readings over each interval of `step` seconds; NaN where they do not fill it whole."""
+    starts, place_of = np.unique(ts, return_inverse=True)
+    if not len(starts):
+        return np.empty(0, np.float64)
+    place, seconds = np.searchsorted(starts, actual.ts, side="right") - 1, actual.seconds()
+    inside = (place >= 0) & (actual.ts + seconds <= starts[place] + step)
+    place, seconds, value = place[inside], seconds[inside], actual.value[inside]
+    filled = np.bincount(place, seconds, len(starts)) == step
+    of_start = np.where(filled, np.bincount(place, value * seconds, len(starts)) / step, np.nan)
+    return np.asarray(of_start[place_of], np.float64)
 
 
 def score(
-    versions: Versions, actual: Actual, lead_s: int, window: Window, tz: str, relative: bool
+    versions: Versions, actual: RowColumns, lead_s: int, window: Window, tz: str, relative: bool
 ) -> dict[str, int | float | None]:
     """The scores of one feed's forecasts, of each interval the newest vintage at least `lead_s` seconds old.
 
-    Of the intervals of a window in the resolution of the newest row. `relative`: whether errors are also stated as a
-    share of the actual values. Figures are None below LEAST intervals.
+    Of the intervals of a window in the resolution of the newest row. `actual`: the readings as served. `relative`:
+    whether errors are also stated as a share of them. Figures are None below LEAST intervals.
     """
     step = _step(versions)
     picked, came = _pairs(versions, actual, lead_s, window)
     grid = np.arange(-(-window.start // step) * step, window.end, step, dtype=np.int64)
-    naive = actual.means(naive_starts(picked, tz), step)
+    naive = means(actual, naive_starts(picked, tz), step)
     enough = len(picked) >= LEAST
-    intervals = int((~np.isnan(actual.means(grid, step))).sum())
+    intervals = int((~np.isnan(means(actual, grid, step))).sum())
     figures = figures_of(picked.value, came, naive, relative) if enough else dict.fromkeys(_FIGURES)
     coverage = round(len(picked) / intervals, 4) if enough else None
     return {"lead_s": lead_s, "n": len(picked), "coverage": coverage, **figures}
 
 
-def mae(versions: Versions, actual: Actual, lead_s: int, window: Window) -> float | None:
+def mae(versions: Versions, actual: RowColumns, lead_s: int, window: Window) -> float | None:
     """The mean absolute error alone, as of `score`; None below LEAST intervals."""
     picked, came = _pairs(versions, actual, lead_s, window)
     return _rounded(np.abs(picked.value - came).mean()) if len(picked) >= LEAST else None
@@ -73,12 +65,12 @@ def _step(versions: Versions) -> int:
     return int(versions.seconds()[versions.ts.argmax()])
 
 
-def _pairs(versions: Versions, actual: Actual, lead_s: int, window: Window) -> tuple[Versions, Floats]:
+def _pairs(versions: Versions, actual: RowColumns, lead_s: int, window: Window) -> tuple[Versions, Floats]:
     """The forecasts that are scored, and what came."""
     step = _step(versions)
     picked = Pick(lead_s=lead_s).choose(versions, {label.feed: 1 for label in versions.labels})
     picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
-    came = actual.means(picked.ts, step)
+    came = means(actual, picked.ts, step)
     known = ~np.isnan(came)
     return picked.take(known), came[known]
 
