@@ -66,11 +66,11 @@ def fold(
     month cannot be folded; those before it were.
     """
     modes.ensure(storage, mode)
-    stated: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
+    by_place: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
     for key, readings in rows.readings.items():
-        stated[key.metric, key.zone].append((key, readings))
+        by_place[key.metric, key.zone].append((key, readings))
     work: dict[Month, Versions] = {}
-    for (metric, zone), series in stated.items():
+    for (metric, zone), series in by_place.items():
         versions = as_versions(feed, series, 0 if known_at is None else known_at)
         work |= {Month(metric, zone, month): part for month, part in _by_month(versions)}
     for (zone, metric), spans in covered.items():
