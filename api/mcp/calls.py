@@ -22,7 +22,7 @@ from api.mcp.protocol import BEFORE_2025_11, INVALID_PARAMS, RpcError
 from api.service import Service
 from warehouse.errors import CallerError, StorageError
 from warehouse.market import clock
-from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.clock import LAST_INSTANT, iso
 
 
 class ToolAnswer(NamedTuple):
@@ -95,7 +95,8 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             stale = clock.now() > answer.valid_until
             notes = [text.sample_note(service.settings.base_url)] if sample and request.price else []
             notes += [text.SIMULATED] if service.documents.catalogue.simulated else []
-            notes += [text.stale_note(answer.valid_until)] if stale else []
+            since = iso(answer.valid_until)
+            notes += [f"STALE: newer figures were due at {since}; get_status tells more."] if stale else []
             # What must not be missed comes first.
             texts = ["\n".join([*notes, answer.text])]
             structured = orjson.dumps({**answer.body, **({"notes": notes} if notes else {})})

@@ -62,6 +62,8 @@ def view(service: Service) -> View:
         else:
             try:
                 response = _post(mcp, request)
+            except Problem as problem:  # of the body
+                response = _refused(problem.kind.status, problem.detail, *problem.headers)
             except Exception as failure:
                 response = _unforeseen(failure, request)
         return _for_origin(response, origin)
@@ -108,12 +110,8 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
 
 
 def _post(mcp: Server, request: Request) -> Response:
-    """Answer the message in a request's body."""
-    environ = request.environ
-    try:
-        body = read_body(environ, MOST_BYTES)
-    except Problem as problem:
-        return _refused(problem.kind.status, problem.detail, *problem.headers)
+    """Answer the message in a request's body. Raises Problem 400 or 413."""
+    environ, body = request.environ, read_body(request.environ, MOST_BYTES)
     sent = mcp.service.gate.call_of(request)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
     caller = Call(PATH, "", sent.client, authorization=authorization)

@@ -47,11 +47,6 @@ def sample_note(base_url: str) -> str:
     )
 
 
-def stale_note(since: int) -> str:
-    """Say that newer figures were due."""
-    return f"STALE: newer figures were due at {iso(since)}; get_status tells more."
-
-
 def terms(members: Iterable[Mapping[str, Any]]) -> str:
     """Name the sources and licences of members, each once."""
     listed = list(members)
