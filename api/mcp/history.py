@@ -237,7 +237,7 @@ def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Say as `reason` why a window has no rows and what to ask instead, and as `held` which span of one zone has."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
-    if request.as_of is not None and pages.answer(service.reader, catalogue, current).count:
+    if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
     entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
     if entry.get("first") is None:

@@ -148,5 +148,5 @@ def _rows(service: Service, name: str, answer_format: str, forecast: bool = Fals
                 asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _FEW, "desc", pick=pick)
                 yield pages.answer(service.reader, service.documents.catalogue, asked)
 
-    body = formats.encode(answer_format, next(page for page in pages_of_zones() if page.count))[0]
+    body = formats.encode(answer_format, next(page for page in pages_of_zones() if len(page.rows)))[0]
     return orjson.loads(body) if answer_format == "json" else body.decode()

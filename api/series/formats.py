@@ -53,7 +53,9 @@ Encoded = tuple[bytes, list[tuple[str, str]]]
 def envelope(page: Page) -> dict[str, Any]:
     """Everything in an answer but its rows, in the specification's order with our additions among them."""
     request, pick, since, terms = page.request, page.request.pick, page.known_since, page.terms
-    one = None if request.several else request.zones[0]
+    one, following = None if request.several else request.zones[0], page.following
+    # Where the limit is below the rows of one instant, going on with `end` would give the same page again.
+    cursor_only = following is not None and following.ts == int(page.rows.ts[-1])
     members = {  # parameters as they are sent; what is None is left out
         "zone": one,
         "zones": None if one else list(request.zones),
@@ -71,7 +73,7 @@ def envelope(page: Page) -> dict[str, Any]:
         "end": page.end,
         "count": len(page.rows),
         "truncated": page.truncated,
-        "cursor_only": page.cursor_only or None,
+        "cursor_only": cursor_only or None,
         "attribution": terms[one]["attribution"] if one else {zone: own["attribution"] for zone, own in terms.items()},
         "license": terms[one]["license"] if one else {zone: own["license"] for zone, own in terms.items()},
         "sources": list(page.sources),

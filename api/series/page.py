@@ -46,15 +46,6 @@ class Page:
     known_since: Mapping[str, int]
     """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
 
-    @property
-    def count(self) -> int:
-        return len(self.rows)
-
-    @property
-    def cursor_only(self) -> bool:
-        """Whether the limit is below the rows of one instant: going on with `end` would give the same page again."""
-        return self.following is not None and self.following.ts == int(self.rows.ts[-1])
-
 
 @read_again
 def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:

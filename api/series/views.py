@@ -40,8 +40,6 @@ _OF_ROWS |= dict.fromkeys(("cursor", "interval", "by", "time"))
 """Parameters that only rows have, with their defaults, which a client may send."""
 _OF_STATISTICS = {"above": None, "below": None}
 """Parameters that only statistics have."""
-_METHOD = {"method": "statistics/1", "docs": "/docs/statistics"}
-
 
 CachedBody = tuple[bytes, Headers, int, str | None]
 """An answer's bytes, in its coding, the headers that belong to them, how many rows it has, and the cursor of the next
@@ -173,7 +171,8 @@ def statistics_of(
         body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
     else:
         body["statistics"] = _statistics(rows, *window)
-    body |= _METHOD | {"sources": list(codes), "attribution": terms["attribution"], "license": terms["license"]}
+    body |= {"method": "statistics/1", "docs": "/docs/statistics", "sources": list(codes)}
+    body |= {"attribution": terms["attribution"], "license": terms["license"]}
     return body | ({"sample": True} if request.sample else {}), len(rows)
 
 

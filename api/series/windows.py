@@ -35,13 +35,12 @@ MOST_SLOTS = 96
 _USUAL_HOURS = 3
 _MOST_STEPS = 2
 """A forecast is used until its publisher has had so many chances to renew it."""
-_REASONS = {
+REASONS = {
     "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
     "not_known_yet": "Nothing is published yet for the time that was asked for.",
     "forecast_too_old": "The operator's newest forecast is older than two of the steps in which it is published.",
     "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
 }
-REASONS = tuple(_REASONS)
 _COST_NOTES = {
     Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
     Metric.CARBON_INTENSITY: "The CO2 of the energy at this intensity.",
@@ -121,7 +120,7 @@ def _body(
         return {"method": METHOD, "docs": "/docs/windows", **terms}
 
     def unavailable(reason: str, codes: Iterable[str] = ()) -> dict[str, Any]:
-        return {**body, "available": False, "reason": reason, "detail": _REASONS[reason], **end(codes)}
+        return {**body, "available": False, "reason": reason, "detail": REASONS[reason], **end(codes)}
 
     if not auction and not feeds:
         return unavailable("nothing_ahead")

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import LicenceTerms
 from api.series import formats
 from api.series.page import Page
 from api.series.query import SeriesRequest
@@ -54,7 +53,7 @@ def asked(metric: Metric = Metric.PRICE, limit: int = 1000, *more: Any, **named:
 def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], place: Any = None) -> Page:
     part = made if request.order == "asc" or place is not None else made.take(slice(None, None, -1))
     place = np.zeros(len(made), np.int64) if place is None else place
-    terms = dict.fromkeys(request.zones, LicenceTerms("", ""))
+    terms = {zone: {"license": "", "attribution": ""} for zone in request.zones}
     return Page(request, part, place, 0, DAY, False, None, sources, terms, (), {})
 
 
