@@ -82,7 +82,7 @@ def compare(
             known = len(damaged)
             for key in month_keys(storage, span):
                 try:
-                    monthfile.versions(storage, key)
+                    monthfile.month(storage, key)[0]
                 except StorageError as error:
                     damaged[key] = str(error)
             if len(damaged) == known:

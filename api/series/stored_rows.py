@@ -77,12 +77,10 @@ def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iter
 def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
     """The rows of a file, but for those of withheld feeds: an older month file may hold them until it is rebuilt."""
     request, catalogue = plan.request, plan.catalogue
-    if request.pick is not None:
-        rows = reader.vintages(file, request.pick._replace(known_at=request.as_of), catalogue.ranks)
-    elif request.as_of is None:
+    if request.pick is None and request.as_of is None:
         rows = reader.rows(file, request.side, window)
     else:
-        rows = reader.known(file, request.as_of, catalogue.ranks)[request.side]
+        rows = reader.past(file, request.pick, request.as_of, catalogue.ranks)[request.side]
     return rows.of_feeds(lambda feed: feed not in catalogue.withheld)
 
 

@@ -186,7 +186,7 @@ def _rows(
 
 
 def _month(storage: Storage, place: Month, mart: Mart) -> pa.Table:
-    versions = vintages.read(storage, place) if mart.of_versions else monthfile.versions(storage, layout.series(*place))
+    versions = vintages.read(storage, place) if mart.of_versions else monthfile.month(storage, layout.series(*place))[0]
     return monthfile.to_table(versions, place.zone, place.metric)
 
 

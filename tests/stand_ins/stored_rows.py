@@ -48,7 +48,7 @@ def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
     """The rows served in a window by `ts`, ascending by ts, fuel, counterparty, link: net and borders both."""
-    served = (monthfile.versions(storage, layout.series(metric, zone, month)) for month in months(window))
+    served = (monthfile.month(storage, layout.series(metric, zone, month))[0] for month in months(window))
     return _joined([monthfile.to_table(versions, zone, metric) for versions in served], window)
 
 

@@ -101,7 +101,7 @@ def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
     cursor = change_log.read(folder, None, 3).next
     for n in range(SEGMENT + 1, 2 * SEGMENT + 2):
         change_log.append(folder, change(n), "", n + 31 * DAY)
-    assert [layout.of_change_segment(key) for key in folder.keys(layout.CHANGE_SEGMENTS)] == [1, 2]
+    assert folder.keys(layout.CHANGE_SEGMENTS) == [layout.change_segment(number) for number in (1, 2)]
     with pytest.raises(UnknownCursor) as refused:
         change_log.read(folder, cursor, 3)
     assert change_log.read(folder, refused.value.oldest, 1).entries[0].number == SEGMENT + 1

@@ -172,7 +172,7 @@ def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     reader = Reader(storage, 1_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     for at in (0, 1, 4, 5, 4, 0):
-        past = reader.known(file, at, RANKS)["net"]
+        past = reader.past(file, None, at, RANKS)["net"]
         expected = stored_rows.net(
             stored_rows.read_as_of(storage, "GB", "interchange", Window(MAY, MAY + 30 * DAY), at, RANKS)
         )

@@ -63,7 +63,7 @@ def test_a_month_file_keeps_every_version(month):
         folder = Folder(place)
         modes.ensure(folder, "live")
         folder.put(KEY, monthfile.encode(month, KEY, "live"))
-        assert spelled(monthfile.versions(folder, KEY)) == spelled(month)
+        assert spelled(monthfile.month(folder, KEY)[0]) == spelled(month)
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def net(folder: Folder, rows: Versions) -> list[tuple[int, float, RowLabels]] | 
 
 
 def by_parquet(folder: Folder) -> list[tuple[int, float, RowLabels]]:
-    kept = monthfile.versions(folder, INTERCHANGE)
+    kept = monthfile.month(folder, INTERCHANGE)[0]
     columns = zip(kept.ts.tolist(), kept.value.tolist(), kept.label.tolist(), strict=True)
     return [(ts, value, kept.labels[code]) for ts, value, code in columns if not kept.labels[code].border]
 
@@ -175,7 +175,7 @@ def test_borders_lie_apart_and_are_read_in_canonical_order(folder: Folder) -> No
     rows = [(label, minute, float(minute)) for minute in range(0, 600, 5) for label in (FINE, BORDER)]
     assert net(folder, versions_of(*rows)) == by_parquet(folder)
     assert [row[0] for row in by_parquet(folder)] == sorted(row[0] for row in by_parquet(folder))
-    versions = monthfile.versions(folder, INTERCHANGE)
+    versions = monthfile.month(folder, INTERCHANGE)[0]
     assert versions.ts.tolist() == sorted(versions.ts.tolist())
     assert [versions.labels[label].counterparty for label in versions.label] == [None, "FR"] * 120
 

@@ -263,7 +263,9 @@ def _cursor(head: Head, number: int) -> str:
 
 
 def _segments(storage: Storage) -> list[int]:
-    return sorted(layout.of_change_segment(key) for key in storage.keys(layout.CHANGE_SEGMENTS))
+    """The numbers of the segments that lie there."""
+    keys = storage.keys(layout.CHANGE_SEGMENTS)
+    return [int(key.removeprefix(layout.CHANGE_SEGMENTS).removesuffix(".json")) for key in keys]
 
 
 def _exists(storage: Storage, head: Head, segment: int) -> bool:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from warehouse.errors import DamagedFile
 from warehouse.market.market import Terms, join_terms
 from warehouse.rows.schema import SCHEMA
-from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
+from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions, empty
 from warehouse.series import net_rows
 from warehouse.series.net_rows import NetLayout
 from warehouse.store import layout, modes, seal
@@ -161,11 +161,6 @@ def month(storage: Storage, key: str) -> tuple[Versions, Past]:
     return (empty(), Past(None, None)) if body is None else decoded(storage, key, body)
 
 
-def versions(storage: Storage, key: str) -> Versions:
-    """The versions of a month file; none where there is no file. Raises as `month` does."""
-    return month(storage, key)[0]
-
-
 def history(storage: Storage, key: str) -> Versions:
     """The versions of a month's history. Raises as `month` does, and DamagedFile for one that is gone."""
     body = storage.get(key)
@@ -216,12 +211,6 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     members = _checked_footer(orjson.loads(text + b"}"), key)
     modes.check_file(mode, members.get("mode"), key)
     return net_rows.layout(members["net"]) if members.get("net") else None
-
-
-def net_parts(storage: Storage, key: str, identity: Identity, nets: NetLayout, parts: range) -> list[Floats] | None:
-    """Some parts of the net values, checked; None where they cannot be had, as of `net_layout`."""
-    body = storage.part(key, identity, *nets.place(parts))
-    return None if body is None else nets.checked(body, parts)
 
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:

@@ -78,15 +78,10 @@ def keep(
         return None
     last = max(newest_elsewhere(), *map(order_of, there), 0)
     key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
-    storage.put(key, encode(request, body, mode))
-    return key
-
-
-def encode(request: Request, body: bytes, mode: str) -> bytes:
-    """The bytes of the file that keeps a body."""
     packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
     head = orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK})
-    return seal.stamped(struct.pack("<II", _SKIPPABLE, len(head)) + head + packed, 8 + len(head))
+    storage.put(key, seal.stamped(struct.pack("<II", _SKIPPABLE, len(head)) + head + packed, 8 + len(head)))
+    return key
 
 
 def digest(request: Request, body: bytes) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial, wraps
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
@@ -19,7 +19,7 @@ from warehouse.errors import StorageError
 from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month_of, months
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
-from warehouse.rows.versions import Floats, Ints, RowLabels, Versions, empty
+from warehouse.rows.versions import NEVER, Floats, Ints, RowLabels, Versions, empty
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.net_rows import PART_ROWS, NetLayout, columns_of, parts_of
 from warehouse.series.vintages import Month
@@ -193,7 +193,8 @@ class Reader:
         return RowColumns(nets.labels, label, ts, value, run=run)
 
     def _read_parts(self, file: MonthFile, nets: NetLayout, parts: range) -> list[Floats] | None:
-        values = monthfile.net_parts(self.storage, file.key, file.identity, nets, parts)
+        body = self.storage.part(file.key, file.identity, *nets.place(parts))
+        values = None if body is None else nets.checked(body, parts)
         for part, value in zip(parts, values or (), strict=values is not None):
             self._memory.keep((file, part), value, value.nbytes + 700)
         return values
@@ -227,38 +228,29 @@ class Reader:
             return None
         return self._memory.get((key, identity), lambda: decode(self._body(key, identity), key, self._mode()))
 
-    def known(self, file: MonthFile, at: int, ranks: Mapping[str, int]) -> dict[MonthFileSide, RowColumns]:
-        """A month's rows as this warehouse knew them at an instant, by the feeds' ranks of today."""
+    def past(
+        self, file: MonthFile, pick: Pick | None, at: int | None, ranks: Mapping[str, int]
+    ) -> dict[MonthFileSide, RowColumns]:
+        """A month's rows as this warehouse knew them at an instant, or knows them now, by the feeds' ranks of today.
 
-        def read() -> tuple[dict[MonthFileSide, RowColumns], int]:
-            then = resolve.known(self._versions(file), at)
-            chosen = then.take(resolve.served(then, ranks))
-            return _sized(_sides(chosen.take(chosen.order())))
-
-        if at < self.known_since(file):
-            return _sides(empty())
-        return self._memory.get((file, at, tuple(ranks.items())), read)
-
-    def vintages(self, file: MonthFile, pick: Pick, ranks: Mapping[str, int]) -> RowColumns:
-        """The rows of a month of a forecast that a question picks, by the feeds' ranks of today.
-
-        Raises FileReplaced, and as `monthfile.month` does.
+        `pick`: which vintages of a forecast. Raises FileReplaced, and as `monthfile.month` does.
         """
 
-        def read() -> tuple[RowColumns, int]:
-            if pick == Pick():  # what is served is the newest of all
+        def read() -> tuple[dict[MonthFileSide, RowColumns], int]:
+            if at is None and pick == Pick():  # what is served is the newest of all
                 versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
             else:
                 versions = self._versions(file)
                 self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
-            picked = pick.choose(versions, ranks)
-            rows = _columns(picked, np.ones(len(picked), np.bool_))
-            rows = replace(rows, published_at=picked.published_at)
-            return rows, rows.nbytes
+            if pick is not None:
+                return _sized(_sides(pick._replace(known_at=at).choose(versions, ranks)))
+            then = versions if at is None else resolve.known(versions, at)
+            chosen = then.take(resolve.served(then, ranks))
+            return _sized(_sides(chosen.take(chosen.order())))
 
-        if pick.known_at is not None and pick.known_at < self.known_since(file):
-            return joined([])
-        return self._memory.get((file, pick, tuple(ranks.items())), read)
+        if at is not None and at < self.known_since(file):
+            return _sides(empty())
+        return self._memory.get((file, pick, at, tuple(ranks.items())), read)
 
     def _versions(self, file: MonthFile) -> Versions:
         metric, zone, month, _ = layout.of_series(file.key)
@@ -294,8 +286,13 @@ def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
     """Copies of the columns, so that what is kept does not hold the versions' other columns in memory."""
     label = versions.label[chosen]
     used, code = np.unique(label, return_inverse=True)
+    published = versions.published_at[chosen]
     return RowColumns(
-        tuple(versions.labels[i] for i in used), code.astype(np.int32), versions.ts[chosen], versions.value[chosen]
+        tuple(versions.labels[i] for i in used),
+        code.astype(np.int32),
+        versions.ts[chosen],
+        versions.value[chosen],
+        published_at=None if (published == NEVER).all() else published,
     )
 
 

@@ -63,24 +63,15 @@ class Home:
 
 def from_environ(environ: Mapping[str, str]) -> Home:
     """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
-    fresh_s = _count(environ, "EMDS_BUCKET_FRESH_SECONDS", 3600)
-    return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), fresh_s)
+    fresh = settings.text(environ, "EMDS_BUCKET_FRESH_SECONDS")
+    if not (fresh.isascii() and fresh.isdigit() and int(fresh) <= 3600):
+        raise StorageError(f"EMDS_BUCKET_FRESH_SECONDS={fresh[:20]}: a whole number up to 3600")
+    return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), float(fresh))
 
 
 def parse(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
     """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
     if is_address(text):
-        return Home(address(text), Path(local or DEFAULT_LOCAL).resolve(), fresh_s)
+        return Home(address(text), Path(local or "./local").resolve(), fresh_s)
     folder = Path(text).resolve()
     return Home(folder, folder, fresh_s)
-
-
-DEFAULT_LOCAL = "./local"
-"""EMDS_LOCAL beside an object store."""
-
-
-def _count(environ: Mapping[str, str], name: str, most: int) -> int:
-    text = settings.text(environ, name)
-    if not (text.isascii() and text.isdigit() and int(text) <= most):
-        raise StorageError(f"{name}={text[:20]}: a whole number up to {most}")
-    return int(text)

@@ -130,11 +130,6 @@ def change_segment(number: int) -> str:
     return f"{CHANGE_SEGMENTS}{number:08d}.json"
 
 
-def of_change_segment(key: str) -> int:
-    """The number of a segment's key. Raises ValueError for another key."""
-    return int(key.removeprefix(CHANGE_SEGMENTS).removesuffix(".json"))
-
-
 def damaged(name: str, key: str) -> str:
     """A damaged file after it was set aside under a name."""
     return f"{DAMAGED}{name}/{key}"

@@ -90,13 +90,12 @@ def open_store(
     """
     where = address(place) if isinstance(place, str) else place
     try:
-        from obstore.store import AzureStore, GCSStore, S3Store
+        from obstore.store import from_url
     except ImportError:
         raise StorageError("object stores need the package obstore: install emds[bucket]") from None
     parameters = dict(where.parameters)
     endpoint = parameters.get("endpoint", "")
     bounds: dict[str, Any] = {
-        "prefix": where.prefix or None,
         "client_options": {
             "allow_http": endpoint.startswith("http://"),
             "connect_timeout": timedelta(seconds=min(5, request_s)),
@@ -115,10 +114,7 @@ def open_store(
     }
     config: Any = {_PARAMETERS[where.scheme][name]: value for name, value in parameters.items()}
     try:
-        opened: ObjectStore = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[where.scheme](
-            where.bucket, config=config, **bounds
-        )
-        return opened
+        return from_url(f"{where.scheme}://{where.bucket}/{where.prefix}", config=config, **bounds)
     except Exception as error:
         raise StorageError(f"{where} cannot be opened: {type(error).__name__}: check its variables") from None
 
