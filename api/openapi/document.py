@@ -62,6 +62,12 @@ _SECURITY_SCHEMES: Json = {
         for name, header, n in (("x402", "PAYMENT-SIGNATURE", 2), ("x402v1", "X-PAYMENT", 1))
     },
 }
+_SECURITY: Mapping[str, list[Json]] = {
+    "free": [{}],
+    "paid": [{"apiKey": []}, {"x402": []}, {"x402v1": []}, {}],
+    "key": [{"apiKey": []}],
+    "token": [{"token": []}],
+}
 TAGS = {
     "Now": "The present, precomputed.",
     "Series": "History, by metric and zone.",
@@ -86,7 +92,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
             "title": "Electricity Market Data Service",
             "version": __version__,
             "description": _DESCRIPTION,
-            "contact": _contact(settings),
+            "contact": {"name": "Operator", "url": contact(settings)},
             "license": {"name": _LICENCE, "identifier": "Apache-2.0"},
         },
         "servers": [{"url": settings.base_url}],
@@ -103,11 +109,10 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
     }
 
 
-def _contact(settings: Settings) -> Json:
-    contact = settings.contact
-    if "@" in contact:
-        return {"name": "Operator", "email": contact.removeprefix("mailto:")}
-    return {"name": "Operator", "url": contact if contact.startswith("http") else settings.base_url}
+def contact(settings: Settings) -> str:
+    """Where the operator can be reached, as a URI."""
+    address = settings.contact or settings.base_url
+    return f"mailto:{address}" if "@" in address and not address.startswith(("mailto:", "http")) else address
 
 
 def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
@@ -119,7 +124,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         "tags": [endpoint.tag],
         "parameters": [*_parameters(endpoint, examples.get(f"parameters of {endpoint.id}", {}))],
         "responses": responses.answers(endpoint, examples),
-        "security": _security(endpoint),
+        "security": _SECURITY[endpoint.access],
     }
     if endpoint.body:
         described["requestBody"] = {
@@ -137,14 +142,6 @@ def _price(endpoint: Endpoint) -> Json:
         most = price_of(for_zones(endpoint.id, len(ZONES))).price
         return {"mode": "dynamic", "currency": "USD", "min": endpoint.price, "max": most}
     return {"mode": "fixed", "currency": "USD", "amount": endpoint.price}
-
-
-def _security(endpoint: Endpoint) -> list[Json]:
-    if endpoint.paid:
-        return [{"apiKey": []}, {"x402": []}, {"x402v1": []}, {}]
-    if endpoint.token:
-        return [{"token": []}]
-    return [{"apiKey": []}] if endpoint.keyed else [{}]
 
 
 _FEATURES = {"interconnectors": "gb-fr-ifa", "plants": "eia-6099"}

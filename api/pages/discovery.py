@@ -132,9 +132,7 @@ def sitemap(service: Service) -> str:
 
 def security(service: Service) -> str:
     """security.txt: whom to tell of a weakness; it expires within half a year (RFC 9116 section 2.5.5)."""
-    contact = service.settings.contact or service.settings.base_url
-    if "@" in contact and not contact.startswith(("mailto:", "http")):
-        contact = f"mailto:{contact}"
+    contact = openapi.contact(service.settings)
     expires = clock.iso((clock.now() // DAY + 180) * DAY)
     canonical = f"{service.settings.base_url}/.well-known/security.txt"
     return f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nCanonical: {canonical}\n"

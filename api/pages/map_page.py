@@ -40,15 +40,9 @@ def views(service: Service) -> tuple[View, View]:
     """
     bodies = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in bodies.items())).hexdigest()[:12]
-    files = {name: _document(name, body) for name, body in bodies.items() if name != "index.html"}
+    files = {name: Document(name, body, Identity(0, 0, 0)) for name, body in bodies.items()}
+    index = files.pop("index.html")
     shared = {"files": f"map/{digest}", "head": html.head(service.settings, "/"), "zones": ZONES.values()}
-    pages = {
-        (simulated, embed): _document(
-            "index.html", html.render("map/index.html", simulated=simulated, embed=embed, **shared).encode()
-        )
-        for simulated in (False, True)
-        for embed in (False, True)
-    }
     framers = " ".join(("'self'", *service.settings.allowed_origins))
     page_headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
 
@@ -57,7 +51,9 @@ def views(service: Service) -> tuple[View, View]:
             is_simulated = service.documents.catalogue.simulated
         except StorageError:
             is_simulated = False
-        return responses.document(request, pages[is_simulated, "embed" in request.args], _MEDIA[".html"], page_headers)
+        form = {"simulated": is_simulated, "embed": "embed" in request.args}
+        shown = index.render(repr(form), lambda: html.render("map/index.html", **form, **shared))
+        return responses.document(request, shown, _MEDIA[".html"], page_headers)
 
     def file(request: Request, version: str, name: str) -> Response:
         if name not in files:
@@ -68,7 +64,3 @@ def views(service: Service) -> tuple[View, View]:
         return responses.document(request, files[name], _MEDIA[Path(name).suffix], headers)
 
     return page, file
-
-
-def _document(name: str, body: bytes) -> Document:
-    return Document(name, body, Identity(0, len(body), 0))
