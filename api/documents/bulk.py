@@ -23,7 +23,7 @@ from api.access.keys import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets
 from api.documents.catalogue import Catalogue, Document, DocumentCache, sources_of
-from api.endpoints.query_parameters import METRICS
+from api.endpoints.query_parameters import METRICS, MONTH_PATTERN
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
@@ -42,7 +42,6 @@ from warehouse.series import monthfile
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
-_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _KEY_HEADERS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY")
 _BY_KEY = [("Vary", "Authorization, X-API-Key")]
 _MEMBERS = ("rows", "first", "last", "bytes", "sha256", "changed_at")
@@ -120,7 +119,7 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
     catalogue, stored = service.documents.catalogue, METRICS[metric].value
     catalogue.require_carried(zone, stored, metric)
     catalogue.require_rights(zone, stored, metric)
-    lies_in = stored_month(stored, zone, month) if _MONTH.fullmatch(month) else ""
+    lies_in = stored_month(stored, zone, month) if re.fullmatch(MONTH_PATTERN, month) else ""
     whole = read(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
     if whole is None:
         raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")

@@ -6,27 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.documents.catalogue import Catalogue
+from api.openapi.members import SHARED
 from warehouse.market.clock import iso
 from warehouse.rows.schema import SCHEMA
 
 PARQUET = "application/vnd.apache.parquet"
 _FORMAT = "application/x-parquet"
-_COLUMNS = {
-    "zone": "Bidding zone, balancing authority or region",
-    "metric": "What is measured",
-    "fuel": "Of generation and capacity",
-    "counterparty": "The zone or area across the border; null for the net of the zone",
-    "link": "The tie; null for a border or a net",
-    "ts": "Start of the interval, Unix seconds UTC",
-    "value": "In `unit`; of interchange positive = import",
-    "unit": "MW, %, gCO2/kWh or currency/MWh",
-    "resolution": "Length of the interval: 5m, 15m, 30m, 1h or 1y",
-    "source": "Code of the publisher",
-    "feed": "Id of the publisher's product",
-    "known_at": "When this service first had the value, Unix seconds UTC",
-    "superseded_at": "Null: a file holds what is served",
-    "published_at": "Null: of forecasts alone",
-    "basis": "Null: of forecasts alone",
+_DESCRIPTIONS = {name: meaning for name, (meaning, _) in SHARED.items()} | {
+    "known_at": "When this service first had the value, Unix seconds UTC"
 }
 _TYPES = {"string": ("string", "sc:Text"), "int64": ("integer", "sc:Integer"), "double": ("number", "sc:Float")}
 """Arrow's types as Data Packages and Croissant name them."""
@@ -126,7 +113,7 @@ def _field(metric: str, column: Any) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{metric}/{column.name}",
         "name": column.name,
-        "description": _COLUMNS[column.name],
+        **({"description": _DESCRIPTIONS[column.name]} if column.name in _DESCRIPTIONS else {}),
         "dataType": _TYPES[str(column.type)][1],
         "source": {"fileSet": {"@id": f"{metric}-files"}, "extract": {"column": column.name}},
     }

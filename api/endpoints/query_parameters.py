@@ -14,8 +14,8 @@ from api.http.parameters import (
     moment,
     number,
     or_unset,
+    reader,
     text,
-    utc_month,
     whole,
     words,
     yes_no,
@@ -34,6 +34,7 @@ from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """Metrics as the paths of month files spell them: `price-day-ahead`, `carbon-intensity`."""
+MONTH_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
 # fmt: off
 SAMPLE = yes_no(
@@ -77,7 +78,9 @@ SNAPSHOT_METRIC = words(
 SNAPSHOT_ZONES = zones("zones", "Only these zones, with commas. Default: all.")
 SOURCE = text("source", "Only feeds of this source, by its code: `elexon`.", "^[a-z_]{1,40}$", str, "elexon")
 FEED = text("feed", "Only this feed: `elexon.price`.", "^[a-z0-9_.]{1,60}$", str, "elexon.price")
-MONTH = text("month", "Only this UTC month: `2026-11`.", "^[0-9]{4}-(0[1-9]|1[0-2])$", utc_month, "2026-11")
+MONTH = text(
+    "month", "Only this UTC month: `2026-11`.", f"^{MONTH_PATTERN}$", reader(MONTH_PATTERN, "a month such as 2026-11"),
+    "2026-11")
 BULK_ZONE = zones("zone", "Only files of these zones, with commas. Default: all.")
 BULK_METRIC = words("metric", "Only files of these metrics, with commas. Default: all.", METRICS, "price")
 BULK_SINCE = moment(

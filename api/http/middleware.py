@@ -87,15 +87,16 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
                 # gunicorn drops the header of an application.
                 getattr(getattr(start_response, "__self__", None), "force_close", lambda: None)()
             return start_response(
-                status, [*_typed(environ, status, headers), ("X-Request-Id", name), _NOSNIFF, *_cors(environ)], exc_info
+                status, [*_typed(environ, status, headers), ("X-Request-Id", name), _NOSNIFF, *cors], exc_info
             )
 
-        refusal = _refusal(environ)
+        cors, refusal = _cors(environ), _refusal(environ)
+        is_preflight = "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ and "HTTP_ORIGIN" in environ
         if refusal is not None:
             # The rest of the request stays unread: what follows on this connection would be taken for a request.
             problem = Problem(refusal, headers=[("Connection", "close")])
             answer = problem_response(base_url, problem, Request(environ))(environ, start)
-        elif _is_preflight(environ):
+        elif cors and is_preflight and environ["REQUEST_METHOD"] == "OPTIONS":
             start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
             answer = []
         else:
@@ -122,27 +123,12 @@ def _refusal(environ: WSGIEnvironment) -> str | None:
     return None
 
 
-def _is_preflight(environ: WSGIEnvironment) -> bool:
-    """Whether this is a CORS-preflight request (Fetch standard) to any path but /mcp, which answers its own."""
-    preflight = (
-        environ["REQUEST_METHOD"] == "OPTIONS"
-        and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
-        and "HTTP_ORIGIN" in environ
-    )
-    return preflight and not _is_mcp(environ)
-
-
 def _cors(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    """Any page may read every path but /mcp, which sets its own headers."""
-    if _is_mcp(environ):
+    """Any page may read every path but /mcp, which sets its own headers, by however many slashes it begins: `//mcp`."""
+    path = environ.get("PATH_INFO", "").lstrip("/")
+    if path == "mcp" or path.startswith("mcp/"):
         return []
     return _CORS + _PREFLIGHT if environ["REQUEST_METHOD"] == "OPTIONS" else _CORS
-
-
-def _is_mcp(environ: WSGIEnvironment) -> bool:
-    """Whether a path is /mcp or below it, by however many slashes it begins: `//mcp` is answered as `/mcp` is."""
-    path = environ.get("PATH_INFO", "").lstrip("/")
-    return bool(path == "mcp" or path.startswith("mcp/"))
 
 
 def _typed(environ: WSGIEnvironment, status: str, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

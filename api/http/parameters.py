@@ -18,12 +18,6 @@ from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import METRICS
 from warehouse.market.zones import ZONES, find_zone
 
-_TRUE, _FALSE = ("true", "1"), ("false", "0")
-_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,6})?")
-_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
-_CIVIL_TIMES = re.compile(r"([01][0-9]|2[0-3]):(00|15|30|45)-([01][0-9]|2[0-3]):(00|15|30|45)")
-_HOURS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,2})?")
-
 _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
 """Words that mean a metric."""
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
@@ -117,36 +111,32 @@ def moment(name: str, description: str, example: str = "now") -> Parameter:
     return Parameter(name, description, parse_time, schema, None, example)
 
 
+def reader(pattern: str, takes: str, value: Callable[[str], Any] = str) -> Callable[[str], Any]:
+    """Return what reads a text of a pattern; `value` is None for one that is not allowed all the same."""
+    form = re.compile(pattern)
+
+    def read(text: str) -> Any:
+        result = value(text) if form.fullmatch(text) else None
+        if result is None:
+            raise ValueError(f"takes {takes}")
+        return result
+
+    return read
+
+
 def whole(name: str, description: str, least: int, most: int, default: int | None = None) -> Parameter:
     """A whole number between two bounds."""
-
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or len(text) > 12 or not least <= int(text) <= most:
-            raise ValueError(f"takes a whole number from {least} to {most}")
-        return int(text)
-
+    takes = f"a whole number from {least} to {most}"
+    read = reader("[0-9]{1,12}", takes, lambda text: int(text) if least <= int(text) <= most else None)
     schema = {"type": "integer", "minimum": least, "maximum": most}
     return Parameter(
         name, description, read, schema if default is None else schema | {"default": default}, default, default or least
     )
 
 
-def utc_month(written: str) -> str:
-    """A UTC month as `2026-11`. Raises ValueError."""
-    if not _MONTH.fullmatch(written):
-        raise ValueError("takes a month such as 2026-11")
-    return written
-
-
 def yes_no(name: str, description: str) -> Parameter:
     """true or false."""
-
-    def read(text: str) -> bool:
-        word = text.lower()
-        if word not in _TRUE + _FALSE:
-            raise ValueError("takes true or false")
-        return word in _TRUE
-
+    read = reader("(?ai:true|1|false|0)", "true or false", lambda text: text.lower() in ("true", "1"))
     return Parameter(name, description, read, {"type": "boolean", "default": False}, False, True)
 
 
@@ -183,48 +173,40 @@ def or_unset(parameter: Parameter, word: str) -> Parameter:
 
 def hours(name: str, description: str, most: int, default: int | None = None, zero: bool = False) -> Parameter:
     """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds. `zero`: 0 is one too."""
-    least = 0 if zero else 1
+    pattern = r"[0-9]{1,3}(\.[0-9]{1,2})?h?"
 
-    def read(text: str) -> int:
-        number = text.removesuffix("h")
-        if not _HOURS.fullmatch(number) or not least <= (quarters := float(number) * 4) <= most * 4 or quarters % 1:
-            raise ValueError(f"takes hours in steps of a quarter, {'from' if zero else 'above'} 0 and up to {most}")
-        return int(quarters) * 900
+    def seconds(text: str) -> int | None:
+        quarters = float(text.removesuffix("h")) * 4
+        return None if quarters % 1 or not (0 if zero else 1) <= quarters <= most * 4 else int(quarters) * 900
 
-    schema: dict[str, Any] = {"type": "string", "pattern": r"^[0-9]{1,3}(\.[0-9]{1,2})?h?$"}
-    if default is not None:
-        schema["default"] = f"{default / 3600:g}"
-    return Parameter(name, description, read, schema, default, "3")
+    takes = f"hours in steps of a quarter, {'from' if zero else 'above'} 0 and up to {most}"
+    schema = {"type": "string", "pattern": f"^{pattern}$", **({"default": f"{default / 3600:g}"} if default else {})}
+    return Parameter(name, description, reader(pattern, takes, seconds), schema, default, "3")
 
 
 def number(name: str, description: str, positive: bool = False, least: int | None = None) -> Parameter:
     """A finite number, `-12.5`."""
 
-    def read(text: str) -> float:
-        number = float(text) if _NUMBER.fullmatch(text) else None
-        if number is None or (positive and number <= 0) or (least is not None and number < least):
-            bound = " above 0" if positive else f" from {least}" if least is not None else ""
-            raise ValueError(f"takes a number{bound} of at most 12 digits and 6 decimals")
-        return number
+    def bounded(text: str) -> float | None:
+        number = float(text)
+        return None if (positive and number <= 0) or (least is not None and number < least) else number
 
+    bound = " above 0" if positive else f" from {least}" if least is not None else ""
+    read = reader(r"-?[0-9]{1,12}(\.[0-9]{1,6})?", f"a number{bound} of at most 12 digits and 6 decimals", bounded)
     schema: dict[str, Any] = {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
     return Parameter(name, description, read, schema | ({"minimum": least} if least else {}), None, least or 100)
 
 
 def civil_times(name: str, description: str) -> Parameter:
     """Two times of the civil day in quarter hours, `22:00-07:00`; its value is their minutes of the day."""
+    pattern = "([01][0-9]|2[0-3]):(00|15|30|45)-([01][0-9]|2[0-3]):(00|15|30|45)"
 
-    def read(text: str) -> tuple[int, int]:
-        match = _CIVIL_TIMES.fullmatch(text)
-        hour, minute, till_hour, till_minute = map(int, match.groups()) if match else (0, 0, 0, 0)
-        first, second = hour * 60 + minute, till_hour * 60 + till_minute
-        if first == second:
-            raise ValueError("takes two different times in quarter hours, as 22:00-07:00")
-        return first, second
+    def minutes(text: str) -> tuple[int, int] | None:
+        first, second = (int(part[:2]) * 60 + int(part[3:]) for part in text.split("-"))
+        return None if first == second else (first, second)
 
-    return Parameter(
-        name, description, read, {"type": "string", "pattern": f"^{_CIVIL_TIMES.pattern}$"}, None, "22:00-07:00"
-    )
+    read = reader(pattern, "two different times in quarter hours, as 22:00-07:00", minutes)
+    return Parameter(name, description, read, {"type": "string", "pattern": f"^{pattern}$"}, None, "22:00-07:00")
 
 
 def find_word(text: str, known: Iterable[str]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -27,8 +26,7 @@ MEDIA = "application/problem+json"
 _LOG = logging.getLogger("emds.api")
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemKind:
+class ProblemKind(NamedTuple):
     """One kind of problem: the last part of its `type`, and what its page says."""
 
     name: str
