@@ -7,9 +7,40 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from api.mcp import history
 from tests.mcp.reading import at
+
+MEMBERS = {"unit": ["MW", "GW"], "coverage": [1.0, 0.5], "source": ["a", "b"]}
+
+
+@given(st.data(), st.sampled_from([(), ("zone",), ("fuel",), ("zone", "fuel")]))
+def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: tuple[str, ...]) -> None:
+    """Rows are put together again from arrays, by the names of their zone and fuel, and from what they share."""
+    kinds = [st.sampled_from({"zone": ["FR", "GB"], "fuel": ["gas", "wind"]}[key]) for key in keys]
+    places = data.draw(st.lists(st.tuples(st.integers(0, 5), *kinds), unique=True, max_size=12).map(sorted))
+    values = [data.draw(st.floats(-1e9, 1e9)) for _ in places]
+    rows = {"ts": [hour * 3600 for hour, *_ in places], "value": values}
+    rows |= {key: [place[1 + number] for place in places] for number, key in enumerate(keys)}
+    rows |= {name: [data.draw(st.sampled_from(words)) for _ in places] for name, words in MEMBERS.items()}
+    ts, arrays, constant = history.columns(rows)
+    assert [at(stamp) for stamp in arrays["time"]] == ts == sorted(set(rows["ts"]))
+    named = ["/".join(place[1:]) for place in places]
+
+    def members(key: str, line: int) -> list[Any]:
+        shared = [constant.get(name) for name in MEMBERS]
+        own = [arrays.get(f"{key}.{name}" if key else name, [None] * len(ts))[line] for name in MEMBERS]
+        return [(of[key] if isinstance(of, dict) else of) or one for of, one in zip(shared, own, strict=True)]
+
+    found = [
+        (key, ts[line], value, *members(key, line))
+        for key in set(named)
+        for line, value in enumerate(arrays[key or "value"])
+        if value is not None
+    ]
+    assert sorted(found) == sorted(zip(named, rows["ts"], values, *(rows[name] for name in MEMBERS), strict=True))
 
 
 def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: Any) -> None:

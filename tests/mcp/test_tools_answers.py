@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.mcp.reading import read_table, rows_of
-from tests.mcp.tool_calls import DATA, FREE, SERIES, WithHeaders, as_rest
+from tests.mcp.tool_calls import DATA, FREE, WithHeaders, as_rest
 from warehouse.market import clock
 from warehouse.market.clock import DAY
 
@@ -55,20 +55,6 @@ def test_structured_content_is_the_body_of_the_rest_path(
         if "order=desc" in path:
             rest["data"].reverse()  # `rows_of` gives them ascending
         assert as_rest(result) == rest
-
-
-@pytest.mark.parametrize("metric", SERIES)
-def test_long_answers_hold_the_same_rows_as_columns(keyed: Any, metric: str) -> None:
-    window = {"start": clock.now() - 4 * 86400, "zone": "GB", "metric": metric}
-    long = keyed.call("get_history", limit=150, **window)["structuredContent"]
-    path = f"/v1/{metric.replace('_', '-')}/GB?limit=150&start={window['start']}&order=desc"
-    rest = keyed.app.test_client().get(path, headers=keyed.headers).json
-    rest["data"].reverse()
-    assert long["count"] == 150
-    assert len({len(column) for column in long["columns"].values()}) == 1
-    assert rows_of(long) == rest["data"]
-    assert long["constant"]["unit"] == rest["data"][0]["unit"]
-    assert as_rest(long) == rest
 
 
 @pytest.mark.parametrize(
