@@ -118,7 +118,9 @@ def _begin(storage: Storage) -> Head:
     segments = _segments(storage)
     begin = segments[-1] + 1 if segments else 0
     new = Head(secrets.token_hex(4), begin * SEGMENT + 1, begin - 1)
-    storage.update(layout.CHANGE_LOG, lambda stored: _sealed(_decoded_head(stored) or new))
+    storage.update(
+        layout.CHANGE_LOG, lambda stored: artefact.sealed(orjson.dumps((_decoded_head(stored) or new)._asdict()))
+    )
     return _head(storage) or new
 
 
@@ -318,10 +320,6 @@ def _decoded_head(stored: Stored | None) -> Head | None:
         return None
 
 
-def _sealed(head: Head) -> bytes:
-    return artefact.sealed(orjson.dumps(head._asdict()))
-
-
 def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
     """Record the newest segment, and prune what is older than KEPT_S: first out of reach of cursors, then for good."""
     old = _prunable(storage, head, now)
@@ -329,7 +327,7 @@ def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
     def advance(stored: Stored | None) -> bytes:
         there = _decoded_head(stored) or head
         first = max(there.first, (old[-1] + 1) * SEGMENT + 1 if old else 0)
-        return _sealed(Head(there.log, first, max(there.tail, tail)))
+        return artefact.sealed(orjson.dumps({"log": there.log, "first": first, "tail": max(there.tail, tail)}))
 
     storage.update(layout.CHANGE_LOG, advance)
     for segment in old:

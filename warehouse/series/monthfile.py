@@ -71,11 +71,7 @@ class Past(NamedTuple):
 def encode_history(versions: Versions, metric: str, zone: str, month: str, mode: str) -> tuple[str, bytes]:
     """The key and the bytes of a month's history."""
     body = encode(versions, layout.history(metric, zone, month, BLANK_SHA8), mode)
-    return layout.history(metric, zone, month, _sha8(body)), body
-
-
-def _sha8(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:8]
+    return layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]), body
 
 
 def encode(
@@ -182,17 +178,16 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
     if file.num_row_groups > 1:
         # Net and borders are ascending each: a stable sort by time is the canonical order.
         table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
-    return _of_table(table), _past(footer)
+    return _of_table(table), Past(footer["history"], footer["known_since"])
 
 
 def past(storage: Storage, key: str) -> Past | None:
     """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError."""
     body = storage.get(key)
-    return None if body is None else _past(_checked(body, key))
-
-
-def _past(footer: dict[str, Any]) -> Past:
-    return Past(footer.get("history"), footer.get("known_since"))
+    if body is None:
+        return None
+    footer = _checked(body, key)
+    return Past(footer["history"], footer["known_since"])
 
 
 def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> NetLayout | None:
@@ -220,7 +215,7 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     metric, zone, month, is_history = layout.of_series(key)
     if not is_history:
         return _checked_footer(members, key)
-    if key != layout.history(metric, zone, month, _sha8(body)):
+    if key != layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]):
         raise DamagedFile(key, "its name is that of other bytes")
     return _checked_footer(members, layout.history(metric, zone, month, BLANK_SHA8), key)
 

@@ -172,11 +172,11 @@ class Reader:
         return (self._sides(file)[side] if nets is None else nets).labels_in(window)
 
     def _layout(self, file: MonthFile) -> NetLayout | None:
-        return self._layouts.get(file, partial(self._read_layout, file))
+        def read() -> tuple[NetLayout | None, int]:
+            nets = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
+            return nets, 200 if nets is None else nets.nbytes
 
-    def _read_layout(self, file: MonthFile) -> tuple[NetLayout | None, int]:
-        nets = monthfile.net_layout(self.storage, file.key, file.identity, self._mode())
-        return nets, 200 if nets is None else nets.nbytes
+        return self._layouts.get(file, read)
 
     def _net_rows(self, file: MonthFile, nets: NetLayout, window: Window | None) -> RowColumns | None:
         """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
@@ -203,11 +203,11 @@ class Reader:
         return self._stats.get(layout.MODE, partial(modes.require, self.storage))
 
     def _sides(self, file: MonthFile) -> dict[MonthFileSide, RowColumns]:
-        return self._memory.get((file, "sides"), partial(self._decode, file))
+        def read() -> tuple[dict[MonthFileSide, RowColumns], int]:
+            versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
+            return _sized(_sides(versions))
 
-    def _decode(self, file: MonthFile) -> tuple[dict[MonthFileSide, RowColumns], int]:
-        versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
-        return _sized(_sides(versions))
+        return self._memory.get((file, "sides"), read)
 
     def _body(self, key: str, identity: Identity) -> bytes:
         """The bytes of a file that was found before. Raises FileReplaced, StorageError."""
@@ -240,7 +240,8 @@ class Reader:
             if at is None and pick == Pick():  # what is served is the newest of all
                 versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
             else:
-                versions = self._versions(file)
+                metric, zone, month, _ = layout.of_series(file.key)
+                versions = vintages.read(self.storage, Month(metric, zone, month))
                 self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
             if pick is not None:
                 return _sized(_sides(pick._replace(known_at=at).choose(versions, ranks)))
@@ -251,10 +252,6 @@ class Reader:
         if at is not None and at < self.known_since(file):
             return _sides(empty())
         return self._memory.get((file, pick, at, tuple(ranks.items())), read)
-
-    def _versions(self, file: MonthFile) -> Versions:
-        metric, zone, month, _ = layout.of_series(file.key)
-        return vintages.read(self.storage, Month(metric, zone, month))
 
     def known_since(self, file: MonthFile) -> int:
         """The instant at which the first of a month's values was known. Raises StorageError."""

@@ -126,17 +126,18 @@ def set_aside(
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
-    """What a served file and its history hold; a damaged one is set aside.
-
-    Where the served file is lost, its history is found by its name.
-    """
-    key, found = layout.series(*place), None
+    """What a served file and its history hold; a damaged one is set aside."""
+    key = layout.series(*place)
+    found: tuple[Versions | None, Past] | None = None
     try:
         if stored is not None:
             found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:
         damaged.set_aside(storage, key, error.reason, is_replaced=True)
-    served, past = found or (None, Past(_newest_history(storage, place), None))
+    if found is None:  # its history is found by its name, the newest where a kill left several
+        histories = _histories(storage, layout.history_prefix(place.metric, place.zone))
+        found = None, Past(histories[place][-1][1] if place in histories else None, None)
+    served, past = found
     lost = served is None and stored is not None
     if past.history is None:
         return StoredMonth(served, served or empty(), past, lost)
@@ -203,12 +204,6 @@ def _between(place: Month, feed: str | None, before: Versions, after: Versions) 
         return None
     span = int(touched.min()), int(touched.max())
     return Change(place.zone, place.metric, feed, *span, len(came), int(other.sum()), len(went))
-
-
-def _newest_history(storage: Storage, place: Month) -> str | None:
-    """The history of a month by its own name, the newest where a kill left several."""
-    found = _histories(storage, layout.history_prefix(place.metric, place.zone))
-    return found[place][-1][1] if place in found else None
 
 
 def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str]]]:

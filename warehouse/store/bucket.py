@@ -24,8 +24,6 @@ from warehouse.store.storage import Change, Identity, Stored, checked_key
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-FRESH_S = 1.0
-"""So long what was looked at counts as unchanged: as long as a reader may miss another writer's put."""
 WAIT_S = 120.0
 """So long an update waits for other writers of its key."""
 _SMALL = 1000
@@ -40,11 +38,11 @@ _VERSION = "emdsversion"
 class Bucket:
     """The objects below an address (EMDS_HOME) as storage. Safe for many processes and threads on many machines.
 
-    `local`: a folder of this machine; `bounds`: those of `open_store`. One object of this class belongs to one process,
-    not to its forked children.
+    `local`: a folder of this machine. So many seconds as `fresh_s` what was looked at counts as unchanged. `bounds`:
+    those of `open_store`. One object of this class belongs to one process, not to its forked children.
     """
 
-    def __init__(self, place: StoreAddress | str, local: Path | str, fresh_s: float = FRESH_S, **bounds: Any) -> None:
+    def __init__(self, place: StoreAddress | str, local: Path | str, fresh_s: float = 2.0, **bounds: Any) -> None:
         self.place = address(place) if isinstance(place, str) else place
         self.local = Path(local).absolute()
         self.fresh_s = fresh_s

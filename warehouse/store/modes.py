@@ -28,9 +28,10 @@ def require(storage: Storage) -> str:
 
 def get(storage: Storage) -> str | None:
     """The same; None where neither a mode nor rows lie."""
-    if storage.stat(layout.MODE) is not None or _holds_rows(storage):
-        return require(storage)
-    return None
+    prefixes = layout.series_prefix(), layout.history_prefix(), layout.RAW
+    if storage.stat(layout.MODE) is None and not any(storage.keys(prefix) for prefix in prefixes):
+        return None
+    return require(storage)
 
 
 def ensure(storage: Storage, wanted: str | None) -> str:
@@ -59,10 +60,6 @@ def check_file(mode: str, found_mode: object, key: str) -> None:
     """Raises WrongMode for a file whose mode is not the warehouse's."""
     if found_mode != mode:
         raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
-
-
-def _holds_rows(storage: Storage) -> bool:
-    return any(storage.keys(prefix) for prefix in (layout.series_prefix(), layout.history_prefix(), layout.RAW))
 
 
 def check_release(storage: Storage) -> None:

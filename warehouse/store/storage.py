@@ -14,7 +14,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -113,19 +113,17 @@ class Folder:
         """
         try:
             file = os.open(f"{self.root}/{checked_key(key)}", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                status = os.fstat(file)
+                # Compared without being made: a day of all zones asks for two dozen parts.
+                same = (status.st_mtime_ns, status.st_size, status.st_ino) == identity
+                return os.pread(file, length, start) if same else None
+            finally:
+                os.close(file)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise _unreadable(key, error) from None
-        try:
-            status = os.fstat(file)
-            # Compared without being made: a day of all zones asks for two dozen parts.
-            same = (status.st_mtime_ns, status.st_size, status.st_ino) == identity
-            return os.pread(file, length, start) if same else None
-        except OSError as error:
-            raise _unreadable(key, error) from None
-        finally:
-            os.close(file)
 
     def stat(self, key: str) -> Identity | None:
         """Version, size and inode of what a key holds, or None. Raises DamagedFile for one out of reach."""
@@ -270,12 +268,10 @@ class Folder:
         """Removes scratch files that a killed writer left behind; returns how many."""
         removed = 0
         for path in (self.root / "scratch").glob("*"):
-            try:
+            with suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime > older_than_s:
                     path.unlink()
                     removed += 1
-            except FileNotFoundError:
-                continue
         return removed
 
 
