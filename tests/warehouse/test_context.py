@@ -255,7 +255,8 @@ def test_worked_examples_of_what_the_reference_leaves_out(name):
     ("one", "context", "trend"),
     [
         (history([(NOW - (19 - i) * HOUR, HOUR, i) for i in range(20)]), "too_few_samples", "no_value_24h_ago"),
-        (hourly([None] * 420 + [100 + i for i in range(300)], 500), "coverage_below_50_pct", ""),
+        (hourly([None] * 361 + [100 + i for i in range(359)], 500), "coverage_below_50_pct", ""),
+        (hourly([None] * 360 + [100 + i for i in range(360)], 500), "", ""),
         (hourly([None if i == 696 else i for i in range(720)], 5), "", "no_value_24h_ago"),
     ],
 )

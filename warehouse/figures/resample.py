@@ -7,11 +7,11 @@ mean does not depend on the order of rows, nor on whether days were summed up be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,45 +136,27 @@ def merge(parts: Sums, bounds: Ints) -> Sums:
     """Sums over longer intervals, of sums that lie within one each: one per interval, fuel, border, tie and unit."""
     if not len(parts):
         return parts
-    group = _grouped(parts.labels)
+    keys = [(label.fuel, label.counterparty, label.link, label.unit) for label in parts.labels]
+    identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
+    names = [label.source.split(", ") for label in parts.labels]
+    sources = sorted({source for each in names for source in each})
+    identity = np.array([identities.index(key) for key in keys])[parts.label]
+    bits = np.array([sum(1 << sources.index(source) for source in each) for each in names], np.int64)  # one a source
     bucket = np.searchsorted(bounds, parts.ts, side="right") - 1
-    cell, code = np.unique(bucket * len(group.identities) + group.identity[parts.label], return_inverse=True)
-    total, covered, samples, sources = np.zeros((4, len(cell)), np.int64)
+    cell, code = np.unique(bucket * len(identities) + identity, return_inverse=True)
+    total, covered, samples, among = np.zeros((4, len(cell)), np.int64)
     for column, addend in ((total, parts.total), (covered, parts.covered), (samples, parts.samples)):
         np.add.at(column, code, addend)
-    np.bitwise_or.at(sources, code, group.sources_of[parts.label])
-    bucket, identity = np.divmod(cell, len(group.identities))
-    kinds, label = np.unique(identity * (1 << len(group.sources)) + sources, return_inverse=True)
-    return Sums(_labels(group, kinds), label.astype(np.int32), bounds[bucket], total, covered, samples)
-
-
-class _Group(NamedTuple):
-    """The series among some rows, one per fuel, border, tie and unit, and their sources. The last two are per label."""
-
-    identities: list[tuple[str | None, str | None, str | None, str]]
-    sources: list[str]
-    identity: Ints
-    sources_of: Ints
-    """A bit for each of `sources`."""
-
-
-def _grouped(labels: Sequence[RowLabels]) -> _Group:
-    keys = [(label.fuel, label.counterparty, label.link, label.unit) for label in labels]
-    identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
-    names = [label.source.split(", ") for label in labels]
-    sources = sorted({source for each in names for source in each})
-    bits = [sum(1 << sources.index(source) for source in each) for each in names]
-    return _Group(identities, sources, np.array([identities.index(key) for key in keys]), np.array(bits, np.int64))
-
-
-def _labels(group: _Group, kinds: Ints) -> tuple[RowLabels, ...]:
+    np.bitwise_or.at(among, code, bits[parts.label])
+    bucket, identity = np.divmod(cell, len(identities))
+    kinds, label = np.unique(identity * (1 << len(sources)) + among, return_inverse=True)
     labels = []
     for kind in kinds.tolist():
-        identity, bits = divmod(kind, 1 << len(group.sources))
-        fuel, counterparty, link, unit = group.identities[identity]
-        source = ", ".join(name for place, name in enumerate(group.sources) if bits >> place & 1)
+        number, chosen = divmod(kind, 1 << len(sources))
+        source = ", ".join(name for place, name in enumerate(sources) if chosen >> place & 1)
+        fuel, counterparty, link, unit = identities[number]
         labels.append(RowLabels(fuel, counterparty, link, unit, "", source, ""))
-    return tuple(labels)
+    return Sums(tuple(labels), label.astype(np.int32), bounds[bucket], total, covered, samples)
 
 
 def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
