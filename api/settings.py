@@ -7,18 +7,17 @@ Names, defaults and meanings of all variables are in `warehouse.settings`; the p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from api.ethereum_address import is_address
 from warehouse import settings
-from warehouse.errors import BadWindow, MarketError, StorageError
-from warehouse.market import clock
+from warehouse.errors import MarketError
 from warehouse.store import layout, object_store
-from warehouse.store.home import parse
 
 Network = IPv4Network | IPv6Network
 OWN_MACHINE = "http://127.0.0.1:8000"
@@ -37,23 +36,6 @@ class Facilitator:
     auth: Literal["none", "bearer", "cdp"] = "none"
     secret: str = field(default="", repr=False)
     """`bearer`: the token; `cdp`: `KEY_ID:SECRET`, the secret as Coinbase hands it out (base64, Ed25519)."""
-
-    @property
-    def loopback(self) -> bool:
-        return is_loopback(self.url)
-
-
-@dataclass(frozen=True, slots=True)
-class MailServer:
-    """An SMTP server, and the sender of what goes out by it."""
-
-    host: str
-    port: int
-    sender: str
-    tls: bool = False
-    """TLS from the first byte (`smtps`); otherwise STARTTLS, which only loopback may lack."""
-    user: str = ""
-    password: str = field(default="", repr=False)
 
 
 def is_loopback(url: str) -> bool:
@@ -105,14 +87,6 @@ def _origin(text: str) -> str:
     return text.lower()
 
 
-def _home(text: str) -> str:
-    try:
-        parse(text)
-    except StorageError as fault:
-        raise ValueError(f"is no place for a warehouse: {fault}") from None
-    return text
-
-
 def _database_url(text: str) -> str:
     scheme, _, rest = text.partition("://")
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
@@ -136,26 +110,14 @@ def _pay_to(text: str) -> str:
     return text
 
 
-def _instant(text: str) -> str:
-    try:
-        return str(clock.instant(text))
-    except BadWindow as fault:
-        raise ValueError(f"is no instant: {fault}") from None
-
-
-def _mail_server(text: str) -> MailServer:
-    """Read smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://."""
-    wrong = ValueError("is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
-    try:
+def _mail_server(text: str) -> SplitResult:
+    """Check smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://, which is TLS from the first byte."""
+    with suppress(ValueError):
         parts = urlsplit(text)
-        sender = dict(parse_qsl(parts.query)).get("from", "")
-        port = parts.port or (465 if parts.scheme == "smtps" else 587)
-    except ValueError:
-        raise wrong from None
-    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or "@" not in sender or parts.path.strip("/"):
-        raise wrong
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return MailServer(parts.hostname, port, sender, parts.scheme == "smtps", user, password)
+        _, sender = parts.port, dict(parse_qsl(parts.query)).get("from", "")
+        if parts.scheme in ("smtp", "smtps") and parts.hostname and "@" in sender and not parts.path.strip("/"):
+            return parts
+    raise ValueError("is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
 
 
 def _auth(text: str) -> tuple[str, ...]:
@@ -188,7 +150,7 @@ class Settings:
     What each variable means: `warehouse.settings`.
     """
 
-    home: str = _declare("EMDS_HOME", _home, "data/simulated")
+    home: str = _declare("EMDS_HOME", default="data/simulated")
     local: str = _declare("EMDS_LOCAL", default="")
     bucket_fresh_s: int = _declare("EMDS_BUCKET_FRESH_SECONDS", _count)
     base_url: str = _declare("EMDS_BASE_URL", _base_url, OWN_MACHINE)
@@ -205,7 +167,7 @@ class Settings:
     signups_per_hour: int = _declare("EMDS_SIGNUPS_PER_HOUR", _count)
     key_calls_per_second: int = _declare("EMDS_KEY_CALLS_PER_SECOND", _count)
     webhook_private: bool = _declare("EMDS_WEBHOOK_PRIVATE", _flag)
-    mail: MailServer | None = _declare("EMDS_MAIL", _mail_server)  # noqa: RUF009  a field
+    mail: SplitResult | None = _declare("EMDS_MAIL", _mail_server)  # noqa: RUF009  a field
     """None: keys open at once."""
     trusted_proxies: tuple[Network, ...] = _declare("EMDS_TRUSTED_PROXIES", _each(_network), ())
     allowed_origins: tuple[str, ...] = _declare("EMDS_ALLOWED_ORIGINS", _each(_origin), ())
@@ -242,7 +204,6 @@ class Settings:
         auths = read("EMDS_FACILITATOR_AUTH", lambda text: [*map(_auth, text.split(","))], None) or ()
         if len(auths) > len(urls):
             faults.append("EMDS_FACILITATOR_AUTH has more entries than EMDS_FACILITATOR_URLS")
-        read("EMDS_NOW", _instant, None)
         if faults:
             raise SettingsError("; ".join(faults))
         padded = [*auths, *[()] * len(urls)]
@@ -251,4 +212,4 @@ class Settings:
 
     def lacks_node(self, facilitators: Sequence[Facilitator]) -> bool:
         """Return whether a far facilitator takes real money and no node (EMDS_RPC_URL) can tell its fate."""
-        return not self.rpc_url and not all(each.loopback for each in facilitators)
+        return not self.rpc_url and not all(is_loopback(each.url) for each in facilitators)

@@ -242,9 +242,8 @@ def server_reason(fault: BaseException) -> str:
     return match[0] if match else type(fault).__name__
 
 
-def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] | None = None) -> None:
+def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] = STEPS) -> None:
     """Bring the tables to this release; workers that start at once wait for the first. Raises AccountsUnavailable."""
-    steps = STEPS if steps is None else steps
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))

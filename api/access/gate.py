@@ -145,12 +145,11 @@ class Gate:
 
     def _admit_free(self, call: Call) -> Grant | Problem:
         settings, now = self.settings, self.now
-        refusal = self.limits.refuse("minute", client_unit(call.client), settings.free_calls_per_minute, now)
-        if refusal is None and not call.sample:
+        if refusal := self.limits.refuse("minute", client_unit(call.client), settings.free_calls_per_minute, now):
+            return refusal
+        if not call.sample:
             return Grant("free", lambda _: ())
-        if refusal is None:
-            site = client_unit(call.client, SITE)
-            refusal = self.limits.refuse("sample-day", site, settings.sample_calls_per_day, now)
+        refusal = self.limits.refuse("sample-day", client_unit(call.client, SITE), settings.sample_calls_per_day, now)
         return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
 
     def _admit_paid(self, call: Call) -> Grant | Answer | Problem:

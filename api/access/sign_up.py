@@ -16,6 +16,7 @@ import threading
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote
 
 import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -29,7 +30,7 @@ from api.access.values import NO_STORE, refuse_for
 from api.http.messages import Request, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
-from api.settings import MailServer, is_loopback
+from api.settings import is_loopback
 from warehouse.market.clock import DAY
 
 KEYS_PER_ADDRESS = 3
@@ -87,44 +88,29 @@ def sign_up(
         return key, confirmation
 
 
-def confirm(database: Database, token: str, now: int) -> str | None:
-    """Open the key of a confirmation token, as often as it comes. Return its address; None for an outdated token.
-
-    Raises Problem 409.
-    """
-    with database.begin() as connection:
-        _one_at_a_time(connection)
-        mine = (KEYS.c.confirmation == _sha256(token), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
-        row = connection.execute(select(KEYS).where(*mine)).first()
-        if row is None:
-            return None
-        if row.confirmed is None:
-            _make_room(connection, row.identity, now)
-            connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
-        return str(row.email)
-
-
-def _send(server: MailServer, base_url: str, to: str, token: str) -> None:
+def _send(server: SplitResult, base_url: str, to: str, token: str) -> None:
     """Send the link that confirms a key. Raises Problem 503; a server's own words stay out of it."""
     unavailable = refuse_for(60, "mail-unavailable", "The confirmation could not be sent; no key was made.")
     if not _MAILS.acquire(blocking=False):
         raise unavailable
     try:
         message = EmailMessage()
-        message["From"], message["To"], message["Subject"] = server.sender, to, "Confirm your API key"
+        message["From"], message["To"] = dict(parse_qsl(server.query))["from"], to
+        message["Subject"] = "Confirm your API key"
         message.set_content(
             f"Somebody asked for an API key of {base_url} with this address.\n\n"
             f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
             "If it was not you, do nothing: the key never opens anything.\n"
         )
         context = ssl.create_default_context()
-        kind = partial(smtplib.SMTP_SSL, context=context) if server.tls else smtplib.SMTP
-        with kind(server.host, server.port, timeout=_MAIL_TIMEOUT_S) as session:
+        tls = server.scheme == "smtps"
+        kind = partial(smtplib.SMTP_SSL, context=context) if tls else smtplib.SMTP
+        with kind(server.hostname or "", server.port or (465 if tls else 587), timeout=_MAIL_TIMEOUT_S) as session:
             session.ehlo()
-            if not server.tls and (not is_loopback(f"smtp://{server.host}") or session.has_extn("starttls")):
-                session.starttls(context=context)
-            if server.user:
-                session.login(server.user, server.password)
+            if not tls and (not is_loopback(server.geturl()) or session.has_extn("starttls")):
+                session.starttls(context=context)  # only loopback may lack it
+            if server.username:
+                session.login(unquote(server.username), unquote(server.password or ""))
             session.send_message(message)
     except (OSError, smtplib.SMTPException, UnicodeError):
         raise unavailable from None
@@ -202,14 +188,22 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
 
 
 def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
-    with service.gate.enter(request) as entry:
-        gate, token = service.gate, query["token"]
+    """Open the key of a confirmation token, as often as it comes."""
+    gate, now = service.gate, service.gate.now
+    mine = (KEYS.c.confirmation == _sha256(query["token"]), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
+    with gate.enter(request) as entry:
         if request.method == "HEAD":  # a mail scanner's look must not confirm
             return entry.settle(Response(200, [NO_STORE]))
-        email = confirm(gate.database, token, gate.now)
-        if email is None:
-            raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
-        return entry.settle(private_json({"confirmed": True, "email": email, "docs": gate.settings.base_url + "/docs"}))
+        with gate.database.begin() as connection:
+            _one_at_a_time(connection)
+            row = connection.execute(select(KEYS).where(*mine)).first()
+            if row is None:
+                raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
+            if row.confirmed is None:
+                _make_room(connection, row.identity, now)
+                connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))
+        body = {"confirmed": True, "email": row.email, "docs": gate.settings.base_url + "/docs"}
+        return entry.settle(private_json(body))
 
 
 def private_json(document: dict[str, Any], status: int = 200) -> Response:

@@ -34,7 +34,7 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
     key = service.gate.admit_holder(request)[1].key
     wanted = _wanted(request, service.settings.webhook_private)
     cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
-    webhook = webhooks.create(service.gate.database, key, cursor, service.gate.now, **wanted)
+    webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
     return private_json({**_body(webhook), "secret": webhook.secret}, 201)
 
 

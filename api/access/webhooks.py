@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,17 +73,11 @@ class Message:
     body: bytes
 
 
-def create(
-    database: Database,
-    key: int,
-    cursor: str,
-    now: int,
-    url: str,
-    events: Sequence[str],
-    zones: Sequence[str] = (),
-    threshold: float | None = None,
-) -> Webhook:
-    """Create a subscription of a key that begins at a cursor of the change log. Raises Problem 409."""
+def create(database: Database, key: int, wanted: Mapping[str, Any], cursor: str, now: int) -> Webhook:
+    """Create a subscription of a key that begins at a cursor of the change log. Raises Problem 409.
+
+    `wanted`: its `url`, `events`, `zones` and `threshold`.
+    """
     with database.begin() as connection:
         # Two at once must not both be the tenth: the key's row is locked where the database locks rows.
         connection.execute(select(KEYS.c.id).where(KEYS.c.id == key).with_for_update())
@@ -94,10 +88,10 @@ def create(
         row = {
             "id": f"wh_{secrets.token_hex(12)}",
             "key_id": key,
-            "url": url,
-            "events": orjson.dumps(events).decode(),
-            "zones": orjson.dumps(zones).decode(),
-            "threshold": None if threshold is None else repr(threshold),
+            "url": wanted["url"],
+            "events": orjson.dumps(wanted["events"]).decode(),
+            "zones": orjson.dumps(wanted["zones"]).decode(),
+            "threshold": None if wanted["threshold"] is None else repr(wanted["threshold"]),
             "secret": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
             "created": now,
             "change_cursor": cursor,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
-from dataclasses import asdict
 
 from api.access.database import Database
 from api.access.prices import USDC_DECIMALS
@@ -35,7 +34,7 @@ def counts() -> dict[str, int] | None:
         ledger = Ledger(database)
         reconciler = Reconciler(ledger, Chain(settings.rpc_url, timeout_s=20.0), time.time)
         try:
-            report = asdict(reconciler.read_transfers(settings.pay_to.lower()))
+            report = reconciler.read_transfers(settings.pay_to.lower())
         except ChainUnavailable as fault:
             raise NotReconciled(f"the node does not answer: {fault}") from None
         credits, units = ledger.credits()

@@ -67,7 +67,8 @@ def test_a_row_read_after_its_entry_is_never_older(
     key = {"Authorization": f"Bearer {secret}"}
     put(writer, 0.0, 1)
     database = app.extensions["emds"].gate.database
-    webhook = subscriptions.create(database, 1, "0", 1, "https://hook.example/", ("changes",))
+    wanted = {"url": "https://hook.example/", "events": ("changes",), "zones": (), "threshold": None}
+    webhook = subscriptions.create(database, 1, wanted, "0", 1)
     follower = bucket_place.open()
 
     def read() -> float:

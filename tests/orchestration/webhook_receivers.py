@@ -57,8 +57,8 @@ class Post:
         return made
 
     def subscribe(self, url: str, *events: str, key: int = 1, **given: Any) -> Webhook:
-        events = events or ("changes",)
-        return webhooks.create(self.accounts.database, key, change_log.newest(self.storage), 1, url, events, **given)
+        wanted = {"url": url, "events": events or ("changes",), "zones": (), "threshold": None} | given
+        return webhooks.create(self.accounts.database, key, wanted, change_log.newest(self.storage), 1)
 
     def change(self, zone: str = "GB", at: int = 1) -> None:
         change = Change(zone, "demand", "one.fast", at, at, 1, 0, 0)

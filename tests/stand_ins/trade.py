@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from flask.testing import FlaskClient
@@ -21,7 +22,7 @@ from api.access.x402 import offers
 from api.access.x402.facilitators import Timeouts
 from api.access.x402.ledger import Ledger, LedgerEntry
 from api.access.x402.payment import decode
-from api.access.x402.reconciler import Reconciler, Report
+from api.access.x402.reconciler import Reconciler
 from api.access.x402.server import Limits, X402ResourceServer
 from api.settings import Facilitator as Listed
 from api.settings import Settings
@@ -107,12 +108,12 @@ class Trade:
     def clock(self) -> float:
         return time.time() + self.shift[0]
 
-    def reconcile(self) -> Report:
+    def reconcile(self) -> SimpleNamespace:
         """The report of `emds reconcile`."""
         from api.access.x402.chain import Chain
 
         reconciler = Reconciler(self.ledger, Chain(self.node.url), self.clock)
-        return reconciler.read_transfers(PAY_TO)
+        return SimpleNamespace(**reconciler.read_transfers(PAY_TO))
 
     def close_the_books(self) -> None:
         """What holds after every test, whoever lied: charged without an answer or a credit 0, answered without money 0

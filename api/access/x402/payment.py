@@ -104,18 +104,13 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
     return next((code for fits, code in tests if not fits), None)
 
 
-def is_plain(payment: Payment) -> bool:
-    """Return whether the signature has the length of a plain account's; a longer one is a contract wallet's."""
-    return len(payment.signature) == 2 + 2 * _PLAIN_BYTES
-
-
-def is_signed_by_payer(payment: Payment) -> bool:
-    """Return whether the payer's own key made the signature; False for what a contract wallet made."""
-    if not is_plain(payment):
-        return False
+def is_signed_by_payer(payment: Payment) -> bool | None:
+    """Return whether the payer's own key made the signature; None for a contract wallet's, which is longer."""
+    signature = bytes.fromhex(payment.signature[2:])
+    if len(signature) != _PLAIN_BYTES:
+        return None
     from coincurve import PublicKey  # loaded only where payments are taken
 
-    signature = bytes.fromhex(payment.signature[2:])
     recovery = _RECOVERY.get(signature[64])
     if recovery is None or int.from_bytes(signature[32:64]) > _HALF_ORDER:
         return False

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from api.access.x402.chain import AuthorizationState, Chain, ChainUnavailable, Refused, Settled, Undecided, Unspent
 from api.access.x402.facilitators import SPENT, Outcome, Unknown, Unreachable
@@ -19,25 +18,6 @@ _AGAIN_BLOCKS = 150
 """Read again each time, five minutes of Base: a block may have been replaced, or a row not yet written."""
 _BLOCK_S = 2
 _POLL_S = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What came of reading the chain. Amounts in smallest units of USDC."""
-
-    transfers: int
-    units: int
-    answer: int
-    """Transfers that paid for a settled payment."""
-    owed: int
-    """Found paid just now: the answer waits for its payer for a day."""
-    credit: int
-    """Transfers that bought no answer, written down as credits."""
-    waiting: int
-    """Transfers of payments that a call is settling right now: looked at again next time."""
-    unproven: int
-    """Settled payments without a transfer on the chain: answered without money, unless the node is behind."""
-    until_block: int
 
 
 class Reconciler:
@@ -87,10 +67,13 @@ class Reconciler:
             return self._ledger.failed(entry, self._now, _EXPIRED)
         return entry
 
-    def read_transfers(self, pay_to: str) -> Report:
-        """Compare every transfer since the last time with the ledger.
+    def read_transfers(self, pay_to: str) -> dict[str, int]:
+        """Compare every transfer since the last time with the ledger. Raises ChainUnavailable, having moved nothing on.
 
-        Raises ChainUnavailable, having moved nothing on.
+        Return how many `transfers` came, of how many `units`, up to which block (`until_block`), and of them by what
+        they paid for: an `answer`; an answer `owed`, which waits for its payer for a day; nothing, a `credit`; what a
+        call is settling right now (`waiting`: looked at again next time). `unproven`: settled payments without a
+        transfer on the chain, answered without money unless the node is behind.
         """
         if self._chain is None:
             raise ChainUnavailable("no node: set EMDS_RPC_URL")
@@ -106,7 +89,8 @@ class Reconciler:
         self._ledger.mark_scanned(NETWORK, pay_to, until)
         units = sum(transfer.amount for transfer in transfers)
         counts = {name: kinds.count(name) for name in ("answer", "owed", "credit", "waiting")}
-        return Report(len(kinds), units, **counts, unproven=self._ledger.unproven(NETWORK), until_block=until)
+        counts |= {"unproven": self._ledger.unproven(NETWORK), "until_block": until}
+        return {"transfers": len(kinds), "units": units, **counts}
 
     def _account_for(self, transfer: Transfer, chain: Chain) -> str:
         """Return what a transfer paid for: `answer`, `owed`, `credit`, or `waiting` where that is being decided."""

@@ -22,10 +22,10 @@ from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
 from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
-from api.access.x402.payment import Payment, decode, is_plain, is_signed_by_payer, mismatch
+from api.access.x402.payment import Payment, decode, is_signed_by_payer, mismatch
 from api.access.x402.reconciler import Reconciler
 from api.http.problems import Problem
-from api.settings import Facilitator, Settings
+from api.settings import Facilitator, Settings, is_loopback
 
 _LOG = logging.getLogger("emds.payments")
 _RECONCILE_EVERY_S = 30
@@ -57,7 +57,7 @@ class X402ResourceServer:
     ) -> None:
         self._settings, self._ledger, self._clock = settings, ledger, clock
         self._limits = limits or Limits()
-        listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or each.loopback]
+        listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or is_loopback(each.url)]
         self.open = bool(settings.pay_to and listed) and not settings.lacks_node(listed)
         """Whether payments are taken: a receiver, a facilitator (for simulated figures one on loopback), and for real
         money a node of the chain."""
@@ -90,7 +90,7 @@ class X402ResourceServer:
             return malformed
         terms = self._terms(payment, call)
         code = mismatch(payment, terms.pay_to, units_of(call.price), self._now)
-        if code is None and is_plain(payment) and not is_signed_by_payer(payment):
+        if code is None and is_signed_by_payer(payment) is False:
             code = offers.BAD_SIGNATURE
         claimed, refusal = (None, self.offer(call, code)) if code else self._claim(terms)
         if claimed is not None:
