@@ -79,6 +79,14 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
 
+def test_a_day_that_waits_is_no_success_beside_one_that_fails(tmp_path: Path) -> None:
+    of = pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")})
+    report = run(of, DAY, date(2026, 6, 11))
+    assert [day.status for day in report.days] == ["failed", "waiting"]
+    (noted,) = health.load(of.storage, "test")
+    assert (noted.last_ok, noted.last_error) == (0, "example.org answers 503")
+
+
 def test_a_health_that_ends_in_2062_falls_back_to_the_truth(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)})
     far = clock.instant("2062-06-10T00:00:00Z")

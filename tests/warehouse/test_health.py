@@ -146,6 +146,10 @@ def test_a_run_that_asks_for_past_days_only_watches_nothing(tmp_path: Path) -> N
     attempts.note(storage, ASKED, T, 1, {}, 900)
     attempts.note(storage, ASKED, T + 600, 1, {}, None)
     assert attempts.load(storage, "elexon", "2026-11")[ASKED].watched == ((T, T),)
+    attempts.note(storage, ASKED, T + 900, 1, {}, 900)
+    attempts.note(storage, ASKED, T + 1801, 1, {}, 900)
+    spans = ((T, T + 900), (T + 1801, T + 1801))
+    assert attempts.load(storage, "elexon", "2026-11")[ASKED].watched == spans, "asking goes on for 900 s, not for more"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"feeds": {"elexon.price": {}}}', b'{"feeds": 3}', b"null"])

@@ -70,6 +70,7 @@ CLOCK = st.integers(0, 95).map(lambda n: n * 15)
     st.sampled_from(["lowest", "highest"]),
 )
 @example(MIDNIGHTS[1], [("1h", [0.1] * 49, 0)], 100, 12, None, None, (None, False), (1320, 420), "lowest")
+@example(MIDNIGHTS[3], [("1h", [0.1] * 60, 0)], 100, 96, None, None, (None, False), (1320, 420), "lowest")
 @example(MIDNIGHTS[0], [("30m", [0.1, 0.2, 0.3] * 30, 0)], 100, 5, 3, 7, (90, False), (150, 180), "lowest")
 @example(MIDNIGHTS[0], [("1h", [9.0, 2.0, 2.0, 1.0, 1.0, 9.0], 0)], 0, 8, None, None, (None, False), None, "lowest")
 def test_agrees_with_brute_force_over_quarter_hours(
