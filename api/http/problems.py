@@ -108,7 +108,7 @@ _TABLE = (
           "The mail that confirms a new key could not be sent, and no key was made. Try again later."),
     _kind("accounts-unavailable", 503,
           "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
-          "`sample=true` needs no key."),
+          "sample=true needs no key."),
     _kind("damaged-file", 503,
           "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
           "the zone and metric; all others are answered. The file is rebuilt from the publishers' own "

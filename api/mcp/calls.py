@@ -149,8 +149,8 @@ def _offer(refusal: Problem) -> str:
 
 def _in_words_of_tools(words: str) -> str:
     """A sample comes without credentials here, not by a query parameter."""
-    words = words.replace("`", "").replace("or add sample=true", "or call the tool without both for a sample")
-    return words.replace("sample=true needs no key", "a call without a key gives a sample")
+    without = words.replace("sample=true needs no key", "a call without a key gives a sample")
+    return without.replace("or add sample=true", "or call the tool without both for a sample")
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:

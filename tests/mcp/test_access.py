@@ -78,6 +78,7 @@ def test_a_wrong_key_is_said_to_be_wrong_and_gives_no_sample(mcp: Any, header: s
     assert (result["isError"], "structuredContent" in result) == (True, False)
     [part] = result["content"]
     assert "/v1/keys/signup" in part["text"]
+    assert "sample=true" not in part["text"]
     assert not wrong or wrong not in part["text"]
     assert mcp.call("list_zones")["structuredContent"]["zones"], "what is free needs no key"
 
@@ -90,3 +91,10 @@ def test_free_tools_and_samples_are_limited_by_the_minute_and_listing_is_not(mak
     ]
     assert ["isError" in result for result in results] == [False, False, True]
     assert mcp.ask(MODERN, "tools/list").status_code == 200
+
+
+def test_without_accounts_samples_go_on_and_a_key_is_told_of_them_in_words_of_tools(make: Any, key: str) -> None:
+    mcp = make(database_url="sqlite:////proc/none/accounts.sqlite")
+    [part] = mcp.call("get_latest", zone="GB", api_key=key)["content"]
+    assert part["text"].endswith("Nothing was counted or charged; a call without a key gives a sample.")
+    assert mcp.call("get_latest", zone="GB")["structuredContent"]["sample"] is True
