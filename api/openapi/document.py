@@ -37,8 +37,7 @@ and Europe.
 `sample=true`, which gives a truncated answer without credentials.
 
 **Times** in answers are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval
-has no row. You may send {FORMS}. Several zones take a time without an offset where they share one civil time. Where
-clocks go back, a time that comes twice is its first; where they go forward, a skipped one is the instant of the change.
+has no row. You may send {FORMS}; which instant a civil time is where clocks change: /docs/data.
 
 **Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs nothing. The
 default window of a series ends now, so its answer changes each second: give `start` and `end` where 304s matter. HEAD

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from api.access import keys
-from api.access.keys import CALLS_PER_DAY, spell
 from api.access.values import Call
 from api.documents import bulk, changes, published
 from api.documents.catalogue import stored_metric
@@ -36,7 +35,6 @@ from warehouse.store import layout
 _FEW = 2
 _LISTS = ("zones", "sources", "feeds", "endpoints", "files", "publishers", "scores")
 """Members of bodies that hold much, as lists or maps."""
-_DAYS = 7
 _JSON = "application/json"
 
 
@@ -108,24 +106,24 @@ def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]
     of_operation: dict[str, Any] = {}
     with suppress(StorageError):
         feed = next(iter(service.documents.catalogue.feeds.values()))
-        of_feed = {"feed": feed["id"], "source": feed["source"]}
-        of_operation |= {"parameters of changes": of_feed, "parameters of publishers": of_feed}
+        own = {"feed": feed["id"], "source": feed["source"]}
+        of_operation |= {"parameters of changes": own, "parameters of publishers": own}
     for file in (bulk or {}).get("files", [])[:1]:
-        of_file = {name: file[name].replace("_", "-") for name in ("metric", "zone", "month")}
-        of_operation["parameters of bulk-file"] = of_file
+        own = {name: file[name].replace("_", "-") for name in ("metric", "zone", "month")}
+        of_operation["parameters of bulk-file"] = own
     return of_operation
 
 
 def _keys(service: Service) -> dict[str, Any]:
     """A sign-up and the usage of its key; the key itself is invalid."""
     now = clock.now() // DAY * DAY  # so that the description is the same on every worker
-    quota = {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
+    quota = {"limit": keys.CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
     person = {"email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"}
     return {
-        "sign-up": {"api_key": spell(bytes(32)), "email": person["email"], "quota": quota, "docs": person["docs"]},
+        "sign-up": {"api_key": keys.spell(bytes(32)), "email": person["email"], "quota": quota, "docs": person["docs"]},
         "confirm": {"confirmed": True, **person},
-        "rotate": {"api_key": spell(bytes(32)), "previous_valid_until": now + DAY},
-        "usage": {"quota": {**quota, "used": 0, "remaining": CALLS_PER_DAY}, "created": now},
+        "rotate": {"api_key": keys.spell(bytes(32)), "previous_valid_until": now + DAY},
+        "usage": {"quota": {**quota, "used": 0, "remaining": keys.CALLS_PER_DAY}, "created": now},
     }
 
 
@@ -144,7 +142,7 @@ def _rows(service: Service, name: str, answer_format: str, forecast: bool = Fals
         for zone in ENDPOINTS[name].zones:
             with suppress(CallerError):
                 stored = stored_metric(service.documents.catalogue, zone, BY_PATH[name], forecast=forecast)
-                window = (now - _DAYS * DAY, now + ahead)
+                window = (now - 7 * DAY, now + ahead)
                 asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _FEW, "desc", pick=pick)
                 yield pages.answer(service.reader, service.documents.catalogue, asked)
 

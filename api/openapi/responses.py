@@ -65,8 +65,6 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
 }
 ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
-_LINKED = ("latest", "brief", "price", "demand", "interchange")
-"""What every zone has."""
 
 
 def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
@@ -79,7 +77,8 @@ def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         answer["content"] = {media: _media(endpoint, media, examples) for media in endpoint.media}
     if endpoint.id == "zones":
         zone = {"zone": "$response.body#/zones/0/id"}
-        answer["links"] = {name: {"operationId": name, "parameters": zone} for name in _LINKED}
+        of_every_zone = ("latest", "brief", "price", "demand", "interchange")
+        answer["links"] = {name: {"operationId": name, "parameters": zone} for name in of_every_zone}
     return {str(endpoint.code): answer, **{str(n): {"$ref": f"#/components/responses/{n}"} for n in sorted(others)}}
 
 

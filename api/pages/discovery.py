@@ -47,16 +47,14 @@ _SITEMAP = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>
 """
-_XML, _PNG = "application/xml", "image/png"
 _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/html; charset=utf-8"
-Content = str | dict[str, Any]
 
 
 def _text(
     service: Service,
     request: Request,
     _query: dict[str, Any],
-    text: Callable[..., Content],
+    text: Callable[..., str | dict[str, Any]],
     media: str = _TEXT,
     headers: Iterable[tuple[str, str]] = (),
     **named: str,
@@ -84,7 +82,9 @@ def _catalogue(service: Service, request: Request, _query: dict[str, Any]) -> Re
 def _picture(service: Service, request: Request, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         picture = service.documents.require(layout.PICTURE)
-        return entry.settle(responses.file(request, picture.body, picture.tag, _PNG, responses.caching(entry.method)))
+        return entry.settle(
+            responses.file(request, picture.body, picture.tag, "image/png", responses.caching(entry.method))
+        )
 
 
 def _known(name: str, names: Iterable[str]) -> str:
@@ -193,7 +193,7 @@ VIEWS: dict[str, View] = {
     "security-txt": partial(_text, text=security),
     "robots": partial(_text, text=lambda service: _ROBOTS.format(base=service.settings.base_url)),
     "picture": _picture,
-    "sitemap": partial(_text, text=sitemap, media=_XML),
+    "sitemap": partial(_text, text=sitemap, media="application/xml"),
     "x402": partial(_text, text=payable, media=_JSON),
     "x402-json": partial(_text, text=payable, media=_JSON),
     "api-catalog": partial(_text, text=linkset, media=_LINKSET),

@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from api.endpoints import guides
 from api.http.messages import Request, Response
 from api.http.problems import KINDS, MEDIA, ProblemKind
+from api.series.formats import MEDIA as MEDIA_OF_ROWS
 from api.settings import Settings
 from warehouse.market.metrics import METRICS, PUBLIC
 from warehouse.market.zones import ZONES
@@ -61,11 +62,6 @@ def _templates() -> Environment:
 def dataset(settings: Settings) -> dict[str, Any]:
     """Return the JSON-LD of the service as a Dataset. Licences differ by zone: the catalogue holds each."""
     base = settings.base_url
-    files = {
-        "application/json": "/v1/price/GB?sample=true",
-        "text/csv": "/v1/price/GB?sample=true&format=csv",
-        "application/vnd.apache.parquet": "/v1/price/GB?sample=true&format=parquet",
-    }
     return {
         "@context": "https://schema.org/",
         "@type": "Dataset",
@@ -84,8 +80,12 @@ def dataset(settings: Settings) -> dict[str, Any]:
         "spatialCoverage": [zone.name for zone in ZONES.values()],
         "includedInDataCatalog": {"@type": "DataCatalog", "name": "Catalogue", "url": f"{base}/catalog"},
         "distribution": [
-            {"@type": "DataDownload", "encodingFormat": media, "contentUrl": f"{base}{path}"}
-            for media, path in files.items()
+            {
+                "@type": "DataDownload",
+                "encodingFormat": MEDIA_OF_ROWS[name],
+                "contentUrl": f"{base}/v1/price/GB?sample=true&format={name}",
+            }
+            for name in ("json", "csv", "parquet")
         ],
     }
 

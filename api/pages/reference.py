@@ -24,14 +24,6 @@ from warehouse.market.zones import ZONES
 
 Json = dict[str, Any]
 LANGUAGES = ("curl", "Python", "TypeScript", "R", "SQL (DuckDB)")
-_READERS = {
-    "application/vnd.apache.parquet": "read_parquet",
-    "text/csv": "read_csv",
-    "json": "read_json",
-    "text": "read_text",
-    "bytes": "read_blob",
-}
-"""Functions of DuckDB, by media type or kind."""
 
 
 def render(settings: Settings, api: Json) -> str:
@@ -85,6 +77,7 @@ def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
     more |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters
     kind = "json" if media.endswith("json") else "text" if media.startswith("text/") else "bytes"
+    is_csv, is_parquet = is_table or media == "text/csv", media.endswith("parquet")
     call = {
         "method": endpoint.method,
         "url": base_url + example_call(endpoint, **more),
@@ -92,7 +85,7 @@ def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
         "body": orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else "",
         "key": endpoint.keyed or endpoint.token,
         "kind": kind if endpoint.answer else "",
-        "reader": _READERS["text/csv"] if is_table else _READERS.get(media) or _READERS[kind],
+        "duckdb": "csv" if is_csv else "parquet" if is_parquet else "blob" if kind == "bytes" else kind,
     }
     languages = LANGUAGES if endpoint.method == "GET" else LANGUAGES[:-1]
     return {language: html.render("code_samples.txt", language=language, **call) for language in languages}
