@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,7 +30,9 @@ from tests.warehouse.series_model import (
     values,
 )
 from warehouse.errors import StorageError
-from warehouse.market.clock import Window
+from warehouse.market.clock import RESOLUTIONS, Window
+from warehouse.rows import resolve
+from warehouse.rows.versions import RowLabels, Versions
 from warehouse.series import change_log, series
 from warehouse.store import modes
 from warehouse.store.storage import Folder
@@ -183,3 +186,21 @@ def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
         reads += 1
     assert os.waitpid(pid, 0)[1] == 0
     assert reads > 5
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["5m", "15m", "1h"]), st.integers(0, 30)), max_size=25))
+def test_a_row_is_served_where_no_part_of_it_is(rows):
+    """Feeds by rank, each the finest first; a row of which one cell is taken is left out."""
+    rows = sorted({(feed, resolution, place * 300 // RESOLUTIONS[resolution]) for feed, resolution, place in rows})
+    labels = tuple(RowLabels(None, None, None, "MW", step, "s", f"s.{feed}") for feed, step, _ in rows)
+    stamps = np.array([place * RESOLUTIONS[step] for _, step, place in rows], np.int64)
+    same = np.full(len(rows), -1, np.int64)
+    versions = Versions(labels, np.arange(len(rows)), stamps, stamps.astype(float), same + 1, same, same)
+    cells = [
+        range(ts, ts + RESOLUTIONS[label.resolution], 300) for ts, label in zip(stamps.tolist(), labels, strict=True)
+    ]
+    taken, expected = set(), np.zeros(len(rows), bool)
+    for number in sorted(range(len(rows)), key=lambda number: (rows[number][0], len(cells[number]))):
+        expected[number] = taken.isdisjoint(cells[number])
+        taken |= {*cells[number]} if expected[number] else set()
+    assert (resolve.served(versions, {"s.0": 1, "s.1": 2, "s.2": 3}) == expected).all()
