@@ -10,21 +10,17 @@ from pathlib import Path
 
 import dagster as dg
 from dagster_duckdb import DuckDBResource
-from duckdb import DuckDBPyConnection
-from duckdb import Error as DuckDBError
 
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, made_every
-from assets.sql.database import month_keys, open_views
+from assets.sql.database import open_views
 from assets.sql.rules import RULES, Finding, Rule
 from assets.sql.views import patterns, quoted, statements
-from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import Window, months
 from warehouse.market.market import Source
-from warehouse.series import monthfile
-from warehouse.store.storage import Folder, Storage
+from warehouse.store.storage import Folder
 
 NAME = "warehouse.duckdb"
 KEY = dg.AssetKey(["marts", "warehouse_duckdb"])
@@ -52,41 +48,14 @@ def build(home: Path, duckdb: DuckDBResource) -> int:
     return sum(statement.startswith("CREATE VIEW") for statement in sql)
 
 
-def evaluate(connection: DuckDBPyConnection) -> Iterator[dg.AssetCheckResult]:
-    """Yield the verdict of every rule over the connection's views: a warning, since either feed may be right."""
-    for rule in RULES:
-        findings = rule.find(connection)
-        yield dg.AssetCheckResult(
-            check_name=rule.name,
-            passed=not findings,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={"count": len(findings), "findings": _table(findings[:SHOWN])},
-        )
-
-
-def compare(
-    duckdb: DuckDBResource, storage: Storage, span: Sequence[str]
-) -> tuple[list[dg.AssetCheckResult], int, list[str]]:
-    """Return every rule's verdict, the number of rows compared, and a line for each file left out as damaged.
-
-    Raises duckdb.Error where none is damaged, since a run may replace a file while DuckDB reads.
-    """
-    damaged: dict[str, str] = {}
-    while True:
-        try:
-            with open_views(duckdb, storage, span, damaged) as connection:
-                verdicts = list(evaluate(connection))
-                [(rows,)] = connection.execute("SELECT count(*) FROM versions").fetchall()
-                return verdicts, rows, [*damaged.values()]
-        except DuckDBError:
-            known = len(damaged)
-            for key in month_keys(storage, span):
-                try:
-                    monthfile.month(storage, key)[0]
-                except StorageError as error:
-                    damaged[key] = str(error)
-            if len(damaged) == known:
-                raise
+def evaluation(rule: Rule, findings: Sequence[Finding]) -> dg.AssetCheckResult:
+    """Return the verdict of a rule: a warning, since either feed may be right."""
+    return dg.AssetCheckResult(
+        check_name=rule.name,
+        passed=not findings,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"count": len(findings), "findings": _table(findings[:SHOWN])},
+    )
 
 
 def _table(findings: Sequence[Finding]) -> dg.TableMetadataValue:
@@ -107,27 +76,27 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         freshness_policy=made_every(60),
         pool="marts",
         retry_policy=dg.RetryPolicy(max_retries=1, delay=10),
-        check_specs=[_spec(rule) for rule in RULES],
+        check_specs=[
+            dg.AssetCheckSpec(
+                rule.name, asset=KEY, description=f"{rule.sentence} Its query: assets/sql/{rule.name}.sql"
+            )
+            for rule in RULES
+        ],
         description="Every feed in one SQL database, the file warehouse.duckdb: views of what is served, of every"
         " version, and of each metric. Its checks compare feeds with each other.",
     )
     def warehouse_duckdb(
-        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource
+        warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource
     ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
         storage, now = warehouse.storage, clock.now()
         span = months(Window(now - COMPARED_DAYS * clock.DAY, now + 2 * clock.DAY))
-        verdicts, rows, left_out = compare(duckdb, storage, span)
-        for line in left_out:
-            context.log.error(f"left out until `emds repair` has made it again: {line}")
+        with open_views(duckdb, storage, span) as connection:
+            [(rows,)] = connection.execute("SELECT count(*) FROM versions").fetchall()
+            evaluations = [evaluation(rule, rule.find(connection)) for rule in RULES]
         figures: dict[str, int | str] = {"compared_months": ", ".join(span), "compared_rows": rows}
-        figures["left_out"] = "; ".join(left_out)
         if isinstance(storage, Folder):
             figures |= {"views": build(storage.root, duckdb), "dagster/uri": str(storage.root / NAME)}
         yield dg.MaterializeResult(metadata=figures)
-        yield from verdicts
+        yield from evaluations
 
     return warehouse_duckdb
-
-
-def _spec(rule: Rule) -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(rule.name, asset=KEY, description=f"{rule.sentence} Its query: assets/sql/{rule.name}.sql")

@@ -6,7 +6,7 @@ set aside before. What needs a second feed is a rule of `assets.sql.rules`. No `
 Dagster reads annotations.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -14,7 +14,6 @@ import dagster as dg
 import numpy as np
 import orjson
 
-from assets import stored_days
 from assets.ingest import level_shifts
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
@@ -24,7 +23,7 @@ from warehouse.documents import health
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
-from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso, months
+from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso
 from warehouse.market.market import Feed
 from warehouse.rows.schema import SeriesKey
 from warehouse.rows.versions import Floats, Ints
@@ -92,27 +91,12 @@ class Facts:
 
 
 def evaluate(
-    storage: Storage,
-    feed: Feed,
-    days: Sequence[MarketDay],
-    now: int,
-    checks: Collection[str] = (BELIEVED, COMPLETE, STEADY),
-    own: StoredRows | None = None,
+    storage: Storage, feed: Feed, days: Sequence[MarketDay], now: int, own: StoredRows
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """Evaluate the chosen checks of every day. `own`: the feed's rows of these days, where they are read already."""
-    if not days:
-        return
-    span = {month for day in days for month in months(window_of(feed, day))}
-    own = stored_days.read(storage, feed, span) if own is None else own
-    facts = Facts(
-        feed,
-        now,
-        own,
-        _set_aside(storage, feed, days) if BELIEVED in checks else [],
-        _shifts(storage, feed, days, own) if STEADY in checks else [],
-    )
-    chosen = [rule for name, rule in RULES.items() if name in checks]
-    yield from (rule(facts, day) for day in days for rule in chosen)
+    """Evaluate the checks of every day. `own`: the feed's rows of these days."""
+    if days:
+        facts = Facts(feed, now, own, _set_aside(storage, feed, days), _shifts(storage, feed, days, own))
+        yield from (rule(facts, day) for day in days for rule in RULES.values())
 
 
 def _believed(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:

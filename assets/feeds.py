@@ -18,9 +18,8 @@ from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport, retry_after, together
 from assets.ingest.runs import ingest_days, reparse_days
-from assets.partitions import asset_key, days_of, freshness_of, pool_of, raw_key
+from assets.partitions import asset_key, days_of, made_every, pool_of, raw_key
 from assets.sql.views import COLUMNS
-from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.market import Feed, Source
 from warehouse.rows.schema import SCHEMA
@@ -62,7 +61,7 @@ def series_asset(
         kinds={"parquet"},
         output_required=False,
         check_specs=checks.check_specs(feed, partitions),
-        freshness_policy=freshness_of(feed),
+        freshness_policy=made_every(1440 if feed.stands_in_for else feed.every_minutes),
         tags=_tags(source, feed),
         description=describe(source, feed),
         metadata=_declared(source, feed, home),
@@ -73,29 +72,24 @@ def series_asset(
         bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
         reports = []
         for month in _months(feed, days_of(feed, context.partition_keys)):
-            begun = clock.now()
             reports.append(bring(warehouse, feed, month))
-            for of_day in events.of_run(warehouse, feed, reports[-1], begun):
+            for of_day in events.of_run(warehouse, feed, reports[-1]):
                 for event in of_day:
                     context.log_event(event)
         report = together(reports)
         unpublished = refresh(warehouse, report.zones)
         for event in (checks.freshness(warehouse, feed), *events.raw_events(source, report)):
             context.log_event(event)
-        _log(context, report)
+        for day in report.days:
+            if day.status != "done" and day.reason:
+                context.log.info(f"{day.day} {day.status}: {day.reason}")
+        context.log.info(words(report))
         # A check's evaluations were logged day by day; its output ends it.
         for name in sorted(context.op_execution_context.selected_output_names - {"result"}):
             yield dg.Output(None, output_name=name)
         _raise(context, report, unpublished)
 
     return series
-
-
-def _log(context: dg.AssetExecutionContext, report: RunReport) -> None:
-    for day in report.days:
-        if day.status != "done" and day.reason:
-            context.log.info(f"{day.day} {day.status}: {day.reason}")
-    context.log.info(words(report))
 
 
 def words(report: RunReport) -> str:

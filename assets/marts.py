@@ -37,14 +37,10 @@ def first_month(sources: Mapping[str, Source], firsts: Mapping[str, date]) -> da
     return min(firsts[feed.id] for source in sources.values() for feed in source.feeds if not feed.yearly)
 
 
-def partitions(first: date) -> dg.MonthlyPartitionsDefinition:
-    """Return the civil months from that of `first` to the running one."""
-    return dg.MonthlyPartitionsDefinition(start_date=f"{first:%Y-%m}", fmt="%Y-%m", end_offset=1)
-
-
 def mart_assets(sources: Mapping[str, Source], first: date) -> list[dg.AssetsDefinition]:
-    """Return the four marts by month, and the records."""
-    return [*(_mart(mart, sources, partitions(first)) for mart in MARTS), _records()]
+    """Return the four marts, by civil month from that of `first` to the running one, and the records."""
+    months = dg.MonthlyPartitionsDefinition(start_date=f"{first:%Y-%m}", fmt="%Y-%m", end_offset=1)
+    return [*(_mart(mart, sources, months) for mart in MARTS), _records()]
 
 
 def _mart(mart: Mart, sources: Mapping[str, Source], months: dg.PartitionsDefinition) -> dg.AssetsDefinition:

@@ -64,8 +64,3 @@ def made_every(minutes: int) -> dg.FreshnessPolicy:
     """A warning after two missed runs, a failure after four, with time for a run to end."""
     late, down = timedelta(minutes=2 * minutes + 30), timedelta(minutes=4 * minutes + 60)
     return dg.FreshnessPolicy.time_window(warn_window=late, fail_window=down)
-
-
-def freshness_of(feed: Feed) -> dg.FreshnessPolicy:
-    """By how often its publisher is asked; a feed that stands in for another is asked once a day."""
-    return made_every(1440 if feed.stands_in_for else feed.every_minutes)

@@ -1,19 +1,22 @@
-"""The published documents as assets: by zone `latest` and `brief`; catalogue, snapshot and live map; publishers.
+"""The published documents as assets: latest and brief by zone; catalogue, snapshot, live map; publishers; layers.
 
 Every run of a feed publishes the zones that it touched; a schedule publishes all zones each quarter hour besides, since
 a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
 """
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
-from assets.documents import publishers
+from assets.documents import geo_layers, publishers
 from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key, made_every
+from geo_data.terms import ATTRIBUTION, LICENCE
+from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.market import Source
 from warehouse.market.zones import ZONES
@@ -34,6 +37,12 @@ BY_ZONE = {
 }
 ZONE_PARTITIONS = dg.StaticPartitionsDefinition(list(ZONES))
 FAILED = "not all is published"
+GEO, INTACT = "geo", "intact"
+LAYERS = {
+    "zones": "Footprints of the zones at two levels of detail; neighbours share their borders vertex for vertex.",
+    "interconnectors": "Ties between zones, or to an area outside; its flow rows name a tie by its id.",
+    "plants": "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
+}
 
 
 def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
@@ -134,3 +143,36 @@ def _publishers(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         return dg.MaterializeResult(metadata={"months": len(document["months"]), "feeds": len(feeds)})
 
     return measured
+
+
+def geo_assets() -> list[dg.AssetsDefinition]:
+    """Return one asset a layer. A layer with a damaged file is not published: the last good one stays."""
+    return [_layer(layer, description) for layer, description in LAYERS.items()]
+
+
+def _layer(layer: str, description: str) -> dg.AssetsDefinition:
+    key = dg.AssetKey([GEO, layer])
+    check = dg.AssetCheckSpec(INTACT, asset=key, description="Every file has the SHA-256 that is shipped with it.")
+
+    @dg.asset(
+        key=key,
+        group_name=GROUP,
+        description=description,
+        owners=[OWNER],
+        kinds={"geojson", "parquet"},
+        check_specs=[check],
+        pool=GEO,
+        code_version=hashlib.sha256("".join(geo_layers.hashes(layer).values()).encode()).hexdigest()[:12],
+        output_required=False,
+        metadata={"licence": LICENCE[layer], "attribution": ATTRIBUTION[layer]},
+    )
+    def published(warehouse: dg.ResourceParam[PipelineContext]) -> Iterator[Any]:
+        try:
+            sizes = geo_layers.publish(warehouse.storage, [layer])
+        except DamagedFile as error:
+            yield dg.AssetCheckResult(asset_key=key, check_name=INTACT, passed=False, metadata={"error": str(error)})
+            raise dg.Failure(f"not published: {error}", allow_retries=False) from None
+        yield dg.AssetCheckResult(asset_key=key, check_name=INTACT, passed=True)
+        yield dg.MaterializeResult(asset_key=key, metadata={"documents": len(sizes), "bytes": sum(sizes.values())})
+
+    return published

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import date
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from warehouse.store.storage import Storage
 class StoredDay:
     """The rows that a partition holds. `first` and `last` are interval starts, Unix seconds; None without rows."""
 
-    day: MarketDay
     rows: int
     first: int | None
     last: int | None
@@ -40,8 +38,6 @@ class StoredRows:
     """The live rows of one feed in a span: per series the stamps in ascending order, and the values."""
 
     series: dict[SeriesKey, tuple[Ints, Floats]] = field(default_factory=dict)
-    touched: list[Ints] = field(default_factory=list)
-    """Stamps whose version was noted at or after the instant that was asked for."""
 
     def within(self, window: Window) -> Iterator[tuple[SeriesKey, Ints, Floats]]:
         """The series that have rows in a window, cut to it, in one order whatever order they were read in."""
@@ -64,13 +60,10 @@ def read(
     feed: Feed,
     months: Iterable[str],
     series: Iterable[tuple[str, str]] | None = None,
-    since: int | None = None,
 ) -> StoredRows:
     """The feed's live rows in these UTC months, of some (zone, metric) or of all that it carries.
 
     Of forecasts every version, at the instant when it was published: by that they belong to market days.
-
-    `since` (Unix seconds) fills `touched`.
     """
     rows = StoredRows()
     pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
@@ -78,22 +71,19 @@ def read(
     beyond = {clock.month_of(clock.month_window(month).end) for month in places}
     for zone, metric in pairs:
         for month in sorted(beyond.union(places)) if is_forecast(metric) else places:
-            _read_month(storage, feed, vintages.Month(metric, zone, month), rows, since)
+            _read_month(storage, feed, vintages.Month(metric, zone, month), rows)
     for key, (ts, values) in rows.series.items():
         order = np.argsort(ts, kind="stable")
         rows.series[key] = ts[order], values[order]
     return rows
 
 
-def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: StoredRows, since: int | None) -> None:
+def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: StoredRows) -> None:
     versions = vintages.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
     if is_forecast(place.metric):
         mine = replace(mine, ts=mine.published_at)
-    if since is not None:
-        changed = (mine.known_at >= since) | ((mine.superseded_at != LIVE) & (mine.superseded_at >= since))
-        rows.touched.append(mine.ts[changed])
     live = mine if is_forecast(place.metric) else mine.take(mine.superseded_at == LIVE)
     for number in np.unique(live.label):
         label, chosen = live.labels[number], live.label == number
@@ -115,21 +105,4 @@ def of_day(feed_rows: StoredRows, feed: Feed, day: MarketDay) -> StoredDay:
         first.append(int(ts[0]))
         last.append(int(ts[-1]))
     version = digest.hexdigest()[:16] if rows else ""
-    return StoredDay(day, rows, min(first, default=None), max(last, default=None), version)
-
-
-def touched_days(rows: StoredRows, feed: Feed) -> set[MarketDay]:
-    """The market days of `rows.touched`."""
-    return {MarketDay(day, feed.tz) for ts in rows.touched for day in _days_of(feed, ts)}
-
-
-def _days_of(feed: Feed, ts: Ints) -> Iterator[date]:
-    """The market days of these stamps; of a yearly feed the first days of the years, which may begin early in UTC."""
-    if feed.yearly:
-        yield from (date(clock.local_date(int(start) + clock.DAY, feed.tz).year, 1, 1) for start in ts)
-        return
-    stamps = np.sort(ts)
-    while len(stamps):
-        day = MarketDay.at(int(stamps[0]), feed.tz)
-        yield day.day
-        stamps = stamps[np.searchsorted(stamps, day.end) :]
+    return StoredDay(rows, min(first, default=None), max(last, default=None), version)

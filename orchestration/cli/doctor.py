@@ -143,9 +143,9 @@ def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[s
         marked = set(instance.get_materialized_partitions(partitions.asset_key(feed))) if days else set()
         days = [day for day in days if str(day) not in marked]
         rows = stored_days.read(pipeline.storage, feed, {month for day in days for month in months(day.window)})
-        for of_day in (stored_days.of_day(rows, feed, day) for day in days):
-            if of_day.rows:
-                yield f"{feed.id} {of_day.day}: {of_day.rows} rows held, but not materialised in Dagster"
+        for day in days:
+            if count := stored_days.of_day(rows, feed, day).rows:
+                yield f"{feed.id} {day}: {count} rows held, but not materialised in Dagster"
 
 
 def access_faults(settings: Settings, mode: str) -> Iterator[Fault]:

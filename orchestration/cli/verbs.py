@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
 PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
-LOOPBACK = "127.0.0.1"
 Verb = Callable[..., int | None]
 
 
@@ -73,7 +72,7 @@ def _trial(verb: Verb) -> Verb:
 def _listens(verb: Verb) -> Verb:
     """Add the options that say where the API listens."""
     by_host = click.option(
-        "--host", default=LOOPBACK, show_default=True, help="Where the API listens; a proxy belongs in front."
+        "--host", default="127.0.0.1", show_default=True, help="Where the API listens; a proxy belongs in front."
     )
     return click.option("--port", type=PORT, default=8000, show_default=True, help="The API's port.")(by_host(verb))
 
@@ -259,11 +258,13 @@ def dagster(program: str, options: Sequence[str]) -> int:
 
 @emds.command()
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history.")
-def fill(days: int) -> None:
+@click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
+def fill(days: int, recordings: Path | None) -> None:
     """Fill an empty warehouse as `up` does, and end."""
-    from orchestration.work import fill
+    from orchestration.work import commands
 
-    fill.run(days, None)  # what a publisher refused keeps no server from starting, which in compose waits for this
+    # What a publisher refused keeps no server from starting, which in compose waits for this.
+    commands.fill(days, recordings)
 
 
 @emds.command()
@@ -280,11 +281,11 @@ def verify() -> int:
     from orchestration.work import verify
     from orchestration.work.environment import opened
 
-    broken = verify.broken(opened(os.environ))
-    for line in broken:
-        print(line)
-    print(f"{len(broken)} broken")
-    return 1 if broken else 0
+    faults = verify.faults(opened(os.environ))
+    for fault in faults:
+        print(fault)
+    print(f"{len(faults)} broken")
+    return 1 if faults else 0
 
 
 @emds.command()

@@ -107,10 +107,10 @@ def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -
     asked = Asked()
     for task in tasks:
         with logged(task.name) as attempt:
-            begun, feed = clock.now(), source.feed(task.feed)
+            feed = source.feed(task.feed)
             report = ingest_days(pipeline, feed, [MarketDay(day, feed.tz) for day in task.days])
             asked.reports.append(report)
-            for day in events.of_run(pipeline, feed, report, begun):
+            for day in events.of_run(pipeline, feed, report):
                 asked.events += day
             asked.events += [checks.freshness(pipeline, feed), *events.raw_events(source, report)]
             asked.faults += _faults(report)

@@ -1,12 +1,15 @@
-"""Record in Dagster what the command line ingested: materialisations, verdicts, freshness.
+"""Tell Dagster what happened outside its servers: what a command ingested, and that runs' processes are gone.
 
-The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the
-same time break it for good (dagster-io/dagster#27390). No `from __future__ import annotations`.
+Dagster learns of a run's end from its process, or from the code server that started it. Where both are gone the run
+would count as started for hours: `python -m orchestration.jobs.recording cancel|fail`. The Dagster home lies in
+EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the same time break it for good
+(dagster-io/dagster#27390). No `from __future__ import annotations`.
 """
 
 import fcntl
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +32,8 @@ from warehouse.market.market import Feed
 _LOG = logging.getLogger("emds")
 COMMAND_LINE = "command_line"
 """The job of the run that a command records."""
+BACKFILL = "dagster/backfill"
+_STARTED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -64,12 +69,12 @@ class Recorder:
         self._last: list[Any] = []
         self._feeds: dict[str, Feed] = {}
 
-    def add(self, feed: Feed, report: RunReport, begun: int) -> None:
-        """Record what a run did. `begun`: an instant before it wrote (Unix seconds)."""
+    def add(self, feed: Feed, report: RunReport) -> None:
+        """Record what a run did."""
         if self._instance is None:
             return
         asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
-        days = events.of_run(self._pipeline, feed, asked, begun)
+        days = events.of_run(self._pipeline, feed, asked)
         recent = clock.now() - feed.revised_days * clock.DAY
         with logged(f"events of {feed.id}"):
             for day in days:
@@ -147,3 +152,37 @@ def _materialise(
 
     job = build().resolve_implicit_global_asset_job_def()
     return job.execute_in_process(QUIET, instance, raise_on_error=False, asset_selection=[*keys], tags=tags).success
+
+
+def fail_started(instance: dg.DagsterInstance) -> int:
+    """Fail every run that counts as started; Dagster retries it once. Call it where none of them can be alive."""
+    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELING])):
+        instance.report_run_canceled(run)
+    started = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
+    for run in started:
+        instance.report_run_failed(run, "Its process is gone: its code server or the machine stopped.")
+    return len(started)
+
+
+def cancel_started(instance: dg.DagsterInstance) -> int:
+    """Mark the runs under way as being canceled, before their processes are stopped.
+
+    A backfill's runs are left: they fail at the next start and are retried, or their days would be left out.
+    """
+    started = [run for run in instance.get_runs(dg.RunsFilter(statuses=_STARTED)) if BACKFILL not in run.tags]
+    for run in started:
+        instance.report_run_canceling(run)
+    return len(started)
+
+
+def end_runs(how: str) -> None:
+    """`cancel` or `fail` the runs of this environment's Dagster. Runs in containers of their own go on."""
+    settings = PipelineSettings.from_environ(os.environ)
+    found = None if settings.run_image else instance(settings.home.local)
+    if found is not None:
+        with found:
+            cancel_started(found) if how == "cancel" else fail_started(found)
+
+
+if __name__ == "__main__":
+    end_runs(sys.argv[1])

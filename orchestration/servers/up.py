@@ -1,25 +1,31 @@
-"""`emds up`: fill an empty warehouse, then run the API and Dagster's stock servers until Ctrl-C."""
+"""`emds up`: fill an empty warehouse, then run the API and Dagster's stock servers until Ctrl-C.
+
+The servers are child processes that end together: with this process, and with the first of them that ends.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import http.client
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 from orchestration.servers import serve
 from orchestration.servers.dagster_home import DEPLOY, dagster_home
-from orchestration.servers.processes import Servers
 from orchestration.work.environment import PipelineSettings
+from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, as_storage_error
 from warehouse.store import layout
 from warehouse.store.home import Home
@@ -28,6 +34,11 @@ from warehouse.store.storage import Storage
 ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0
 """As long as Dagster gives its code server to load (dagster.yaml)."""
+MOST_LOG_BYTES = 10_000_000
+STOP_WITHIN_S = 15.0
+"""What has not ended so long after SIGTERM is killed."""
+_LIBC = ctypes.CDLL(None)
+_PARENT_DEATH_SIGNAL = 1
 
 
 def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -> int:
@@ -57,7 +68,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
-        servers = Servers(ROOT, home.local / "logs" if sys.stdout.isatty() else None, signals)
+        servers = Servers(home.local / "logs" if sys.stdout.isatty() else None, signals)
         try:
             _start_api(servers, fill_command(days, recordings), home, host, port)
             _start_dagster(servers, ui_port)
@@ -70,29 +81,26 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
             _stop(servers)
 
 
-@contextmanager
-def lock(local: Path) -> Iterator[None]:
-    """Hold the home's lock; its file says the holder's process id. A process that ends frees it, however it ends."""
+def lock(local: Path) -> IO[str]:
+    """Hold the home's lock while the file is open; it says the holder's process id. A process that ends frees it."""
     try:
-        with (local / layout.UP_LOCK).open("a+") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                stream.seek(0)
-                holder = stream.read(20).strip()
-                raise StorageError(f"emds up runs over {local} already, process {holder}") from None
-            os.ftruncate(stream.fileno(), 0)
-            stream.write(f"{os.getpid()}\n")
-            stream.flush()
-            yield
+        stream = (local / layout.UP_LOCK).open("a+")
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.seek(0)
+        raise StorageError(f"emds up runs over {local} already, process {stream.read(20).strip()}") from None
     except OSError as error:
         raise as_storage_error(error) from None
+    os.ftruncate(stream.fileno(), 0)
+    stream.write(f"{os.getpid()}\n")
+    stream.flush()
+    return stream
 
 
 def fill_command(days: int, recordings: Path | None) -> list[str]:
     """Return the command line of the fill."""
-    folder = [] if recordings is None else [str(recordings.resolve())]
-    return [sys.executable, "-m", "orchestration.work.fill", str(days), *folder]
+    folder = [] if recordings is None else ["--recordings", str(recordings.resolve())]
+    return [sys.executable, "-m", "orchestration.cli", "fill", "--days", str(days), *folder]
 
 
 def _has_published(storage: Storage, begun: float) -> bool:
@@ -126,6 +134,8 @@ def _start_dagster(servers: Servers, ui_port: int) -> None:
     """Start Dagster's servers and print where they are. Raises StorageError where one of them does not start."""
     code_port = int(os.environ.setdefault("DAGSTER_CODE_PORT", str(_free_port())))
     for name, argv in dagster_commands(code_port, ui_port).items():
+        if name == "code":
+            _end_runs("fail")  # none that counts as started can be alive
         servers.start(name, argv)
         if name == "code":
             _wait(servers, "Dagster's code server", lambda: _listens(code_port))
@@ -157,10 +167,13 @@ def _stop(servers: Servers) -> None:
     servers.stop("daemon")
     # Runs end with the code server; where it has ended already, the next start fails them, and Dagster retries them.
     if any(server.name == "code" and server.process.poll() is None for server in servers.running):
-        subprocess.run(
-            [sys.executable, "-m", "orchestration.jobs.end_runs", "cancel"], cwd=ROOT, timeout=120, check=False
-        )
+        _end_runs("cancel")
     servers.stop()
+
+
+def _end_runs(how: str) -> None:
+    """Fail or cancel Dagster's runs, in a process of its own: this one never loads Dagster."""
+    subprocess.run([sys.executable, "-m", "orchestration.jobs.recording", how], cwd=ROOT, timeout=120, check=False)
 
 
 def _wait(servers: Servers, what: str, is_ready: Callable[[], bool]) -> None:
@@ -190,3 +203,90 @@ def _answers(url: str) -> bool:
             return True
     except (OSError, http.client.HTTPException):
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. `log`: the file of its output; None for standard output."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path | None
+    is_task: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The servers of one `emds up`. `logs`: a folder for a log each; None for standard output.
+
+    `signals`: those that have told this process to stop.
+    """
+
+    logs: Path | None
+    signals: Sequence[int] = ()
+    running: list[Server] = field(default_factory=list)
+
+    def start(self, name: str, argv: Sequence[str], is_task: bool = False) -> Server:
+        """Start a server in a process group of its own: Ctrl-C reaches us first, and we stop its children too.
+
+        A task has no log, and is one of them until it ends with 0.
+        """
+        log = stream = None
+        if self.logs is not None and not is_task:
+            self.logs.mkdir(parents=True, exist_ok=True)
+            log = self.logs / f"{name}.log"
+            stream = log.open("ab")
+        process = subprocess.Popen(
+            argv, cwd=ROOT, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=_end_with_parent
+        )
+        if stream is not None:
+            stream.close()
+        server = Server(name, process, log, is_task)
+        self.running.append(server)
+        return server
+
+    def require_all(self) -> None:
+        """Raise StorageError with the last lines of a server that has ended, and KeyboardInterrupt after a signal.
+
+        Also bounds the logs: call it often.
+        """
+        if self.signals:
+            raise KeyboardInterrupt
+        for server in [*self.running]:
+            code = server.process.poll()
+            if code == 0 and server.is_task:
+                self.running.remove(server)
+            elif code is not None:
+                text = server.log.read_bytes()[-2000:].decode(errors="replace").rstrip() if server.log else ""
+                log = f"\n-- {server.log}\n{text}" if server.log else ""
+                raise StorageError(f"{server.name} ended ({code}){log}")
+            with logged("logs"):
+                if server.log and server.log.stat().st_size > MOST_LOG_BYTES:
+                    shutil.copyfile(server.log, server.log.with_suffix(".log.1"))
+                    os.truncate(server.log, 0)  # the server has it open, and appends
+
+    def stop(self, *names: str) -> None:
+        """End the process groups of these servers (all by default): SIGTERM, and SIGKILL for what is left."""
+        chosen = [server for server in self.running if not names or server.name in names]
+        for number, wait_s in ((signal.SIGTERM, STOP_WITHIN_S), (signal.SIGKILL, 5.0)):
+            deadline = time.monotonic() + wait_s
+            groups = [server for server in chosen if _signal(server, number)]
+            while groups and time.monotonic() < deadline:
+                time.sleep(0.1)
+                groups = [server for server in groups if _signal(server, 0)]
+
+
+def _end_with_parent() -> None:
+    """Have the kernel send SIGTERM to this child when its parent ends, however that ends (Linux)."""
+    if hasattr(_LIBC, "prctl"):
+        _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+
+
+def _signal(server: Server, number: int) -> bool:
+    """Signal a server's process group; return whether any process of it lives. 0 only asks."""
+    server.process.poll()  # a zombie would count as alive
+    try:
+        os.killpg(server.process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

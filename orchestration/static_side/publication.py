@@ -45,6 +45,7 @@ class StaticObject:
     key: str
     body: bytes = field(repr=False)
     media: str
+    """The whole Content-Type."""
     coding: str = ""
     """The content coding that the bytes are in; empty for none."""
     cache_control: str = _IMMUTABLE
@@ -52,29 +53,23 @@ class StaticObject:
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A path of the service with its body in every coding that is smaller."""
+    """A path of the service, and its body in every coding that is smaller, the plain one first."""
 
     path: str
-    media: str
-    """The whole Content-Type."""
     cache_control: str
-    plain: StaticObject
-    packed: tuple[StaticObject, ...] = ()
-
-    def forms(self) -> tuple[StaticObject, ...]:
-        """Return the body in every coding, the plain one first."""
-        return (self.plain, *self.packed)
+    forms: tuple[StaticObject, ...]
 
     def members(self) -> dict[str, Any]:
         """Return the file's entry in the manifest."""
+        plain, *packed = self.forms
         return {
             "path": self.path,
-            "object": self.plain.key,
-            "sha256": digest(self.plain.body),
-            "bytes": len(self.plain.body),
-            "content_type": self.media,
+            "object": plain.key,
+            "sha256": digest(plain.body),
+            "bytes": len(plain.body),
+            "content_type": plain.media,
             "cache_control": self.cache_control,
-            "encodings": {o.coding: {"object": o.key, "bytes": len(o.body)} for o in self.packed},
+            "encodings": {o.coding: {"object": o.key, "bytes": len(o.body)} for o in packed},
         }
 
 
@@ -123,7 +118,7 @@ class Publication:
     def objects(self) -> Iterable[StaticObject]:
         """Yield every object but month files, the manifest last."""
         for file in self.files:
-            yield from file.forms()
+            yield from file.forms
         yield self.manifest
 
 

@@ -180,7 +180,7 @@ def _file(client: Client, path: str, target: Target) -> StaticFile | None:
         return None
     body, media = answer.get_data(), str(answer.headers["Content-Type"])
     plain = StaticObject(object_key(body, media), body, media)
-    return StaticFile(path, media, answer.headers["Cache-Control"], plain, _packed(plain, target))
+    return StaticFile(path, answer.headers["Cache-Control"], (plain, *_packed(plain, target)))
 
 
 def _packed(plain: StaticObject, target: Target) -> tuple[StaticObject, ...]:

@@ -109,7 +109,7 @@ class Target:
         before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
         named, lying = site_names(before.get("files", ())), self.listing(SITE)
         wanted = site_names(file.members() for file in publication.files)
-        objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms()}
+        objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms}
         if self._lock is None:  # a CDN compresses by itself; a web server looks for ready forms beside a file
             wanted = {name: key for name, key in wanted.items() if not objects[key][0].coding}
         for name, key in wanted.items():

@@ -1,4 +1,4 @@
-"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report."""
+"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report; and a first fill."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
@@ -13,16 +14,16 @@ from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.jobs import recording, retention
-from orchestration.work import backfill
+from orchestration.work import backfill, gaps
 from orchestration.work.backfill import Task
-from orchestration.work.environment import open_context
+from orchestration.work.environment import PipelineSettings, open_context
 from warehouse import settings
 from warehouse.bookkeeping import logged
-from warehouse.market import clock
 from warehouse.store import layout
 
 SHOWN_FAILURES = 3
 """Failed days listed for each feed; the rest are counted."""
+_ROW = "{:28} {:>5} {:>5} {:>5} {:>5} {:>5} {:>9} {:>9} {:>6}"
 
 
 def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
@@ -43,11 +44,11 @@ def conclude(
     In a first fill each source is published as soon as its tasks are done, so that its zones are served early.
     """
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
-    reports, begun = list[RunReport](), clock.now()
+    reports = list[RunReport]()
     left = Counter(task.feed.split(".")[0] for task in tasks)
     is_first = history and pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
     for task, report in runs:
-        recorder.add(feed_of(task.feed), report, begun)
+        recorder.add(feed_of(task.feed), report)
         reports.append(report)
         failed, rows = len(report.failed), sum(day.rows for day in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
@@ -74,9 +75,14 @@ def end_report(done: Iterable[RunReport]) -> str:
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for report in done:
         per_feed[report.feed].append(report)
-    columns = f"{'days':>5} {'done':>5} {'short':>5} {'wait':>5} {'fail':>5} {'rows':>9} {'changed':>9} {'aside':>6}"
-    lines = [f"{'feed':28} {columns}"]
-    lines += [_line(feed, reports) for feed, reports in sorted(per_feed.items())]
+    lines = [_ROW.format("feed", *["days", "done", "short", "wait", "fail", "rows", "changed", "aside"])]
+    for feed, reports in sorted(per_feed.items()):
+        by = totals(reports)
+        rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
+        rows = sum(day.rows for report in reports for day in report.days)
+        changed = sum(f.added + f.changed + f.evicted for report in reports for f in report.folded)
+        aside = sum(report.quarantined for report in reports)
+        lines.append(_ROW.format(feed, by.total(), by["done"], by["short"], rest, by["failed"], rows, changed, aside))
     for feed, reports in sorted(per_feed.items()):
         unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
         lines += [f"left out: {feed}: {reason}" for reason in unset]
@@ -85,17 +91,6 @@ def end_report(done: Iterable[RunReport]) -> str:
         if len(failed) > SHOWN_FAILURES:
             lines.append(f"failed: {feed}: {len(failed) - SHOWN_FAILURES} days more")
     return "\n".join(lines)
-
-
-def _line(feed: str, reports: Sequence[RunReport]) -> str:
-    by = totals(reports)
-    rows = sum(d.rows for r in reports for d in r.days)
-    changed = sum(f.added + f.changed + f.evicted for r in reports for f in r.folded)
-    rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
-    return (
-        f"{feed:28} {sum(by.values()):5} {by['done']:5} {by['short']:5} {rest:5} {by['failed']:5} {rows:9} {changed:9}"
-        f" {sum(r.quarantined for r in reports):6}"
-    )
 
 
 def published(to: str | None = None) -> int:
@@ -132,3 +127,26 @@ def list_unpublished(failures: Sequence[str]) -> int:
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0
+
+
+def fill(days: int, recordings: Path | None) -> None:
+    """Fetch history and publish at the first start of `emds up`; only publish at later ones.
+
+    The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
+    the days that are not whole. Raises MarketError where our own files fail.
+    """
+    from orchestration.work import kept_answers  # it ends as the runs here do
+
+    pipeline = open_context(recordings=recordings)
+    instance = recording.instance(pipeline.storage.local)
+    if recordings is not None:
+        kept_answers.replay(recordings)
+    elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
+        refresh_all(pipeline)
+    else:
+        since = PipelineSettings.from_environ(os.environ).since
+        reach = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
+        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
+        run(gaps.without_whole_days(pipeline, tasks), history=True)
+    recording.materialise_the_rest(instance)

@@ -175,11 +175,10 @@ def _entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
         "day": _day(request.days),
         "request_url": address if request.method == "GET" else f"{request.method} {address}",
         "http_status": 200,
-        "source_repo": f"emds record {__version__}, {mode}",
         "source_licence": source(request.feed.split(".")[0]).licence if mode == "live" else "none: simulated data",
         "simulated": mode == "simulated",
         "fidelity": "SCRUBBED: echoes of secrets are replaced by REDACTED" if REDACTED in answer.body else "EXACT",
-        "note": f"recorded at {iso(answer.fetched_at)}",
+        "note": f"recorded at {iso(answer.fetched_at)} by emds {__version__}",
     }
 
 

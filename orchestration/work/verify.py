@@ -46,11 +46,6 @@ Check = Callable[[Storage, str], object]
 """Reads one file; raises what is wrong with it."""
 
 
-def broken(storage: Storage) -> list[str]:
-    """Return one line a fault."""
-    return [str(fault) for fault in faults(storage)]
-
-
 def faults(storage: Storage) -> list[Fault]:
     """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
     return list(dict.fromkeys(_faults(storage)))  # damaged hashes of a layer are met with each of its files

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dagster as dg
 import pytest
 
-from assets import checks
+from assets import checks, stored_days
 from assets.checks import BELIEVED, COMPLETE, STEADY
 from assets.sources import feeds
 from warehouse.judge import quality
@@ -49,7 +49,8 @@ class Verdict(NamedTuple):
     findings: list[str]
 
 
-def judge(storage: Folder, day: MarketDay = DAY, now: int = NOW, **named: Any) -> list[Verdict]:
+def judge(storage: Folder, day: MarketDay = DAY, now: int = NOW) -> list[Verdict]:
+    rows = stored_days.read(storage, LOAD, [f"{day.day:%Y-%m}"])
     return [
         Verdict(
             each.check_name,
@@ -58,12 +59,12 @@ def judge(storage: Folder, day: MarketDay = DAY, now: int = NOW, **named: Any) -
             each.metadata["count"].value,
             each.metadata["findings"].value,
         )
-        for each in checks.evaluate(storage, LOAD, [day], now, **named)
+        for each in checks.evaluate(storage, LOAD, [day], now, rows)
     ]
 
 
 def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -> Verdict:
-    (judged,) = judge(storage, day, now, checks={check})
+    (judged,) = (each for each in judge(storage, day, now) if each.check == check)
     return judged
 
 

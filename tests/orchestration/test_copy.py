@@ -181,3 +181,22 @@ def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_
     copy.copy(source, target)
     copied = vintages.read(target, vintages.Month("demand", "GB", "2026-10"))
     assert sorted(copied.value[copied.ts == BASE].tolist()) == [1, 2, 3, 4]
+
+
+def test_a_copy_ends_where_the_source_lacks_a_history_and_goes_on_changing(tmp_path, monkeypatch):
+    source, target, passes = Folder(tmp_path / "source"), Folder(tmp_path / "target"), []
+    for turn in (1, 2):
+        fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
+    for history in source.keys(layout.history_prefix()):
+        source.delete(history)
+    keys = Folder.keys
+
+    def changing(folder, prefix):
+        if folder is source and prefix == layout.published():
+            passes.append(len(passes))
+            source.put(layout.published("a.json"), b"%d" * len(passes))
+        return keys(folder, prefix)
+
+    monkeypatch.setattr(Folder, "keys", changing)
+    copy.copy(source, target)
+    assert len(passes) == copy._MOST_PASSES

@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration.jobs import end_runs
+from orchestration.jobs import recording
 
 
 @dg.op
@@ -40,13 +40,13 @@ def test_a_planned_end_cancels_what_is_under_way_but_a_backfill(instance: dg.Dag
     scheduled = begun(instance, dg.DagsterRunStatus.STARTED)
     backfill = begun(instance, dg.DagsterRunStatus.STARTED, dagster__backfill="abc")
     waiting = begun(instance, dg.DagsterRunStatus.NOT_STARTED)
-    assert end_runs.cancel_started(instance) == 1
+    assert recording.cancel_started(instance) == 1
     assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELING", "STARTED", "NOT_STARTED"]
-    assert end_runs.fail_started(instance) == 1, "the next start: no process of them can live"
+    assert recording.fail_started(instance) == 1, "the next start: no process of them can live"
     assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELED", "FAILURE", "NOT_STARTED"]
 
 
 def test_after_a_crash_every_run_that_had_begun_has_failed(instance: dg.DagsterInstance) -> None:
     runs = [begun(instance, each) for each in (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)]
-    assert end_runs.fail_started(instance) == 2
+    assert recording.fail_started(instance) == 2
     assert [status(instance, run) for run in runs] == ["FAILURE", "FAILURE"]

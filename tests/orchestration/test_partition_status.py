@@ -54,7 +54,9 @@ def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home:
         marked = {name: instance.get_materialized_partitions(asset_key(feeds()[name])) for name in CHOSEN}
         assert min(marked["elexon.demand"]) == "2026-11-18"
         assert min(marked["entsoe.capacity"]) == "2026"
-        assert min(marked["aemo.price_and_demand"]) == "2026-11-01", "a monthly file brings its whole month"
+        assert min(marked["aemo.price_and_demand"]) == "2026-11-18", (
+            "a monthly file brings no day that nobody asked for"
+        )
         kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
         for run in instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE)):
             judged = [e.dagster_event.asset_check_evaluation_data for e in instance.all_logs(run.run_id, of_type=kinds)]

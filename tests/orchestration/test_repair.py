@@ -82,7 +82,7 @@ def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
         assert main(["ingest", "--feed", "neso.carbon_intensity"]) == 0
         assert mix(storage) == before, harm.__name__
         assert artefact.load(storage, layout.latest("GB"))["generation_mix"]["unit"] == "%"
-    assert verify.broken(storage) == []
+    assert verify.faults(storage) == []
     assert [key.endswith(MONTH) for key in storage.keys(layout.DAMAGED)] == [True] * 3
 
 

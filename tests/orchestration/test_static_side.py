@@ -62,7 +62,7 @@ def publication(version: int, text: str, *withheld: str) -> Publication:
         media = "application/json" if path == "/v1/zones" else "text/html; charset=utf-8"
         plain = StaticObject(object_key(body, media), body, media)
         packed = StaticObject(packed_key(plain.key, "gzip"), gzip.compress(body, mtime=0), media, "gzip")
-        files.append(StaticFile(path, media, "public, max-age=30", plain, (packed,)))
+        files.append(StaticFile(path, "public, max-age=30", (plain, packed)))
     return Publication(version, version, "live", tuple(files), withheld=withheld)
 
 
@@ -168,12 +168,12 @@ def test_killed_at_every_write_readers_see_whole_files_and_the_next_publication_
         target = open_target(address_of)
         if target.get(POINTER):
             seen.add("new" if manifest_of(target.get)["version"] == new.version else "old")
-        bodies = {file.plain.body for each in (old, new) for file in each.files}
+        bodies = {file.forms[0].body for each in (old, new) for file in each.files}
         assert set(files_by_name(target).values()) <= bodies, f"killed at {step}"
         last = publication(3 * step + 3, f"last{step}")
         send(open_target(address_of), last)
         assert manifest_of(target.get)["version"] == last.version
-        assert set(files_by_name(target).values()) == {file.plain.body for file in last.files}
+        assert set(files_by_name(target).values()) == {file.forms[0].body for file in last.files}
         step += 1
     assert seen == {"old", "new"}
     assert step > 6
@@ -205,7 +205,7 @@ def test_old_objects_of_a_withheld_source_go_where_its_publisher_was_killed_befo
         with suppress(KeyboardInterrupt):
             send(target, publication(2, "new", "north"))
     send(open_target(address_of), publication(3, "newer", "north"))
-    assert open_target(address_of).get(old.files[0].plain.key) is None
+    assert open_target(address_of).get(old.files[0].forms[0].key) is None
     assert open_target(address_of).get(old.manifest.key) is None
 
 
@@ -216,7 +216,7 @@ def killed(*_: object) -> int:
 def test_damaged_objects_and_manifests_are_made_good_by_the_next_publication(tmp_path: Path) -> None:
     target, old, new = open_target(str(tmp_path)), publication(1, "old"), publication(2, "new")
     send(target, old)
-    same = new.files[1].plain
+    same = new.files[1].forms[0]
     (tmp_path / same.key).write_bytes(same.body[:-1])
     (tmp_path / old.manifest.key).write_bytes(old.manifest.body[:-1])
     assert send(open_target(str(tmp_path)), new)[2]
@@ -241,13 +241,13 @@ def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
     stated = manifest_of(lambda key: open_target(bucket).get(key))
     assert stated["version"] == 2
     store = open_store(address(bucket))
-    packed = obstore.get(store, new.files[0].packed[0].key).attributes
+    packed = obstore.get(store, new.files[0].forms[1].key).attributes
     assert packed["Content-Type"] == "application/json"
     assert packed["Content-Encoding"] == "gzip"
     assert "immutable" in packed["Cache-Control"]
     named = obstore.get(store, "site/v1/zones.json")
-    assert bytes(named.bytes()) == new.files[0].plain.body
+    assert bytes(named.bytes()) == new.files[0].forms[0].body
     assert named.attributes["Cache-Control"] == "public, max-age=30"
-    assert target.get(old.files[0].plain.key) is not None, "kept for a day"
+    assert target.get(old.files[0].forms[0].key) is not None, "kept for a day"
     assert send(open_target(bucket), publication(3, "newer", "north"))[1] > 0
-    assert open_target(bucket).get(old.files[0].plain.key) is None
+    assert open_target(bucket).get(old.files[0].forms[0].key) is None

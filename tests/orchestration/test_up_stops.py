@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.servers import processes, up
+from orchestration.servers import up
 from tests.stand_ins.ports import free_port
 from tests.stand_ins.processes import children, descendants, runs
 from tests.stand_ins.receiver import patient
@@ -154,8 +154,8 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
 
 
 def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MOST_LOG_BYTES", 100)
-    supervised = processes.Servers(tmp_path, tmp_path / "logs")
+    monkeypatch.setattr(up, "MOST_LOG_BYTES", 100)
+    supervised = up.Servers(tmp_path / "logs")
     server = supervised.start("api", [sys.executable, "-c", "import time; time.sleep(600)"])
     assert server.log
     with server.log.open("ab", buffering=0) as stream:
