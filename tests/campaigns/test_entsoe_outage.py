@@ -16,7 +16,7 @@ import pytest
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources
-from orchestration.work import resources
+from orchestration.work.environment import open_context
 from warehouse.documents import catalogue, health
 from warehouse.errors import NotPublished
 from warehouse.market import clock
@@ -53,7 +53,7 @@ class Served(NamedTuple):
 def pipeline(home: Path, away: Iterable[str]) -> PipelineContext:
     """A simulated pipeline whose terms are those of a live one: what is withheld there is withheld here."""
     faults = ", ".join(f"{name}:503@{AWAY}" for name in away)
-    opened = resources.open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": "simulated", "EMDS_FAULTS": faults})
+    opened = open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": "simulated", "EMDS_FAULTS": faults})
     return replace(opened, ranks=catalogue.ranks(sources(), (), "live"))
 
 
