@@ -71,8 +71,8 @@ def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     request, catalogue, sample = plans[0].request, plans[0].catalogue, None
     whole, cursor, parts = request.window, request.cursor, []
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        newest = [_first_rows(reader, plan, whole, "desc", SAMPLE_ROWS + 1) for plan in plans]
-        sample = _cut(newest, request, "desc", SAMPLE_ROWS)
+        rows = [_first_rows(reader, plan, whole, "desc", SAMPLE_ROWS + 1) for plan in plans]
+        sample = _cut(rows, request, "desc", SAMPLE_ROWS)
     for place, plan in enumerate(plans):
         window, own = cursor.rest(whole, plan.zone) if cursor else (whole, None)
         months = [sample.parts[place]] if sample else stored_rows.wanted(reader, plan, request.order, window)

@@ -263,6 +263,8 @@ def test_pages_tell_the_holes_of_the_whole_window_once(rig: Any, resolution: str
         own = resolution if zone == "DE-LU" else "5m"
         step = RESOLUTIONS[own]
         rows = [row for row in rig.every(start, step, 2 * HOUR // step) if rng.random() < 0.8]
+        if zone == "DE-LU":  # its first hour is missing: pages begin amid that hole, and hold the row behind it
+            rows = [row for row in rig.every(start, step, 2 * HOUR // step) if row[0] >= start + HOUR]
         rig.put("north.grid", zone, "demand", rows, "MW", own)
     rig.publish()
     ask = asking(rig)

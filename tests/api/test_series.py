@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Rig
+from tests.api.conftest import Rig, asking
+from tests.stand_ins.declared import feed, source
+from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
+from warehouse.market.market import Metric
 from warehouse.series.reader import Reader
 
 
@@ -41,6 +44,7 @@ def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -
         "2024-12-31T23:00:00Z"
     )
     assert ask("/v1/capacity/DE-LU?start=2025-06-01T00:00:00Z")["count"] == 4
+    assert ask("/v1/capacity/DE-LU?start=2026-01-01T12:00:00Z&end=2026-01-02T00:00:00Z")["data"] == body["data"]
     assert ask("/v1/capacity/DE-LU?start=2023-06-01T00:00:00Z&end=2024-06-02T00:00:00Z")["count"] == 0
 
 
@@ -113,6 +117,37 @@ def test_withheld_figures_are_404_until_the_owner_has_the_rights(ask: Any, marke
     assert ask("/v1/price/US-PJM", 404)["type"].endswith("/withheld-by-terms")
     market.publish(rights=("shut",))
     assert ask("/v1/price/US-PJM")["count"] == 0, "rows stay in history until `emds rebuild`"
+
+
+def test_rows_of_a_feed_that_is_withheld_since_are_in_no_answer(rig: Rig) -> None:
+    """A month file holds them until it is rebuilt."""
+    start = instant("2026-03-30T00:00:00Z")
+    own = feed("late.grid", ("GB",), (Metric.DEMAND,), "5m")
+    rig.sources["late"] = source("late", (own,))
+    rig.put("late.grid", "GB", "demand", rig.every(start, 300, 12))
+    rig.put("south.hourly", "GB", "demand", rig.every(start + HOUR, HOUR, 1), resolution="1h")
+    rig.publish()
+    path = f"/v1/demand/GB?start={start}&end={start + 2 * HOUR}"
+    assert asking(rig)(path)["sources"] == ["south", "late"]
+    rig.sources["late"] = source("late", (own,), withheld=True)
+    rig.publish()
+    ask = asking(rig)
+    for more in ("", "&as_of=now", "&limit=1", "&interval=1h", "&order=desc"):
+        body = ask(path + more)
+        assert (body["count"], body["sources"]) == (1, ["south"]), more
+    assert body["gaps"] == [{"start": start, "end": start + HOUR}]
+
+
+def test_a_feed_without_credentials_owes_nothing_beside_one_that_has_them(rig: Rig) -> None:
+    """GB's demand comes each five minutes from north, each hour from south."""
+    window = f"/v1/demand/GB?start={rig.now - 5 * HOUR}"
+    ends = []
+    rig.publish()
+    for configured in (("north", "south"), ("south",), ()):
+        catalogue.publish(rig.storage, rig.sources, rig.mode, (), configured, rig.now)
+        [gap] = asking(rig)(window)["gaps"]
+        ends.append(gap["end"])
+    assert ends[1] < ends[0] == ends[2]
 
 
 def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any) -> None:
