@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +28,7 @@ from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.http.responses import tag_of
 from api.http.times import first_instant
-from api.series.formats import ENVELOPE_FIELDS, MEDIA, PLAIN
+from api.series.formats import MEDIA
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.caches import LruCache
@@ -87,23 +86,24 @@ def _whole_list(service: Service) -> Document:
     """Return the list of all files: computed once a publication, and once a day, since months become final."""
     documents, catalogue, settings = service.documents, service.documents.catalogue, service.settings
     public_months = documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
-    public = dict.fromkeys(public_months.json["sha256"], settings.public_url) if public_months else {}
     now, identity = clock.now(), documents.require(layout.MANIFEST).identity
     key = f"bulk {identity} {public_months and public_months.identity} {now // clock.DAY}"
-    return catalogue.document.render(key, lambda: list_files(documents, catalogue, settings.base_url, now, public))
+
+    def build() -> dict[str, Any]:
+        public = dict.fromkeys(public_months.json["sha256"], settings.public_url) if public_months else {}
+        return list_files(documents, catalogue, settings.base_url, now, public)
+
+    return catalogue.document.render(key, build)
 
 
 def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.documents.catalogue
-    fields = catalogue.terms(zone, METRICS[metric].value, sources_of(whole.feeds))
     with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
         headers = [
             *responses.caching(entry.method),
             *responses.marks(catalogue.simulated),
             ("Content-Disposition", f'attachment; filename="{zone}_{metric}_{month}.parquet"'),
-            *((ENVELOPE_FIELDS[name], quote(text, safe=PLAIN)) for name, text in fields.items()),
-            ("Access-Control-Expose-Headers", ", ".join(ENVELOPE_FIELDS[name] for name in fields)),
         ]
         body, tag = whole.body, whole.sha256
         if entry.method == "sample":

@@ -51,7 +51,7 @@ _CACHED = ("ETag", "Cache-Control", "Vary")
 _OF_SOME: Mapping[str, tuple[str, ...]] = {
     "Now": ("X-EMDS-Stale",),
     "Series": ("Link", "Content-Disposition", "Accept-Ranges", *formats.ENVELOPE_FIELDS.values()),
-    "Bulk": ("Content-Disposition", "Accept-Ranges", "X-EMDS-License", "X-EMDS-Attribution"),
+    "Bulk": ("Content-Disposition", "Accept-Ranges"),
     "/v1/geo/": ("Link", "Content-Disposition", "Accept-Ranges", "X-EMDS-Stale"),
     "/v1/changes": ("Link",),
     "/docs/examples/": ("Content-Disposition",),
