@@ -112,6 +112,15 @@ def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     assert past["structuredContent"]["reason"].startswith("Held are intervals from")
 
 
+def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:
+    stamps = ["2026-03-30T12:05Z", "2026-03-30T12:15Z"]
+    columns = {"time": stamps, "value": [1.5, 2.0]}
+    lines = history.table([at(stamp) for stamp in stamps], columns, {"resolution": "15m"}, None)
+    assert lines == ["- is missing.", "time value", "2026-03-30T12:05Z 1.5", "2026-03-30T12:15Z 2"]
+    text = keyed.call("get_history", zones=["GB", "US-CAISO"], metric="price")["content"][0]["text"]
+    assert " No rows: US-CAISO.\n" in text
+
+
 WINDOW = {"start": "2026-03-30T06:00:00Z", "end": "2026-03-30T09:00:00Z"}
 Row = tuple[int, str, float]
 
