@@ -190,17 +190,15 @@ def _with_reals(document: Document) -> GeoLayer:
 def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
     document = service.documents.require(_DOCUMENTS[name])
     layer = _with_reals(document)
-    places: dict[str, int] = document.derive(
-        "ids", lambda _: {orjson.loads(own)["id"]: place for place, own in enumerate(layer.features)}
-    )
-    if feature not in places:
+    ids: list[str] = document.derive("ids", lambda _: [orjson.loads(own)["id"] for own in layer.features])
+    if feature not in ids:
         raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
     path = f"{ROOT}/collections/{name}"
     links = [
         _link(service, request, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),
         _link(service, request, path, "collection", _JSON, TITLES[name]),
     ]
-    place = places[feature]
+    place = ids.index(feature)
     stored = orjson.loads(layer.features[place])
     # The layer's terms, where the feature has none of its own.
     terms = {word: layer.head[word] for word in ("license", "attribution") if word not in stored["properties"]}

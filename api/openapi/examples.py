@@ -56,12 +56,11 @@ def collect(service: Service) -> dict[str, Any]:
     for name, build in builders.items():
         with suppress(StopIteration, Problem, CallerError, StorageError, UnknownCursor):
             examples[name] = build()
-    offer = service.gate.x402.offer(Call("/v1/latest/GB", "latest", ""))
     return {
         **{f"{name} {_JSON}": body for name, body in _keys(service).items()},
         **_parameters(service, examples.get(f"bulk {_JSON}")),
         **examples,
-        "402": orjson.loads(offer.body or b"null"),
+        "402": orjson.loads(service.gate.x402.offer(Call("/v1/latest/GB", "latest", "")).body or b"null"),
     }
 
 

@@ -120,8 +120,7 @@ def llms(service: Service) -> str:
 
 def agents(service: Service) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
-    return html.render("agents.txt", base=service.settings.base_url, paid=paid)
+    return html.render("agents.txt", base=service.settings.base_url, paid=[e for e in ENDPOINTS.values() if e.paid])
 
 
 def sitemap(service: Service) -> str:
@@ -150,15 +149,13 @@ def payable(service: Service) -> dict[str, Any]:
 
 
 def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
-    price, path = {"currency": "USD", "amount": endpoint.price}, example_path(endpoint)
-    accepts = [offers.requirement(2, settings.base_url, settings.pay_to, endpoint.id, path)] if settings.pay_to else []
+    base, path, pay_to = settings.base_url, example_path(endpoint), settings.pay_to
     parameters = {name: parameter.description for name, parameter in endpoint.parameters.items()}
-    url = settings.base_url + example_call(endpoint)
     return {
-        "resource": {"url": url, "description": endpoint.offer, "mimeType": _JSON},
+        "resource": {"url": base + example_call(endpoint), "description": endpoint.offer, "mimeType": _JSON},
         "type": "http",
-        "accepts": accepts,
-        "price": price,
+        "accepts": [offers.requirement(2, base, pay_to, endpoint.id, path)] if pay_to else [],
+        "price": {"currency": "USD", "amount": endpoint.price},
         "input": {"method": endpoint.method, "routeTemplate": endpoint.path, "queryParams": parameters},
     }
 

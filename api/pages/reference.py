@@ -7,7 +7,6 @@ from the environment variable `EMDS_KEY`.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import orjson
@@ -64,7 +63,6 @@ def _entries(api: Json) -> list[Json]:
     return list(entries.values())
 
 
-@cache
 def _headings() -> dict[str, str]:
     """What a page is about, for the search: its headings."""
     lines = {page: (FOLDER / f"{page}.md").read_text().splitlines() for page in DOC_PAGES}
@@ -76,8 +74,7 @@ def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
     media, more = endpoint.media[0], {"sample": "true"} if endpoint.paid else {}
     more |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters
-    kind = "json" if media.endswith("json") else "text" if media.startswith("text/") else "bytes"
-    is_csv, is_parquet = is_table or media == "text/csv", media.endswith("parquet")
+    kind = "json" if media.endswith("json") else "text" if media.startswith("text/") else "blob"
     call = {
         "method": endpoint.method,
         "url": base_url + example_call(endpoint, **more),
@@ -85,7 +82,7 @@ def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
         "body": orjson.dumps(BODIES[endpoint.body]).decode() if endpoint.body else "",
         "key": endpoint.keyed or endpoint.token,
         "kind": kind if endpoint.answer else "",
-        "duckdb": "csv" if is_csv else "parquet" if is_parquet else "blob" if kind == "bytes" else kind,
+        "duckdb": "csv" if is_table or media == "text/csv" else "parquet" if media.endswith("parquet") else kind,
     }
     languages = LANGUAGES if endpoint.method == "GET" else LANGUAGES[:-1]
     return {language: html.render("code_samples.txt", language=language, **call) for language in languages}
