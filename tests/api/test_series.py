@@ -36,6 +36,7 @@ def test_the_end_is_exclusive(ask: Any, market: Any) -> None:
 
 def test_a_capacity_row_belongs_to_the_window_that_its_year_overlaps(ask: Any) -> None:
     body = ask("/v1/capacity/DE-LU")
+    assert body["start"] == instant("2025-12-31T23:00:00Z")
     assert [(row["fuel"], row["ts"], row["resolution"]) for row in body["data"]] == [
         ("gas", instant("2025-12-31T23:00:00Z"), "1y"),
         ("solar", instant("2025-12-31T23:00:00Z"), "1y"),
@@ -236,6 +237,8 @@ def test_a_page_of_a_sample_names_the_sources_of_all_its_rows(market: Any) -> No
     assert whole["sources"] == page["sources"] == ["north", "south"]
     assert page["attribution"] == whole["attribution"]
     assert page["data"] == whole["data"][:7]
+    several = client.get(f"/v1/demand?zones=GB,US-NYISO&sample=true&start={market.now - 200 * HOUR}").get_json()
+    assert several["sources"] == ["north", "south"], "of the window"
     newest = client.get("/v1/demand/US-NYISO?stats=true&sample=true&start=2026-03-28").get_json()
     assert (newest["sources"], newest["attribution"]) == (["north"], "© North Market Operator")
 
