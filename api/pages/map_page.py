@@ -52,8 +52,8 @@ def views(service: Service) -> tuple[View, View]:
         except StorageError:
             is_simulated = False
         form = {"simulated": is_simulated, "embed": "embed" in request.args}
-        shown = index.render(repr(form), lambda: html.render("map/index.html", **form, **shared))
-        return responses.document(request, shown, _MEDIA[".html"], page_headers)
+        content = index.render(repr(form), lambda: html.render("map/index.html", **form, **shared))
+        return responses.document(request, content, _MEDIA[".html"], page_headers)
 
     def file(request: Request, version: str, name: str) -> Response:
         if name not in files:
