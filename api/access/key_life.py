@@ -23,15 +23,14 @@ from warehouse.market.clock import DAY
 
 OVERLAP_S = DAY
 """So long a rotated key goes on opening."""
-KeyUse = Row[Any]
-"""One key and what was made of it; instants in Unix seconds, days as days since 1970-01-01 UTC."""
 
 
-def key_uses(database: Database, days: int, usual: int, now: int) -> list[KeyUse]:
+def key_uses(database: Database, days: int, usual: int, now: int) -> list[Row[Any]]:
     """Return every key with its use of the last `days` UTC days, the busiest first.
 
     `quota`: its own answers a day, None for the usual; `today` and `answers`: of today and of those days; `days_full`:
-    on which the quota was used up; `last_day`: the last with an answer, None for none.
+    on which the quota was used up; `last_day`: the last with an answer, None for none. Instants are Unix seconds, days
+    days since 1970-01-01 UTC.
     """
     today, first = now // DAY, now // DAY - days + 1
     recent = USAGE.c.day >= first
@@ -77,13 +76,12 @@ def revoke(database: Database, key: int | bytes, now: int) -> bool:
     By the digest of one that was rotated before, that spelling alone. Return whether there was such a key.
     """
     mine = KEYS.c.digest == key if isinstance(key, bytes) else KEYS.c.id == key
-    ended = update(KEYS).where(mine).values(revoked=func.coalesce(KEYS.c.revoked, now)).returning(KEYS.c.id)
     with database.begin() as connection:
-        number = connection.execute(ended).scalar()
-        if number is None and isinstance(key, int):
-            return False
-        before = PREVIOUS_KEYS.c.digest == key if number is None else PREVIOUS_KEYS.c.key_id == number
-        return bool(connection.execute(delete(PREVIOUS_KEYS).where(before)).rowcount) or number is not None
+        ended = update(KEYS).where(mine).values(revoked=func.coalesce(KEYS.c.revoked, now))
+        if connection.execute(ended).rowcount:
+            return True
+        before = delete(PREVIOUS_KEYS).where(PREVIOUS_KEYS.c.digest == key)
+        return isinstance(key, bytes) and bool(connection.execute(before).rowcount)
 
 
 def _usage(service: Service, request: Request, _query: dict[str, Any]) -> Response:

@@ -49,6 +49,8 @@ def test_settings_name_every_fault_and_no_secret() -> None:
     text = str(fault.value)
     assert not {name for name in (*wrong, "EMDS_DATABASE_URL") if name not in text}
     assert not any(secret in text for secret in ("KEY1", "KEY2", "KEY3"))
+    with pytest.raises(SettingsError, match="EMDS_FACILITATOR_AUTH has more entries"):
+        Settings.from_environ({"EMDS_FACILITATOR_URLS": "https://a.example", "EMDS_FACILITATOR_AUTH": "none,bearer:t"})
     assert "\n" not in text
 
 
