@@ -65,13 +65,11 @@ class LruCache:
 
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
         """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
-        value: Value
         entry = self._find(key)
         if entry is None:
-            value, size = make()
-            self.keep(key, value, size)
-        else:
-            value, _ = entry
+            entry = make()
+            self.keep(key, *entry)
+        value: Value = entry[0]
         return value
 
     def found(self, key: Hashable) -> Any:
