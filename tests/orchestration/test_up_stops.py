@@ -109,6 +109,14 @@ def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost(tmp_path: Pat
     assert done.returncode == 0
 
 
+def test_a_fill_that_fails_ends_all(tmp_path: Path) -> None:
+    failing = PROGRAM.replace('"-c", ""]', '"-c", "raise SystemExit(3)"]')
+    argv = [sys.executable, "-c", failing, SERVER, str(free_port()), str(free_port()), str(tmp_path)]
+    environ = {**os.environ, "EMDS_HOME": str(tmp_path)}
+    done = subprocess.run(argv, cwd=up.ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "emds: fill ended (3)\n")
+
+
 def server_of(folder: Path, name: str) -> int:
     """The process id of a server: the parent of the child that it wrote down."""
     return int(Path(f"/proc/{(folder / name).read_text()}/stat").read_text().split()[3])

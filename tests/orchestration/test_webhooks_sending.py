@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
+from contextlib import nullcontext
 from ipaddress import ip_address
 from typing import Any
 
@@ -87,3 +89,18 @@ def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
     with pytest.raises(NotDelivered, match="not an https address"):
         transport.post(url, {}, b"{}", private=False)
+
+
+@pytest.mark.parametrize(("final", "taken"), [(b"204 No Content", True), (b"500 Broken", False)])
+def test_an_interim_answer_is_passed_over(final: bytes, taken: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connected, _ = server.accept()
+            with connected:
+                connected.recv(4096)
+                connected.sendall(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 " + final + b"\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        with nullcontext() if taken else pytest.raises(NotDelivered, match="answered 500"):
+            transport.post(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, b"{}", private=True)
