@@ -129,6 +129,14 @@ def test_an_answer_without_rows_and_an_error_cost_nothing(trade: Trade) -> None:
     assert trade.pay("get_history", payment)["_meta"]["x402/payment-response"]["success"] is True
 
 
+def test_overdue_figures_cost_nothing(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = buyer.pay_v2(trade.offer())
+    monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
+    result = trade.pay("get_latest", payment)
+    assert result["content"][0]["text"].startswith("STALE: newer figures were due at 2026-03-")
+    assert ("x402/payment-response" in result["_meta"], trade.paid) == (False, 0)
+
+
 def test_a_settlement_that_fails_withholds_the_answer(trade: Trade) -> None:
     payment = buyer.pay_v2(trade.offer())
     trade.facilitator.faults["settle"] = "screened"
