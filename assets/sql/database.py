@@ -35,15 +35,24 @@ def resource(home: Path) -> DuckDBResource:
     )
 
 
+def month_keys(storage: Storage, months: Collection[str]) -> list[str]:
+    """Return the keys of the files of these UTC months, history too."""
+    keys = [key for root in (layout.series_prefix(), layout.history_prefix()) for key in storage.keys(root)]
+    return [key for key in keys if layout.is_month_file(key) and layout.of_series(key)[2] in months]
+
+
 @contextmanager
-def open_views(duckdb: DuckDBResource, storage: Storage, months: Collection[str]) -> Iterator[DuckDBPyConnection]:
+def open_views(
+    duckdb: DuckDBResource, storage: Storage, months: Collection[str], left_out: Collection[str] = ()
+) -> Iterator[DuckDBPyConnection]:
     """Yield a connection with the views of `assets.sql.views` over the files of these UTC months (`2026-11`).
+
+    `left_out`: keys of files that are no part of them.
 
     A view without files has no row. Raises StorageError where the files cannot be listed or brought, duckdb.Error where
     one cannot be read or was replaced meanwhile.
     """
-    keys = [key for root in (layout.series_prefix(), layout.history_prefix()) for key in storage.keys(root)]
-    keys = [key for key in keys if layout.is_month_file(key) and layout.of_series(key)[2] in months]
+    keys = [key for key in month_keys(storage, months) if key not in left_out]
     with tempfile.TemporaryDirectory(prefix="emds-sql-") as scratch, duckdb.get_connection() as connection:
         connection.execute(f"SET temp_directory = {quoted(scratch)}")
         connection.execute(f"SET file_search_path = {quoted(str(_folder_of(storage, keys, Path(scratch))))}")

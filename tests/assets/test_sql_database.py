@@ -78,3 +78,16 @@ def test_an_empty_warehouse_has_views_without_rows_and_a_new_one_takes_its_place
     assert analyst.build(tmp_path, resource(tmp_path)) == views
     assert count("demand") == (1,)
     assert not list((tmp_path / "scratch").glob(f"*{analyst.NAME}*"))
+
+
+def test_a_damaged_month_costs_itself_and_no_other_its_comparison(tmp_path: Path) -> None:
+    storage, duckdb = Folder(tmp_path), resource(tmp_path)
+    for zone, values in (("GB", [1.0, 2.0, 3.0]), ("FR", [1.0, 2.0, 3.0, 4.0])):
+        fold(storage, "a.best", zone, values)
+    assert analyst.compare(duckdb, storage, ["2026-11"])[1:] == (5, [])
+    month = tmp_path / layout.series("demand", "FR", "2026-11")
+    month.write_bytes(month.read_bytes()[:-40])
+    evaluations, compared, left_out = analyst.compare(duckdb, storage, ["2026-11"])
+    assert compared == 2
+    assert len(evaluations) == len(analyst.RULES)
+    assert [line.partition(" ")[0] for line in left_out] == [layout.series("demand", "FR", "2026-11")]
