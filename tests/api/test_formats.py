@@ -203,6 +203,14 @@ def test_rows_that_all_last_alike_have_the_holes_of_any_others(
     assert holes(one, window, due, "UTC") == holes(any_, window, due, "UTC")
 
 
+def test_at_most_twenty_holes_are_listed(ask: Any, market: Any) -> None:
+    start = instant("2026-03-28T00:00:00Z")
+    market.put("north.price", "AU-NSW", "price", market.every(start, HOUR, 30), "AUD/MWh", "30m")
+    for hours, listed in ((20, 20), (21, 20)):
+        body = ask(f"/v1/price/AU-NSW?start={start}&end={start + hours * HOUR}").get_json()
+        assert (len(body["gaps"]), body.get("gaps_truncated", False)) == (listed, hours > 20)
+
+
 def test_nothing_is_missing_before_a_feed_began_or_after_now(ask: Any, market: Any) -> None:
     began = instant("2016-01-01T00:00:00Z")  # when the tests' feeds began
     old = ask(f"/v1/price/GB?start={began - 30 * DAY}&end={began + DAY}").get_json()

@@ -149,6 +149,8 @@ def test_a_feed_without_credentials_owes_nothing_beside_one_that_has_them(rig: R
         [gap] = asking(rig)(window)["gaps"]
         ends.append(gap["end"])
     assert ends[1] < ends[0] == ends[2]
+    [gap] = asking(rig)(f"{window}&interval=1h")["gaps"]
+    assert gap["start"] % HOUR == gap["end"] % HOUR == 0, "of whole hours, though the window begins amid one"
 
 
 def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any) -> None:
