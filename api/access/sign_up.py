@@ -13,6 +13,7 @@ import secrets
 import smtplib
 import ssl
 import threading
+from collections.abc import Callable
 from email.message import EmailMessage
 from functools import partial
 from typing import Any
@@ -61,12 +62,19 @@ def is_address(text: str) -> bool:
 
 
 def sign_up(
-    database: Database, email: str, client: str, now: int, *, token: str = "", confirmed: bool = True
+    database: Database,
+    email: str,
+    client: str,
+    now: int,
+    *,
+    token: str = "",
+    confirmed: bool = True,
+    refuse: Callable[[], Problem | None] = lambda: None,
 ) -> tuple[str, str]:
     """Return a new key, and the token that confirms it; the token is empty where the key is `confirmed` already.
 
     For the same address, client and Idempotency-Key (`token`, empty for none) it is the same key for a day, without a
-    token the second time. Raises Problem 409.
+    token the second time; `refuse`, which counts a sign-up, is not asked then. Raises Problem 409, and what it returns.
     """
     person = identity(email)
     repeat = {"client": client, "token": _sha256(token), "email": person}
@@ -76,6 +84,8 @@ def sign_up(
         salt = connection.execute(select(REPEATS.c.salt).filter_by(**repeat)).scalar() if token else None
         if salt is not None:
             return _key(salt, token), ""
+        if too_many := refuse():
+            raise too_many
         _make_room(connection, person, now, retire=confirmed)
         connection.execute(delete(KEYS).where(KEYS.c.confirmed.is_(None), KEYS.c.created <= now - CONFIRM_S))
         salt, confirmation = secrets.token_bytes(32), "" if confirmed else secrets.token_urlsafe(32)
@@ -168,9 +178,8 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
     client = client_unit(gate.call_of(request).client)
-    if too_many := gate.limits.refuse("sign-up", client, gate.settings.signups_per_hour, now):
-        raise too_many
-    key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None)
+    refuse = partial(gate.limits.refuse, "sign-up", client, gate.settings.signups_per_hour, now)
+    key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None, refuse=refuse)
     if mail is not None and confirmation:
         try:
             _send(mail, gate.settings.base_url, email, confirmation)

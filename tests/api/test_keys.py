@@ -71,10 +71,13 @@ def test_what_is_no_sign_up_is_refused_and_not_counted(
 
 def test_five_sign_ups_an_hour_then_the_next_hour(tmp_path: Path) -> None:
     service = opened(tmp_path, signups_per_hour=5)
-    assert [service.sign_up(f"{number}@example.org").status_code for number in range(5)] == [201] * 5
+    again = {"Idempotency-Key": "one sign-up, sent again and again"}
+    assert [service.sign_up(**again).status_code for _ in range(6)] == [201] * 6
+    assert [service.sign_up(f"{number}@example.org").status_code for number in range(4)] == [201] * 4
     refused = service.sign_up("5@example.org")
     assert problem_of(refused) == (429, "too-many-sign-ups")
     assert refused.headers["Retry-After"] == "3600"
+    assert service.sign_up(**again).status_code == 201
     assert service.sign_up("5@example.org", client="192.0.2.2").status_code == 201
     service.now[0] += 3600
     assert service.sign_up("5@example.org").status_code == 201
