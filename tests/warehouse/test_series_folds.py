@@ -30,11 +30,11 @@ from tests.warehouse.series_model import (
     values,
 )
 from warehouse.errors import StorageError
-from warehouse.market.clock import RESOLUTIONS, Window
+from warehouse.market.clock import RESOLUTIONS, Window, month_window
 from warehouse.rows import resolve
 from warehouse.rows.versions import RowLabels, Versions
 from warehouse.series import change_log, series
-from warehouse.store import modes
+from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Folder
 
 
@@ -204,3 +204,14 @@ def test_a_row_is_served_where_no_part_of_it_is(rows):
         expected[number] = taken.isdisjoint(cells[number])
         taken |= {*cells[number]} if expected[number] else set()
     assert (resolve.served(versions, {"s.0": 1, "s.1": 2, "s.2": 3}) == expected).all()
+
+
+def test_a_month_that_cannot_be_folded_costs_no_later_month(folder) -> None:
+    turn = month_window("2026-11").start
+    fold(folder, "one.fast", turn - 3600, [1, 2])
+    key = layout.series("demand", "GB", "2026-10")
+    of_another_release = (folder.get(key) or b"").replace(b'{"schema":%d' % seal.SCHEMA_VERSION, b'{"schema":9')
+    folder.put(key, seal.stamped(of_another_release))
+    with pytest.raises(StorageError, match="written by another release"):
+        fold(folder, "one.fast", turn - 3600, [5, 6, 7], known_at=2)
+    assert values(folder, month_window("2026-11")) == [6, 7]

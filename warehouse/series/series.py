@@ -14,6 +14,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import SPREAD, Window, month_window, months
 from warehouse.market.market import Terms
@@ -63,7 +64,7 @@ def fold(
     whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
     right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
     where it is not the warehouse's. `terms`: those of each source, which the files state. Raises StorageError where a
-    month cannot be folded; those before it were.
+    month cannot be folded, after the others were.
     """
     modes.ensure(storage, mode)
     by_place: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
@@ -77,10 +78,15 @@ def fold(
         for month in (month for span in spans for month in months(span)):
             work.setdefault(Month(metric, zone, month), empty())
     write = partial(vintages.update, storage, ranks=ranks, mode=mode, feed=feed, terms=terms)
-    return [
-        _fold_month(write, feed, place, new, covered.get((place.zone, place.metric), ()), known_at)
-        for place, new in sorted(work.items(), key=itemgetter(0))
-    ]
+    folded, failures = list[Folded](), list[StorageError]()
+    for place, new in sorted(work.items(), key=itemgetter(0)):
+        try:
+            folded.append(_fold_month(write, feed, place, new, covered.get((place.zone, place.metric), ()), known_at))
+        except StorageError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return folded
 
 
 def _by_month(versions: Versions) -> Iterator[tuple[str, Versions]]:
