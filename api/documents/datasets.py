@@ -13,8 +13,13 @@ from warehouse.rows.schema import SCHEMA
 PARQUET = "application/vnd.apache.parquet"
 _FORMAT = "application/x-parquet"
 _DESCRIPTIONS = {name: meaning for name, (meaning, _) in SHARED.items()} | {
-    "known_at": "When this service first had the value, Unix seconds UTC"
+    "counterparty": "The zone or area across the border; null for the net of the zone.",
+    "link": "The tie; null for a border or a net.",
+    "known_at": "When this service first had the value, Unix seconds UTC.",
+    "superseded_at": "Null: a file holds what is served.",
+    **dict.fromkeys(("published_at", "basis"), "Null: of forecasts alone."),
 }
+"""Of each column; a file holds the net of its zone beside the borders."""
 _TYPES = {"string": ("string", "sc:Text"), "int64": ("integer", "sc:Integer"), "double": ("number", "sc:Float")}
 """Arrow's types as Data Packages and Croissant name them."""
 _NAME, _TITLE = "electricity-market-data", "Electricity market data"
@@ -113,7 +118,7 @@ def _field(metric: str, column: Any) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{metric}/{column.name}",
         "name": column.name,
-        **({"description": _DESCRIPTIONS[column.name]} if column.name in _DESCRIPTIONS else {}),
+        "description": _DESCRIPTIONS[column.name],
         "dataType": _TYPES[str(column.type)][1],
         "source": {"fileSet": {"@id": f"{metric}-files"}, "extract": {"column": column.name}},
     }

@@ -273,6 +273,9 @@ def test_the_descriptions_name_every_file_with_its_hash_and_licence(noon: FlaskC
     objects = {e["contentUrl"]: e["sha256"] for e in dataset["distribution"] if e["@type"] == "cr:FileObject"}
     assert objects == {file["url"]: file["sha256"] for file in files}
     assert {each["@id"] for each in dataset["recordSet"]} == {file["metric"] for file in files}
+    columns = {field["name"]: field.get("description", "") for field in dataset["recordSet"][0]["field"]}
+    assert all(columns.values()), "no column without its meaning"
+    assert "null for the net" in columns["counterparty"], "nobody adds a zone's borders to its net"
 
 
 WINDOW = "/v1/windows/DE-LU?hours=1"
