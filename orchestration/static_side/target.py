@@ -36,6 +36,8 @@ try:
 except ImportError:
     raise StorageError("publishing files needs the package obstore: install emds[bucket]") from None
 
+_TRIES = 8
+
 
 def parse(address: str) -> Path | StoreAddress:
     """Return the folder or bucket that an address names. Raises StorageError."""
@@ -84,8 +86,11 @@ class Target:
         self._put(item.key, item)
 
     def swap(self, publication: Publication) -> bool:
-        """Make a publication whose objects are there the current one; return False where a newer one is."""
-        while True:
+        """Make a publication whose objects are there the current one; return False where a newer one is.
+
+        Raises StorageError where the condition of each try is refused: by other publishers, or by a store without any.
+        """
+        for _ in range(_TRIES):
             with self._alone():
                 meta = ask(POINTER, "read", lambda: obstore.head(self._store, POINTER))
                 before = {} if meta is None else read_json(self.get(POINTER))
@@ -98,6 +103,7 @@ class Target:
                     continue
                 self._name(publication)
                 return True
+        raise StorageError(f"{POINTER} cannot be written: another publisher was first {_TRIES} times")
 
     def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
         """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""

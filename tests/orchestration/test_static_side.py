@@ -35,6 +35,7 @@ from orchestration.static_side.publish import publish_to, send
 from orchestration.static_side.target import Target, open_target
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
+from warehouse.errors import Conflict, StorageError
 from warehouse.store import layout
 from warehouse.store.object_store import address, open_store
 
@@ -251,3 +252,21 @@ def test_a_bucket_holds_the_same_with_types_and_codings(bucket: str) -> None:
     assert target.get(old.files[0].forms[0].key) is not None, "kept for a day"
     assert send(open_target(bucket), publication(3, "newer", "north"))[1] > 0
     assert open_target(bucket).get(old.files[0].forms[0].key) is None
+
+
+def test_a_bucket_that_refuses_every_condition_is_not_asked_for_ever(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, tries, put = open_target(bucket), [], Target._put
+
+    def refuse(self: Target, key: str, item: StaticObject, mode: Any = "overwrite") -> None:
+        if key == POINTER:
+            tries.append(mode)
+            assert len(tries) < 20
+            raise Conflict(key)
+        put(self, key, item, mode)
+
+    monkeypatch.setattr(Target, "_put", refuse)
+    with pytest.raises(StorageError, match=r"another publisher was first \d+ times"):
+        send(target, publication(1, "old"))
+    assert set(tries) == {"create"}
