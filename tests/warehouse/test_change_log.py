@@ -94,6 +94,15 @@ def test_a_time_is_the_cursor_behind_all_older_entries(tmp_path):
         assert [entry.at for entry in found] == [each for each in sorted(times) if each >= at]
 
 
+def test_an_entry_that_begins_a_segment_is_not_older_than_the_one_ahead_of_it(tmp_path):
+    folder = Folder(tmp_path)
+    for number, at in enumerate([*[10] * (SEGMENT - 1), 30, 20], 1):
+        change_log.append(folder, change(number), "", at)
+    rest = change_log.read(folder, change_log.cursor_before(folder, 25), 10).entries
+    assert [entry.number for entry in rest] == [SEGMENT, SEGMENT + 1]
+    assert change_log.newest(folder, until=25).endswith(f"-{SEGMENT - 1}")
+
+
 def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
     folder = Folder(tmp_path)
     for n in range(1, SEGMENT + 1):

@@ -106,8 +106,8 @@ def append(storage: Storage, change: Change, file: str, now: int) -> None:
     time.
     """
     head = _head(storage) or _begin(storage)
-    segment = max(head.tail, head.first // SEGMENT)
-    while not _append_to(storage, head, segment, {"at": now, "file": file, "change": change}):
+    segment, entry = max(head.tail, head.first // SEGMENT), {"at": now, "file": file, "change": change}
+    while not _append_to(storage, head, segment, entry):
         segment += 1
     if segment > head.tail:
         _set_tail(storage, head, segment, now)
@@ -140,11 +140,12 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bo
         except DamagedFile as error:
             _LOG.error("the log goes on behind it: %s", error)
             return None
+        last = entries[-1]["at"] if entries else 0
+        if entry["at"] < last <= entry["at"] + CLOCK_S:
+            entry["at"] = last  # of a full segment too: the entry that begins the next one is not older
         if len(entries) == SEGMENT or (stored is None and segment <= head.tail):
             return None
-        placed, last = True, entries[-1]["at"] if entries else 0
-        at = last if entry["at"] < last <= entry["at"] + CLOCK_S else entry["at"]
-        own = {**entry, "number": segment * SEGMENT + len(entries) + 1, "at": at}
+        placed, own = True, {**entry, "number": segment * SEGMENT + len(entries) + 1}
         return artefact.sealed(orjson.dumps({"entries": [*entries, own]}))
 
     storage.update(layout.change_segment(segment), add)
