@@ -186,6 +186,7 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
         except Problem:
             with gate.database.begin() as connection:  # asked for again, it is another key, with a mail
                 connection.execute(delete(REPEATS).where(REPEATS.c.client == client, REPEATS.c.token == _sha256(token)))
+                connection.execute(delete(KEYS).where(KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None)))
             raise
     body: dict[str, Any] = {
         "api_key": key,

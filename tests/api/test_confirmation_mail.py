@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from api.access.key_life import key_uses
+from api.access.keys import CALLS_PER_DAY
 from api.access.x402.ledger import Ledger
 from api.settings import Settings, SettingsError
 from tests.api.key_service import Service, opened
@@ -136,6 +138,7 @@ def test_a_mail_that_cannot_be_sent_leaves_no_key(mailbox: Mailbox) -> None:
         answer = service.sign_up(**{"Idempotency-Key": "6b1f"})
         assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "mail-unavailable")
         assert "db-7" not in answer.text
+    assert key_uses(service.gate.database, 1, CALLS_PER_DAY, int(service.now[0])) == []
     mailbox.server.refuses = False
     assert service.sign_up(**{"Idempotency-Key": "6b1f"}).status_code == 201
     assert len(mailbox.mails) == 1
