@@ -1,7 +1,7 @@
 """The settings of the API: one frozen value, read from the environment once and checked at start.
 
 Names, defaults and meanings of all variables are in `warehouse.settings`; the pipeline's own are read by
-`orchestration.work.environment`. EMDS_NOW is only checked here: `warehouse.market.clock` reads it.
+`orchestration.work.environment`, EMDS_NOW by `warehouse.market.clock`.
 """
 
 from __future__ import annotations

@@ -125,7 +125,8 @@ def _is_fit(url: Any, private: bool) -> bool:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         return False
-    if parts.scheme not in (("https", "http") if private else ("https",)) or "@" in parts.netloc or parts.fragment:
+    schemes = ("https", "http") if private else ("https",)
+    if not host or parts.scheme not in schemes or "@" in parts.netloc or parts.fragment:
         return False
     try:
         return private or is_public(ip_address(host))

@@ -96,6 +96,13 @@ def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient) -> None
         assert [fault["parameter"] for fault in answer.get_json()["errors"]] == [wrong], wish
 
 
+def test_also_a_private_address_names_a_host(rig: Rig) -> None:
+    client = rig.client(webhook_private=True)
+    key = rig.key(client)
+    urls = ("http://receiver:8080/", "http://127.0.0.1/", "http:///hook", "http://:80/")
+    assert [subscribe(client, key, url=url).status_code for url in urls] == [201, 201, 400, 400]
+
+
 def test_a_subscription_begins_with_what_comes(rig: Rig, client: FlaskClient) -> None:
     rig.put("north.grid", "GB", "demand", [(0, 1.0)])
     created = subscribe(client, rig.key(client)).get_json()
