@@ -95,10 +95,10 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
         if isinstance(document, list):
             return _batch(document, headers, perform)
         kind = _kind(document)
-        if kind == "response" and headers.version not in (None, *LEGACY):
-            raise RpcError(INVALID_REQUEST, "Responses are not part of this protocol version")
     except RpcError as fault:
         return RpcReply(400, error(fault, _id_in(document)))
+    if kind == "response" and headers.version not in (None, *LEGACY):  # its id is that of a request of ours
+        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
     return _answer(document, headers, perform) if kind == "request" else RpcReply(202)
 
 
