@@ -50,6 +50,16 @@ def test_objects_below_a_prefix(endpoint):
     assert ask("a/c", "read", lambda: obstore.get(store, "a/c")) is None
 
 
+@pytest.mark.parametrize(
+    ("of_address", "of_environment", "region"), [("", "", "us-east-1"), ("&region=r", "", "r"), ("", "e", "e")]
+)
+def test_a_request_is_signed_for_the_region_that_is_set(monkeypatch, of_address, of_environment, region):
+    monkeypatch.setenv("AWS_REGION", of_environment)
+    with closing(Publisher(replies(404))) as server:
+        ask("k", "read", lambda: obstore.get(open_store(f"s3://emds?endpoint={server.base}{of_address}"), "k"))
+        assert f"/{region}/s3/" in server.received[0].headers["Authorization"]
+
+
 @contextmanager
 def answering(status: int, code: str) -> Iterator[str]:
     """The address of a server that answers everything with one error."""

@@ -33,7 +33,7 @@ _PARAMETERS: Mapping[str, Mapping[str, str]] = {
 _BROKEN = "no connection to the object store lasted"
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
 """The word of S3 and Azure for a failure; the answer to a HEAD has no body, and so none."""
-_ENDPOINT = re.compile(r"https?://[^/@?#]+(?:/[^?#]*)?")
+_ENDPOINT = re.compile(r"https?://[^/@?#:][^/@?#]*(?:/[^?#]*)?")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
@@ -113,6 +113,9 @@ def open_store(
         },
     }
     config: Any = {_PARAMETERS[where.scheme][name]: value for name, value in parameters.items()}
+    if where.scheme == "s3":  # the client would sign for the region of a variable that is set and empty
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        config.setdefault("region", region)
     try:
         return from_url(f"{where.scheme}://{where.bucket}/{where.prefix}", config=config, **bounds)
     except Exception as error:
