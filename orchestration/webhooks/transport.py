@@ -26,7 +26,7 @@ from warehouse.version import __version__
 
 TOTAL_S = 10.0
 """Name, connection, TLS, request and the head of the answer together."""
-_LONGEST_LINE = 65_536
+_LONGEST_HEAD = 65_536
 
 
 class NotDelivered(MarketError):
@@ -97,7 +97,7 @@ def _address(host: str, port: int, private: bool) -> str:
     """Return the first address of a name, if all may be connected to. Raises NotDelivered."""
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    except OSError:
+    except (OSError, UnicodeError):
         raise NotDelivered("the name is not known") from None
     addresses = [str(answer[4][0]) for answer in answers]
     if not addresses:
@@ -112,10 +112,14 @@ def _status(connected: socket.socket) -> int:
     status = 0
     with connected.makefile("rb") as stream:
         while status < 200:
-            line = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", stream.readline(_LONGEST_LINE))
-            if line is None:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                line = stream.readline(_LONGEST_HEAD)
+                head += line
+                if not line or len(head) > _LONGEST_HEAD:
+                    raise http.client.BadStatusLine("")
+            first = re.match(rb"HTTP/1\.[01] ([1-9][0-9]{2})( |\r|$)", head)
+            if first is None:
                 raise http.client.BadStatusLine("")
-            status = int(line[1])
-            while stream.readline(_LONGEST_LINE).strip():
-                pass
+            status = int(first[1])
     return status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from ipaddress import ip_address
 from typing import Any
 
@@ -91,16 +91,26 @@ def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
         transport.post(url, {}, b"{}", private=False)
 
 
-@pytest.mark.parametrize(("final", "taken"), [(b"204 No Content", True), (b"500 Broken", False)])
-def test_an_interim_answer_is_passed_over(final: bytes, taken: bool) -> None:
+@pytest.mark.parametrize(
+    ("final", "fault"),
+    [
+        (b"204 No Content\r\n\r\n", None),
+        (b"500 Broken\r\n\r\n", "answered 500"),
+        (b"200", "BadStatusLine"),
+        (b"200 OK\r\nserver: x\r\n", "BadStatusLine"),
+        (b"200 OK\r\nserver: " + b"x" * 70_000 + b"\r\n\r\n", "connection failed"),
+    ],
+    ids=["taken", "refused", "cut", "cut head", "long head"],
+)
+def test_an_interim_answer_is_passed_over_and_a_head_counts_once_it_is_whole(final: bytes, fault: str | None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
             connected, _ = server.accept()
-            with connected:
+            with connected, suppress(OSError):
                 connected.recv(4096)
-                connected.sendall(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 " + final + b"\r\n\r\n")
+                connected.sendall(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 " + final)
 
         threading.Thread(target=answer, daemon=True).start()
-        with nullcontext() if taken else pytest.raises(NotDelivered, match="answered 500"):
+        with nullcontext() if fault is None else pytest.raises(NotDelivered, match=fault):
             transport.post(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, b"{}", private=True)
