@@ -30,6 +30,8 @@ from warehouse.market import clock
 from warehouse.market.market import Feed
 
 _LOG = logging.getLogger("emds")
+ASSET_JOB = "__ASSET_JOB"
+"""The job of every run that is launched from an asset's page."""
 COMMAND_LINE = "command_line"
 """The job of the run that a command records."""
 BACKFILL = "dagster/backfill"
@@ -114,14 +116,14 @@ def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
     Return what failed; Dagster and the log have the reason.
     """
     from orchestration.definitions import first_partitions  # here: it loads every definition
-    from orchestration.jobs.schedules import mart_months
+    from orchestration.jobs.schedules import MARTS, mart_months
 
     if instance is None:
         return []
     is_whole = False
     with logged("marts"):
         months = mart_months(first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ))))
-        is_whole = months is None or _materialise(instance, KEYS, months)
+        is_whole = months is None or _materialise(instance, KEYS, months, MARTS)
         if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
             is_whole &= _materialise(instance, [RECORDS])
     return [] if is_whole else ["marts"]
@@ -142,16 +144,19 @@ def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
 
 
 def _materialise(
-    instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey], tags: Mapping[str, str] | None = None
+    instance: dg.DagsterInstance,
+    keys: Sequence[dg.AssetKey],
+    tags: Mapping[str, str] | None = None,
+    job: str = ASSET_JOB,
 ) -> bool:
     """Materialise assets here, with this environment's definitions: partitions begin where this home's days do.
 
-    Return whether it succeeded.
+    Return whether it succeeded. `job`: theirs where a schedule has one, whose next run then ends an outage of this one.
     """
     from orchestration.definitions import build
 
-    job = build().resolve_implicit_global_asset_job_def()
-    return job.execute_in_process(QUIET, instance, raise_on_error=False, asset_selection=[*keys], tags=tags).success
+    found = build().resolve_job_def(job)
+    return found.execute_in_process(QUIET, instance, raise_on_error=False, asset_selection=[*keys], tags=tags).success
 
 
 def fail_started(instance: dg.DagsterInstance) -> int:

@@ -10,7 +10,7 @@ import pytest
 from assets.partitions import asset_key
 from assets.sources import feeds
 from orchestration.cli import doctor, main
-from orchestration.jobs import recording
+from orchestration.jobs import alerts, recording
 from orchestration.work import backfill, commands
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
@@ -94,6 +94,8 @@ def test_a_publication_makes_the_marts_that_are_out_of_date(
     with recording.instance(home) as instance:
         assert instance.get_materialized_partitions(dg.AssetKey(["marts", "daily"])) >= {"2026-11"}
         assert instance.get_latest_materialization_event(dg.AssetKey(["marts", "records"])) is not None
+        runs = {alerts.subject(run) for run in instance.get_runs()}
+        assert runs == {recording.COMMAND_LINE, "marts", "marts/records"}, "the schedule's next run ends an outage"
 
 
 def test_rows_that_dagster_does_not_know_are_found_and_a_rebuild_marks_them(
