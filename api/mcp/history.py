@@ -112,7 +112,7 @@ def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[An
     place = {each: place for place, each in enumerate(dict.fromkeys(stamps))}
     keyed = [rows[name] for name in _KEYS if name in rows]
     keys = ["/".join(filter(None, key)) for key in zip(*keyed, strict=True)] if keyed else [""] * len(stamps)
-    arrays: dict[str, list[Any]] = {stamp: [*place]}
+    arrays: dict[str, list[Any]] = {stamp: [*place], **({} if stamps else {"value": []})}
     constant: dict[str, Any] = {}
     for name in [name for name in rows if name not in ("ts", "date", *_KEYS)]:
         by_key: dict[str, dict[str, Any]] = {key: {} for key in sorted(set(keys))}

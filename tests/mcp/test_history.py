@@ -110,6 +110,7 @@ def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     assert reason in result["content"][0]["text"]
     past = keyed.call("get_history", zone="GB", metric="price", start="2020-01-01", end="2020-01-02")
     assert past["structuredContent"]["reason"].startswith("Held are intervals from")
+    assert past["structuredContent"]["columns"] == {"time": [], "value": []}
 
 
 def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:
