@@ -103,6 +103,14 @@ def test_an_entry_that_begins_a_segment_is_not_older_than_the_one_ahead_of_it(tm
     assert change_log.newest(folder, until=25).endswith(f"-{SEGMENT - 1}")
 
 
+def test_a_strange_file_among_the_segments_stops_no_entry(tmp_path):
+    folder = Folder(tmp_path)
+    folder.put(f"{layout.CHANGE_SEGMENTS}.DS_Store", b"strange")
+    for number in range(1, SEGMENT + 2):
+        change_log.append(folder, change(number), "", number)
+    assert [entry.number for entry in change_log.read(folder, None, 100).entries] == [*range(1, SEGMENT + 2)]
+
+
 def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
     folder = Folder(tmp_path)
     for n in range(1, SEGMENT + 1):

@@ -268,7 +268,8 @@ def _cursor(head: Head, number: int) -> str:
 def _segments(storage: Storage) -> list[int]:
     """The numbers of the segments that lie there."""
     keys = storage.keys(layout.CHANGE_SEGMENTS)
-    return [int(key.removeprefix(layout.CHANGE_SEGMENTS).removesuffix(".json")) for key in keys]
+    names = (key.removeprefix(layout.CHANGE_SEGMENTS).removesuffix(".json") for key in keys)
+    return [int(name) for name in names if name.isdecimal()]
 
 
 def _exists(storage: Storage, head: Head, segment: int) -> bool:
