@@ -35,7 +35,8 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for _ in range(_MOST_PASSES):
             files = moved = 0
-            for keys in (_FIRST, *map(source.keys, layout.KEPT)):  # histories before the files that name them
+            first = [key for key in _FIRST if source.stat(key) is not None]
+            for keys in (first, *map(source.keys, layout.KEPT)):  # histories before the files that name them
                 files += len(keys)
                 moved += sum(pool.map(partial(_copy, source, target), keys))
             copied += moved

@@ -178,7 +178,8 @@ def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_
             fold(source, "one.fast", BASE, [turn, 5], known_at=turn)
 
     monkeypatch.setattr(Folder, "put", folded_meanwhile)
-    copy.copy(source, target)
+    count, _ = copy.copy(source, target)
+    assert count == len(files(source)), "nothing is counted that is not there"
     copied = vintages.read(target, vintages.Month("demand", "GB", "2026-10"))
     assert sorted(copied.value[copied.ts == BASE].tolist()) == [1, 2, 3, 4]
 
