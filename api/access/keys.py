@@ -83,7 +83,7 @@ class Usage:
 
 
 class Keys:
-    """The keys in the accounts database, and their days. Every method raises AccountsUnavailable."""
+    """The keys in the accounts database, and their days. Every method but `give_back` raises AccountsUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

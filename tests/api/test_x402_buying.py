@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from api.access import sign_up as sign_ups
+from api.access.database import AccountsUnavailable
 from api.access.keys import CALLS_PER_DAY, digest_of
+from api.access.x402.ledger import Ledger
 from api.access.x402.server import Limits
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER
-from tests.stand_ins.trade import PATH, PAY_TO, PRICE, RECEIPT, Trade, at_once, reason, receipt
+from tests.stand_ins.trade import LIMITS, PATH, PAY_TO, PRICE, RECEIPT, Trade, at_once, reason, receipt
 
 
 def test_one_402_offers_both_versions(trade: Trade) -> None:
@@ -145,6 +147,19 @@ def test_an_error_or_an_empty_answer_costs_nothing_and_frees_the_payment(trade: 
     assert (trade.paid, trade.a.calls["settle"], trade.row(payment).state) == (0, 0, "released")
     assert trade.get(payment).status_code == 200
     assert trade.paid == PRICE
+
+
+def test_an_empty_answer_is_in_no_doubt_where_the_ledger_is_gone(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Any) -> None:
+        raise AccountsUnavailable("gone")
+
+    payment = trade.payment()
+    monkeypatch.setattr(Ledger, "released", gone)
+    answer = trade.get(payment, PATH + "?rows=0")
+    assert (answer.status_code, trade.paid, trade.row(payment).state) == (200, 0, "claimed")
+    monkeypatch.undo()
+    trade.shift[0] += LIMITS.lease
+    assert (trade.get(payment).status_code, trade.paid) == (200, PRICE)
 
 
 def test_304_and_head_cost_nothing(trade: Trade) -> None:

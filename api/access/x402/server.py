@@ -127,14 +127,15 @@ class X402ResourceServer:
         """Return a grant that holds its place until the answer is settled or given up."""
 
         def settle(answer: Answer) -> Headers | Problem:
+            costs = answer.status == 200 and answer.rows > 0
             try:
-                if answer.status == 200 and answer.rows:
+                if costs:
                     return self._settle(entry, payment, call, answer)
                 self._ledger.released(entry, self._now)
                 return _PRIVATE
-            except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over
+            except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over, another free
                 _LOG.error("the ledger does not answer during a settlement: %s", fault)
-                return offers.UNKNOWN
+                return offers.UNKNOWN if costs else _PRIVATE
             finally:
                 self._places.release()
 
