@@ -38,7 +38,8 @@ _QUOTA: tuple[Member, ...] = (
     ("window", "The period that the quota counts.", text(const="day")),
     ("resets_at", "Unix seconds at which the next day begins (UTC midnight).", "instant"),
 )
-_FEED: tuple[Member, ...] = (("id", "The feed's id.", "text"), "source", "rank", "resolution", "withheld")
+_FEED: tuple[Member, ...] = (
+    ("id", "The feed's id.", "text"), "source", ("rank", "1 is served first.", "whole"), "resolution", "withheld")
 SCHEMAS: dict[str, Schema] = {
     **WORDS,
     **MARKET_DATA,
