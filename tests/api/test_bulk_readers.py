@@ -85,7 +85,7 @@ def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
     year: Rig, serve: Callable[..., Any], s3_endpoint: str, bucket_place: BucketPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Month files as the static side puts them; the manifest's addresses lead there."""
-    monkeypatch.setattr(publish.documents, "rendered", lambda asked, kept: ())
+    monkeypatch.setattr(publish, "rendered", lambda client, target: ())
     make_bucket(int(s3_endpoint.rpartition(":")[2]), "open")
     anybody = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::open/*"}
     policy = {"Version": "2012-10-17", "Statement": [anybody]}
