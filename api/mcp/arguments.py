@@ -29,14 +29,17 @@ def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, A
 
 
 def _text(value: Any) -> str:
-    """Return a JSON value as a query would spell it; 200.0 is a whole number."""
+    """Return a JSON value as a query would spell it; 200.0 is a whole number.
+
+    No argument takes an object, or a list in a list: however deep they are, they are spelled as empty, and refused.
+    """
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").removesuffix(".")
     if isinstance(value, list):
-        return ",".join(map(_text, value))
-    return json.dumps(value)
+        return ",".join("[]" if isinstance(each, list) else _text(each) for each in value)
+    return "{}" if isinstance(value, dict) else json.dumps(value)
 
 
 def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:

@@ -69,7 +69,8 @@ class Outcome(NamedTuple):
 
 def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: str, caller: Call) -> Outcome:
     """Read a call's arguments, admit it, answer it, settle it (`api.access.values`). Raises RpcError."""
-    sent, meta = params.get("arguments") or {}, params.get("_meta")
+    sent, meta = params.get("arguments"), params.get("_meta")
+    sent = {} if sent is None else sent
     if not isinstance(sent, dict):
         raise RpcError(INVALID_PARAMS, "params.arguments is an object")
     try:

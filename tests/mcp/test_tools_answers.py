@@ -176,8 +176,10 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
         ({**GB_PRICE, "start": []}, "is no time"),
         ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
         ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
+        ({"zone": json.loads('{"a":' * 900 + "1" + "}" * 900), "metric": "price"}, "Zones are US-CAISO"),
+        ({"zone": json.loads("[" * 900 + "]" * 900), "metric": "price"}, "Zones are US-CAISO"),
     ],
-    ids=str,
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments: dict[str, Any], text: str) -> None:
     result = mcp.call("get_history", **arguments)
