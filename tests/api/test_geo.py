@@ -59,6 +59,16 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
     assert index_of(layer).select({"bbox": (west, south, east, north)}).tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("part", [0.1, 0.9])
+def test_a_box_beside_a_line_is_not_within_it(part: float) -> None:
+    """A ray from the box crosses the line once, as it would cross a ring round the box."""
+    lines = frame_of("interconnectors")
+    for west, south, east, north in lines.bounds.to_numpy().tolist():
+        x, y = west + part * (east - west), south + 0.5 * (north - south)
+        expected = np.flatnonzero(lines.intersects(shapely.Point(x, y)))
+        assert index_of("interconnectors").select({"bbox": (x, y, x, y)}).tolist() == expected.tolist()
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     zones=st.lists(st.sampled_from(list(ZONES)), max_size=4),

@@ -138,7 +138,7 @@ def test_the_newest_figures_are_marked_as_on_their_own_path(tmp_path: Path, monk
 def test_the_newest_figures_of_one_zone_are_overdue_when_its_own_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    until = {"price_expected_by": 1_774_875_600, "demand_expected_by": None}
+    until = {"price_expected_by": 1_774_875_600, "demand_expected_by": None, "interchange_expected_by": 1_774_879_200}
     client = live_layer(tmp_path, False, GB=until, FR={"price_expected_by": None})
     monkeypatch.setenv("EMDS_NOW", "2026-03-30T12:30:00Z")
     for path, valid in (
