@@ -127,7 +127,7 @@ def _partitions(pipeline: PipelineContext) -> Iterator[str]:
         lines = list(unmarked(instance, pipeline))
     yield from lines
     if lines:
-        yield "`emds rebuild --start D` records these days in Dagster"
+        yield "`emds rebuild --start D` records those that were asked for, `emds backfill` asks for the others"
 
 
 def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[str]:

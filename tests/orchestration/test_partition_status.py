@@ -118,3 +118,18 @@ def test_rows_that_dagster_does_not_know_are_found_and_a_rebuild_marks_them(
         made = instance.fetch_materializations(record, limit=1).records[0].asset_materialization
     assert made is not None
     assert made.metadata["dagster/partition_row_count"].value == 48
+
+
+def test_days_that_a_monthly_file_brought_besides_are_recorded_once_they_are_asked_for(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed = ["--feed", "aemo.price_and_demand"]
+    assert main(["backfill", "--start", "2026-11-15", "--end", "2026-11-15", *feed]) == 0
+    beside = [f"aemo.price_and_demand 2026-11-{day}" for day in (16, 17)]
+    assert main(["rebuild", "--start", "2026-11-15", *feed]) == 0
+    assert [line.split(":")[0] for line in unmarked(home)] == beside
+    capsys.readouterr()
+    assert main(["doctor"]) == 1
+    assert "`emds backfill` asks for the others" in capsys.readouterr().out
+    assert main(["backfill", "--start", "2026-11-16", "--end", "2026-11-17", *feed]) == 0
+    assert unmarked(home) == []
