@@ -80,9 +80,11 @@ def test_a_month_is_final_once_nobody_asks_for_it_any_more(rig: Rig, monkeypatch
     yearly = tuple(replace(feed, yearly=feed.resolution == "1y") for feed in north.feeds)
     rig.sources["north"] = replace(north, feeds=yearly)
     rig.publish()
+    client = rig.client()
     for at, final in ((end + 11 * DAY - 1, False), (end + 11 * DAY, True)):
         monkeypatch.setenv("EMDS_NOW", str(at))
-        assert {f["final"] for f in listed(rig, "?metric=price")} == {final}
+        files = client.get("/v1/bulk?metric=price").get_json()["files"]
+        assert {file["final"] for file in files} == {final}, "without another publication"
     assert [f["final"] for f in listed(rig, "?metric=capacity")] == [False, False], "asked for two years"
 
 

@@ -44,6 +44,14 @@ def test_status_names_every_source_and_zone(market: Any) -> None:
     assert all(set(m) == members for m in status["sources"])
 
 
+def test_the_serving_feed_is_the_one_that_reaches_furthest_then_the_best_ranked(market: Any) -> None:
+    client, now = market.client(), market.now
+    for north, south, serving in ((0, 0, None), (0, now, "south.hourly"), (now, now, "north.grid")):
+        note(market.storage, "north", [Health("north.grid", "GB", data_until=north)])
+        note(market.storage, "south", [Health("south.hourly", "GB", data_until=south)])
+        assert entry(client, "south", "GB")["serving"].get("demand") == serving
+
+
 def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> None:
     client = market.client()
     for zone in ("AU-SA", "AU-NSW"):
