@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,6 +109,14 @@ def test_a_forecast_is_used_until_its_publisher_had_two_chances_to_renew_it(ask:
         vintage(ahead, NOW - age, [10.0] * 40)
         _, body = ask("AU-NSW", hours=1)
         assert (body["available"], body.get("reason")) == (reason is None, reason)
+
+
+def test_a_forecast_that_is_withheld_is_none(ask: Any, ahead: Any) -> None:
+    vintage(ahead, NOW, [10.0] * 40)
+    assert ask("AU-NSW", hours=1)[1]["available"]
+    ahead.sources["east"] = replace(SOURCES["east"], withheld=True, redistributable="no")
+    ahead.publish()
+    assert ask("AU-NSW", hours=1)[1]["reason"] == "nothing_ahead"
 
 
 @pytest.mark.parametrize(
