@@ -207,3 +207,16 @@ def test_keys_within_some_folders_of_a_prefix(storage):
         storage.put(key, b"")
     assert storage.keys_within("a/", ["2", "1", "4"]) == ["a/1/x", "a/2/y", "a/2/z"]
     assert storage.keys_within("a/", []) == []
+
+
+def test_a_writer_that_holds_a_key_for_ever_stops_no_other_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("warehouse.store.storage.WAIT_S", 0.05)
+    folder = Folder(tmp_path)
+
+    def wait_for_oneself(stored):
+        with pytest.raises(StorageError, match="another writer has held first for"):
+            folder.update("first", lambda stored: b"other")
+        return b"own"
+
+    assert folder.update("first", wait_for_oneself)
+    assert folder.get("first") == b"own"

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Any
 from warehouse.caches import TtlCache
 from warehouse.errors import Conflict, StorageError
 from warehouse.store.object_store import StoreAddress, address, ask, open_store
-from warehouse.store.storage import Change, Identity, Stored, checked_key
+from warehouse.store.storage import WAIT_S, Change, Identity, Stored, checked_key
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-WAIT_S = 120.0
-"""So long an update waits for other writers of its key."""
 _SMALL = 1000
 """Bodies of so few bytes, such as the mode, which goes with every file, count as unchanged for as long."""
 _MULTIPART = 32 << 20

@@ -23,6 +23,8 @@ from warehouse.errors import DamagedFile, StorageError
 if TYPE_CHECKING:
     from warehouse.store.bucket import Bucket
 
+WAIT_S = 120.0
+"""So long an update waits for other writers of its key."""
 _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
 )
@@ -261,7 +263,15 @@ class Folder:
         except OSError as error:
             raise _unwritable(f"locks/{path.name}", error) from None
         with stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
+            deadline = time.monotonic() + WAIT_S
+            while True:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:  # a process that was stopped may hold it for ever
+                    if time.monotonic() > deadline:
+                        raise StorageError(f"another writer has held {key} for {WAIT_S:.0f} s") from None
+                    time.sleep(0.01)
             yield
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
