@@ -44,10 +44,15 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     borders = live_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
     flows = live_history.newest_flows(zone, borders, now)
     hours, metrics = live_history.metric_histories(reader, catalogue, figures, now)
-    mix = live_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
-    parts = live_history.parts(mix, "fuel", now), live_history.parts(borders, "counterparty", now)
-    history = {"metrics": metrics, "mix": parts[0], "borders": parts[1]}
-    return ZoneParts(bands, flows, hours, None if figures.empty else history)
+    history = None
+    if not figures.empty:
+        mix = live_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
+        history = {
+            "metrics": metrics,
+            "mix": live_history.parts(mix, "fuel", now),
+            "borders": live_history.parts(borders, "counterparty", now),
+        }
+    return ZoneParts(bands, flows, hours, history)
 
 
 def _properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
@@ -77,6 +82,23 @@ def _properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mappi
     return body | {"updated": member["updated"], "attribution": member["attribution"], "license": member["license"]}
 
 
+def _collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[Body]) -> bytes:
+    """The zones at low detail with these properties as GeoJSON, and `flows`: the newest flow of each border."""
+    features = [
+        {"type": "Feature", "id": zone, "bbox": box, "properties": zones[zone], "geometry": geometry}
+        for zone, (box, geometry) in _shapes().items()
+    ]
+    top = {
+        "type": "FeatureCollection",
+        "name": "live",
+        **head,
+        "license": f"Boundaries: {LICENCE['zones']} Figures: the `license` of each feature.",
+        "attribution": f"{ATTRIBUTION['zones']} Figures: the `attribution` of each feature.",
+        "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in enumerate((min, min, max, max))],
+    }
+    return orjson.dumps({**top, "flows": flows, "features": features})
+
+
 @cache
 def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
     """Bounding box and encoded geometry of each zone at low detail; one without a map record is not drawn."""
@@ -91,7 +113,6 @@ def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
 def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, ZoneParts]) -> None:
     """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
 
-    The collection: the zones at low detail with their figures as GeoJSON, and `flows`, the newest flow of each border.
     To be called after the snapshot was put.
     """
     version = artefact.new_version()
@@ -112,28 +133,12 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         bands: dict[str, Mapping[str, str | None]] = {
             f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]
         } | {zone: own.bands for zone, own in zones.items()}
-        features = [
-            {
-                "type": "Feature",
-                "id": zone,
-                "bbox": box,
-                "properties": _properties(catalogue["zones"][zone], snapshot["zones"][zone], bands.get(zone, {})),
-                "geometry": geometry,
-            }
-            for zone, (box, geometry) in _shapes().items()
-        ]
-        flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
-        flows += [flow for own in zones.values() for flow in own.flows]
-        edges = enumerate((min, min, max, max))
-        top = {
-            "type": "FeatureCollection",
-            "name": "live",
-            **head,
-            "license": f"Boundaries: {LICENCE['zones']} Figures: the `license` of each feature.",
-            "attribution": f"{ATTRIBUTION['zones']} Figures: the `attribution` of each feature.",
-            "bbox": [edge(box[side] for box, _ in _shapes().values()) for side, edge in edges],
+        bodies = {
+            zone: _properties(catalogue["zones"][zone], snapshot["zones"][zone], bands.get(zone, {}))
+            for zone in _shapes()
         }
-        return orjson.dumps({**top, "flows": flows, "features": features})
+        flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
+        return _collection(head, bodies, flows + [flow for own in zones.values() for flow in own.flows])
 
     artefact.update(storage, layout.LIVE, merge)
 

@@ -152,10 +152,10 @@ def replay(folder: Path) -> int:
     """Ingest every recorded answer of a folder with a MANIFEST.json."""
     if not (folder / "MANIFEST.json").is_file():
         raise click.UsageError(f"no MANIFEST.json in {folder}")
-    from orchestration.work import kept_answers
+    from orchestration.work import replay
 
     os.environ["EMDS_FEEDS"] = "recorded"
-    return kept_answers.replay(folder)
+    return replay.replay(folder)
 
 
 @emds.command()
@@ -166,9 +166,9 @@ def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
 
     Ranks and rights of every month are resolved again too.
     """
-    from orchestration.work import kept_answers
+    from orchestration.work import replay
 
-    return kept_answers.rebuild(feeds, start, end)
+    return replay.rebuild(feeds, start, end)
 
 
 @emds.command()

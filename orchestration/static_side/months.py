@@ -102,8 +102,8 @@ def build_duckdb(entries: Iterable[Mapping[str, Any]], public_url: str) -> Stati
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
         # Every DuckDB since 1.0 reads this version.
-        connection.execute(f"ATTACH '{folder}/{DUCKDB_FILE}' AS made (STORAGE_VERSION 'v1.0.0')")
-        connection.execute("USE made")
+        connection.execute(f"ATTACH '{folder}/{DUCKDB_FILE}' AS catalogue (STORAGE_VERSION 'v1.0.0')")
+        connection.execute("USE catalogue")
         connection.register("listed", pa.table({name: [month[name] for month in months] for name in _FILES.split()}))
         connection.execute("CREATE TABLE files AS FROM listed")
         connection.unregister("listed")
@@ -115,7 +115,7 @@ def build_duckdb(entries: Iterable[Mapping[str, Any]], public_url: str) -> Stati
             names = " ".join(url.removeprefix(root).removesuffix(".parquet") for url in urls)
             connection.execute(_VIEW.format(metric=metric, names=names, root=root.replace("'", "''")))
         connection.execute("USE memory")
-        connection.execute("DETACH made")
+        connection.execute("DETACH catalogue")
         body = (Path(folder) / DUCKDB_FILE).read_bytes()
     return StaticObject(DUCKDB_FILE, body, "application/octet-stream", cache_control="public, max-age=60")
 

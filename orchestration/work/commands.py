@@ -135,12 +135,12 @@ def fill(days: int, recordings: Path | None) -> None:
     The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
     the days that are not whole. Raises MarketError where our own files fail.
     """
-    from orchestration.work import kept_answers  # it ends as the runs here do
+    from orchestration.work import replay  # it ends as the runs here do
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
     if recordings is not None:
-        kept_answers.replay(recordings)
+        replay.replay(recordings)
     elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
         refresh_all(pipeline)
     else:

@@ -14,7 +14,7 @@ import pytest
 from assets.ingest.runs import ingest_days, reparse_days
 from assets.sources import feed
 from orchestration.cli import main
-from orchestration.work import kept_answers
+from orchestration.work import replay
 from orchestration.work.backfill import days_of, monthly_tasks
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
@@ -83,7 +83,7 @@ def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pyte
     assert len(before.column("feed").unique()) > 30
     values = before.column("value").to_numpy()
     assert (values == np.round(values, 6)).all(), "no value has more than six decimals"
-    for task in kept_answers.plan(pipeline, feeds, None, None):
+    for task in replay.plan(pipeline, feeds, None, None):
         reparse_days(pipeline, feed(task.feed), days_of(task))
     assert _rows(pipeline.storage).equals(before)
 
@@ -98,22 +98,20 @@ def _rows(storage: Storage) -> pa.Table:
 def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
     pipeline = open_context()
     day = date(2026, 11, 19)
-    (task,) = kept_answers.plan(pipeline, [feed("neso.generation")], day, day)
+    (task,) = replay.plan(pipeline, [feed("neso.generation")], day, day)
     assert task.days == (day,)
-    (whole,) = kept_answers.plan(pipeline, [feed("neso.generation")], None, None)
+    (whole,) = replay.plan(pipeline, [feed("neso.generation")], None, None)
     assert whole.days == (date(2026, 11, 18), day, date(2026, 11, 20))
-    assert kept_answers.plan(pipeline, [feed("neso.carbon_intensity")], None, None) == []
+    assert replay.plan(pipeline, [feed("neso.carbon_intensity")], None, None) == []
 
 
 def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
     pipeline, feeds = open_context(), [feed("neso.generation")]
-    assert kept_answers.resolve(replace(pipeline, ranks={}), feeds, None, date(2026, 10, 1)) == (0, []), (
-        "no month of it"
-    )
-    assert kept_answers.resolve(replace(pipeline, ranks={}), [feed("aemo.dispatch")], None, None) == (0, [])
+    assert replay.resolve(replace(pipeline, ranks={}), feeds, None, date(2026, 10, 1)) == (0, []), "no month of it"
+    assert replay.resolve(replace(pipeline, ranks={}), [feed("aemo.dispatch")], None, None) == (0, [])
     taken = replace(pipeline, ranks={name: rank for name, rank in pipeline.ranks.items() if name != "neso.generation"})
-    assert kept_answers.resolve(taken, feeds, None, None) == (1, [])
+    assert replay.resolve(taken, feeds, None, None) == (1, [])
     assert mix(storage) == []
-    assert kept_answers.resolve(pipeline, feeds, None, None) == (1, [])
-    assert kept_answers.resolve(pipeline, feeds, None, None) == (0, [])
+    assert replay.resolve(pipeline, feeds, None, None) == (1, [])
+    assert replay.resolve(pipeline, feeds, None, None) == (0, [])
     assert mix(storage)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 
 CATALOGUE = "catalogue.json"
 MANIFEST = "manifest.json"
@@ -101,12 +100,6 @@ def raw_prefix(feed: str, day: str = "") -> str:
 def raw(feed: str, day: str, order: int, fetched_at: int, sha8: str, ext: str) -> str:
     """One kept body; `order`: its place among the feed's, `sha8`: `series.raw.digest` of question and answer."""
     return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{sha8}.{ext}.zst"
-
-
-def parse_raw_key(key: str) -> tuple[str, date]:
-    """The feed and the market day below which a kept body lies. Raises ValueError for another key."""
-    _, source, product, day, _ = key.split("/")
-    return f"{source}.{product}", date.fromisoformat(day)
 
 
 def quarantine_prefix(feed: str) -> str:
