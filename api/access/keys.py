@@ -50,11 +50,11 @@ _COUNT = f"""
 INSERT INTO usage (key_id, day, calls) SELECT id, :day, 1 FROM keys
 WHERE id = {_ID} AND revoked IS NULL AND confirmed IS NOT NULL AND coalesce(quota, :limit) > 0
 ON CONFLICT (key_id, day) DO UPDATE SET calls = usage.calls + 1 WHERE usage.calls < {_QUOTA}
-RETURNING key_id, day, (SELECT created FROM keys WHERE id = usage.key_id), calls, {_QUOTA}
+RETURNING key_id, day, calls, {_QUOTA}
 """  # noqa: S608  of constants
 _TAKE_BACK = "UPDATE usage SET calls = calls - 1 WHERE key_id = :key AND day = :day AND calls > 0 RETURNING calls"
 _LOOK = f"""
-SELECT keys.id, :day, keys.created, coalesce(usage.calls, 0), coalesce(keys.quota, :limit),
+SELECT keys.id, :day, coalesce(usage.calls, 0), coalesce(keys.quota, :limit), keys.created,
     keys.confirmed IS NOT NULL,
     EXISTS (SELECT 1 FROM file_reads WHERE key_id = keys.id AND day = :day AND file = :file)
 FROM keys LEFT JOIN usage ON usage.key_id = keys.id AND usage.day = :day
@@ -73,9 +73,10 @@ class Usage:
 
     key: int
     day: int
-    created: int
     used: int
     limit: int
+    created: int | None = None
+    """Unix seconds; a call that is counted does not look it up."""
     confirmed: bool = True
     """A key that lacks the confirmation by mail opens nothing."""
     read: bool = False
