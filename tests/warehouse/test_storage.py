@@ -209,6 +209,24 @@ def test_keys_within_some_folders_of_a_prefix(storage):
     assert storage.keys_within("a/", []) == []
 
 
+def test_folders_that_do_not_exist_are_not_walked(folder, monkeypatch):
+    walked, walk = [], os.walk
+    monkeypatch.setattr(os, "walk", lambda top, **options: walked.append(top) or walk(top, **options))
+    folder.put("a/7/x", b"")
+    assert folder.keys_within("a/", [str(n) for n in range(366)]) == ["a/7/x"]
+    assert folder.keys_within("b/", ["7"]) == []
+    assert len(walked) == 1
+
+
+def test_a_prefix_that_cannot_be_listed_does_not_look_empty(folder, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(StorageError, match="a/ cannot be listed: Permission denied"):
+        folder.keys_within("a/", ["1"])
+
+
 def test_a_writer_that_holds_a_key_for_ever_stops_no_other_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr("warehouse.store.storage.WAIT_S", 0.05)
     folder = Folder(tmp_path)

@@ -242,8 +242,17 @@ class Folder:
         return stamps
 
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
-        """Every key below these folders of a prefix, sorted."""
-        return [key for name in sorted(names) for key in self.keys(f"{prefix}{name}/")]
+        """Return every key below these folders of a prefix, sorted. Lists the prefix once, then the folders that exist.
+
+        Raises as `keys` does.
+        """
+        try:
+            there = os.listdir(self.path(prefix))
+        except OSError as error:
+            if error.errno in _NOTHING_THERE:
+                return []
+            raise StorageError(f"{prefix} cannot be listed: {error.strerror}") from None
+        return [key for name in sorted(set(names).intersection(there)) for key in self.keys(f"{prefix}{name}/")]
 
     def unreadable(self, prefix: str = "") -> list[str]:
         """The folders below a prefix that cannot be listed, each with the reason."""
