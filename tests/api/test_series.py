@@ -120,6 +120,23 @@ def test_withheld_figures_are_404_until_the_owner_has_the_rights(ask: Any, marke
     assert ask("/v1/price/US-PJM")["count"] == 0, "rows stay in history until `emds rebuild`"
 
 
+def test_rights_taken_back_end_cached_answers_and_etags(rig: Rig) -> None:
+    start = instant("2026-03-30T00:00:00Z")
+    own = feed("late.grid", ("GB",), (Metric.DEMAND,), "5m")
+    rig.sources["late"] = source("late", (own,))
+    rig.put("late.grid", "GB", "demand", rig.every(start, 300, 12))
+    rig.put("south.hourly", "GB", "demand", rig.every(start + HOUR, HOUR, 1), resolution="1h")
+    rig.publish()
+    client = rig.client()
+    headers, path = rig.key(client), f"/v1/demand/GB?start={start}&end={start + 2 * HOUR}"
+    first = client.get(path, headers=headers)
+    assert first.get_json()["sources"] == ["south", "late"]
+    rig.sources["late"] = source("late", (own,), withheld=True)
+    rig.publish()
+    assert client.get(path, headers=headers).get_json()["sources"] == ["south"]
+    assert client.get(path, headers={**headers, "If-None-Match": first.headers["ETag"]}).status_code == 200
+
+
 def test_rows_of_a_feed_that_is_withheld_since_are_in_no_answer(rig: Rig) -> None:
     """A month file holds them until it is rebuilt."""
     start = instant("2026-03-30T00:00:00Z")

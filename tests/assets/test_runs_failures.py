@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.session import Reply, Session
+from assets.fetch.session import Fetched, Reply, Session
 from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
-from tests.assets.demand_feed import DAY, FEED, Publisher, one_a_day, parse, pipeline, run, stored, whole
+from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, one_a_day, parse, pipeline, run, stored, whole
 from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Request
+from warehouse.market.market import Metric, Request
 from warehouse.rows.schema import Rows
-from warehouse.series import raw
+from warehouse.series import raw, vintages
+from warehouse.series.vintages import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -129,3 +130,48 @@ def test_an_answer_that_cannot_be_kept_fails_its_days_and_no_other(tmp_path: Pat
     report = run(full, yesterday, DAY)
     assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
     assert "No space left on device" in report.failed[0].reason
+
+
+def net_and_border(body: bytes, request: Request) -> Rows:
+    """Return a day's net interchange, or its flow over one border."""
+    rows = Rows()
+    value, border = (100.0, None) if body == b"net" else (50.0, "FR")
+    for i in range(48):
+        rows.add("GB", Metric.INTERCHANGE, START + i * 1800, value, "MW", "30m", None, border, None)
+    return rows
+
+
+def one_for_each_part(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return two requests for each day: the net and the border."""
+    url = "https://example.org/"
+    return [
+        Request("test.demand", url + part, days=(day.day,), part=part, ext="txt")
+        for day in days
+        for part in ("net", "border")
+    ]
+
+
+class TwoPartPublisher:
+    """Returns the part that was requested; the border's endpoint can be unavailable."""
+
+    border_fails = False
+
+    def ask(self, request: Request) -> Fetched:
+        if request.part == "border" and self.border_fails:
+            raise FeedUnavailable("away")
+        return Fetched(request, request.part.encode(), NOON)
+
+
+def test_rows_of_a_failed_request_stay(tmp_path: Path) -> None:
+    two_part = replace(FEED, metrics=(Metric.INTERCHANGE,), requests=one_for_each_part, parse=net_and_border)
+    publisher = TwoPartPublisher()
+    of = replace(pipeline(tmp_path, {}, two_part), session=publisher)
+
+    def live_border_rows() -> int:
+        found = vintages.read(of.storage, Month("interchange", "GB", "2026-06"))
+        return int(((found.superseded_at == -1) & found.where(lambda label: bool(label.border))).sum())
+
+    run(of)
+    before, publisher.border_fails = live_border_rows(), True
+    run(of)
+    assert live_border_rows() == before > 0

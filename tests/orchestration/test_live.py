@@ -5,7 +5,7 @@ No late annotations.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ import pytest
 
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
+from assets.sources import feed, sources
 from orchestration.jobs import live
 from orchestration.jobs.recording import QUIET
 from orchestration.work.backfill import Task
@@ -200,3 +201,11 @@ def test_the_look_back_is_asked_once_an_hour_and_yesterday_until_it_has_settled(
     assert days(at.replace(minute=0), noon) == [date(2026, 6, day) for day in (8, 9, 10)]
     assert days(at, night) == [date(2026, 6, 9), date(2026, 6, 10)]
     assert days(None, noon) == [date(2026, 6, day) for day in (8, 9, 10)]
+
+
+@pytest.mark.parametrize("minute", [0, 5, 15, 30])
+def test_a_tick_asks_the_feeds_whose_interval_it_ends(minute: int) -> None:
+    every = {task.feed for task in live.due_tasks(sources(), None)}
+    asked = {task.feed for task in live.due_tasks(sources(), datetime(2026, 11, 20, 12, minute, tzinfo=UTC))}
+    assert asked == {name for name in every if (12 * 60 + minute) % feed(name).every_minutes == 0}
+    assert (asked < every) == (minute != 0)

@@ -264,3 +264,14 @@ def test_an_omitted_part_says_why(one, context, trend):
     reading = read(one)
     assert (reading.context_omitted, reading.trend_omitted) == (context, trend)
     assert (reading.context is None, reading.trend is None) == (bool(context), bool(trend))
+
+
+@pytest.mark.parametrize(("value", "band"), [(647.5, "very_high"), (646.5, "high"), (71.5, "low"), (70.5, "very_low")])
+def test_a_rank_of_exactly_90_is_very_high_and_of_exactly_10_is_low(value: float, band: str) -> None:
+    assert read(hourly([float(n) for n in range(720)], value)).context.band == band
+
+
+@pytest.mark.parametrize(("hours", "confidence"), [(648, "normal"), (647, "low")])
+def test_nine_tenths_of_the_window_are_enough_for_normal_confidence(hours: int, confidence: str) -> None:
+    values = [float(n % 24) if n < hours else None for n in range(720)]
+    assert read(hourly(values, 12.0)).context.confidence == confidence

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.stand_ins import declared, stored_rows
-from warehouse.judge.quality import judge, to_json
+from warehouse.judge.quality import judge, possible_time, to_json
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.market import Feed, Metric, Publication
 from warehouse.market.metrics import define
@@ -231,3 +231,19 @@ def test_no_reading_is_lost_or_made_up(readings: list[tuple[int, float]]) -> Non
     assert kept | aside == set(rows)
     assert not {r.ts for r in kept} & {r.ts for r in aside}
     assert len({r.ts for r in kept}) == len(verdict.accepted)
+
+
+def test_a_reading_may_begin_15_minutes_after_its_answer_and_no_later() -> None:
+    answered = DAY.start + 12 * HOUR
+    window = possible_time(feed_of(), [DAY.day], answered, "demand")
+    assert window.end == answered + 15 * 60 + 1
+
+
+@pytest.mark.parametrize("bound", ["low", "high"])
+def test_a_value_exactly_at_its_bound_is_kept(bound: str) -> None:
+    value = getattr(define("demand").limits(ZONES["FR"], "MW", None), bound)
+    outside = value + (1 if bound == "high" else -1)
+    for reading, findings in ((value, 0), (outside, 1)):
+        rows = Rows()
+        rows.add("FR", "demand", DAY.start, reading, "MW", "1h")
+        assert checks(rows).get("range", 0) == findings

@@ -30,10 +30,12 @@ from tests.warehouse.series_model import (
     values,
 )
 from warehouse.errors import StorageError
-from warehouse.market.clock import RESOLUTIONS, Window, month_window
+from warehouse.market.clock import RESOLUTIONS, Window, month_of, month_window
 from warehouse.rows import resolve
+from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import RowLabels, Versions
-from warehouse.series import change_log, series
+from warehouse.series import change_log, monthfile, series, vintages
+from warehouse.series.vintages import Month
 from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Folder
 
@@ -215,3 +217,52 @@ def test_a_month_that_cannot_be_folded_costs_no_later_month(folder) -> None:
     with pytest.raises(StorageError, match="written by another release"):
         fold(folder, "one.fast", turn - 3600, [5, 6, 7], known_at=2)
     assert values(folder, month_window("2026-11")) == [6, 7]
+
+
+T = BASE + 36 * 3600
+
+
+def put_one(folder: Folder, value: float, at: int, unit: str = "EUR/MWh") -> list:
+    """Fold one value of a Polish price at the time `at`."""
+    rows = Rows()
+    rows.extend(SeriesKey("PL", "price", unit, "30m"), [T], [value])
+    return series.fold(folder, "toy.price", rows, {}, {"toy.price": 1}, at, "simulated")
+
+
+def stored_price(folder: Folder) -> Versions:
+    """Return every version of the month of `T`."""
+    return vintages.read(folder, Month("price", "PL", month_of(T)))
+
+
+def test_an_equal_number_in_another_currency_is_a_change(folder) -> None:
+    put_one(folder, 100.0, T + 1, "PLN/MWh")
+    (changed,) = put_one(folder, 100.0, T + 2, "EUR/MWh")
+    assert changed.changed == 1
+    found = stored_price(folder)
+    assert {label.unit for label in found.take(found.superseded_at == -1).compact().labels} == {"EUR/MWh"}
+
+
+def test_a_version_replaced_within_its_second_is_not_kept(folder) -> None:
+    put_one(folder, 100.0, T + 1)
+    put_one(folder, 200.0, T + 1)
+    assert stored_price(folder).value.tolist() == [200.0]
+
+
+def test_a_month_names_one_history_and_the_former_one_is_deleted(folder) -> None:
+    for number in range(4):
+        put_one(folder, 100.0 + number, T + 1 + number)
+    assert len(folder.keys("history/")) == 1
+
+
+def test_the_sweep_leaves_the_history_of_a_fold_that_has_not_finished(folder) -> None:
+    put_one(folder, 1e4, T + 1)
+    put_one(folder, 2e4, T + 2)
+    (named,) = folder.keys("history/")
+    os.utime(folder.path(named), (1e9, 1e9))
+    in_flight, body = monthfile.encode_history(stored_price(folder), "price", "PL", month_of(T), "simulated")
+    folder.put(in_flight, body)
+    assert vintages.sweep(folder) == 0
+    assert set(folder.keys("history/")) == {named, in_flight}
+    os.utime(folder.path(in_flight), (1e9, 1e9))
+    assert vintages.sweep(folder) == 1
+    assert folder.keys("history/") == [named]
