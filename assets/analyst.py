@@ -21,7 +21,7 @@ from assets.sql.views import patterns, quoted, statements
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import Window, months
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 from warehouse.series import monthfile
 from warehouse.store.storage import Folder, Storage
 

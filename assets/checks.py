@@ -24,7 +24,7 @@ from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.schema import SeriesKey
 from warehouse.rows.versions import Floats, Ints
 from warehouse.store import layout

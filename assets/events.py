@@ -22,7 +22,7 @@ from assets.stored_days import StoredRows
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, months
-from warehouse.market.market import Feed, Source
+from warehouse.market.feeds import Feed, Source
 
 CODE_VERSION, DATA_VERSION = "dagster/code_version", "dagster/data_version"
 """Tags of an event, by which the UI shows a partition as stale once the parser or the rows have changed."""

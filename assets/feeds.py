@@ -21,7 +21,7 @@ from assets.ingest.runs import ingest_days, reparse_days
 from assets.partitions import asset_key, days_of, made_every, pool_of, raw_key
 from assets.sql.views import COLUMNS
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Source
+from warehouse.market.feeds import Feed, Source
 from warehouse.rows.schema import SCHEMA
 
 OWNER, GROUP = "team:market-feeds", "sources"

@@ -13,7 +13,7 @@ import orjson
 
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.store import layout
 from warehouse.store.storage import Storage, Stored
 

@@ -16,7 +16,7 @@ from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
 from assets.sql.marts import MARTS, Mart, column_types, refresh, refresh_records, stale_months
 from warehouse.documents.catalogue import withheld
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 from warehouse.store.storage import Storage
 
 GROUP = "marts"

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 import dagster as dg
 
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Source
+from warehouse.market.feeds import Feed, Source
 
 
 def _last_offset(feed: Feed) -> int:

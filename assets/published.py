@@ -18,7 +18,7 @@ from assets.partitions import asset_key, made_every
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
 

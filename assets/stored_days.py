@@ -14,8 +14,8 @@ import numpy as np
 from assets.ingest.reports import window_of
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Feed
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Floats, Ints
 from warehouse.series import vintages

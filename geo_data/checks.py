@@ -14,7 +14,7 @@ import shapely
 from pyproj import Geod
 
 from geo_data.records import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
-from warehouse.market.market import Fuel
+from warehouse.market.vocabulary import Fuel
 from warehouse.market.zones import ZONES
 
 FLOOR_MW = 250.0

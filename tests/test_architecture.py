@@ -20,8 +20,9 @@ FILES = sorted(
 )
 
 BASICS = {
-    "warehouse.market.market",
+    "warehouse.market.feeds",
     "warehouse.market.metrics",
+    "warehouse.market.vocabulary",
     "warehouse.market.clock",
     "warehouse.rows.schema",
     "warehouse.errors",

@@ -35,7 +35,8 @@ from warehouse.caches import LruCache
 from warehouse.documents.manifest import summaries_of
 from warehouse.errors import Withheld
 from warehouse.market import clock
-from warehouse.market.metrics import YEARLY, is_forecast
+from warehouse.market.metrics import YEARLY
+from warehouse.market.vocabulary import is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.series import monthfile
 from warehouse.store import layout

@@ -17,7 +17,7 @@ import orjson
 from api.http.problems import Problem
 from api.http.responses import pack_well, tag_of
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
-from warehouse.market.metrics import Forecast, Metric, actual_of, forecast_of, is_forecast
+from warehouse.market.vocabulary import Forecast, Metric, actual_of, forecast_of, is_forecast
 from warehouse.market.zones import ZONES, zone, zones_with
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Identity, Storage

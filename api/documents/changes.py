@@ -16,7 +16,8 @@ from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, first_instant
 from api.service import Service
 from warehouse.market.clock import DAY
-from warehouse.market.metrics import CURRENT, Metric
+from warehouse.market.metrics import CURRENT
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
 from warehouse.series.change_log import CURSOR_PATTERN, Change, Entry, Page, UnknownCursor

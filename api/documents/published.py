@@ -19,7 +19,7 @@ from api.service import Service
 from warehouse.figures.context import coverage_note
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
 
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")

@@ -28,7 +28,7 @@ from warehouse.documents import health
 from warehouse.documents.health import Carrier, Health
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
-from warehouse.market.metrics import is_forecast
+from warehouse.market.vocabulary import is_forecast
 from warehouse.store import layout
 from warehouse.version import __version__
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from api.endpoints import query_parameters as query
 from api.http.parameters import Parameter
 from api.series import formats
-from warehouse.market.metrics import METRICS, Forecast, Metric, actual_of
+from warehouse.market.metrics import METRICS
+from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import zones_with
 
 _ROWS = (

@@ -28,7 +28,8 @@ from api.series.windows import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
 from warehouse.market import metrics
 from warehouse.market.clock import HOUR
-from warehouse.market.metrics import CURRENT, PUBLIC, SCALAR, Metric
+from warehouse.market.metrics import CURRENT, PUBLIC, SCALAR
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import zones_with
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from api.geo.layers import Box
 from api.http.parameters import Parameter, choice, number, words, zones
-from warehouse.market.market import Fuel
+from warehouse.market.vocabulary import Fuel
 
 FLOOR_MW = 250
 """The smallest plant that the layer holds."""

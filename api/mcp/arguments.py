@@ -16,7 +16,8 @@ from api.endpoints import query_parameters as query
 from api.http import parameters
 from api.http.parameters import Parameter, find_word, read_zone, whole, words
 from warehouse.figures.resample import LONGEST
-from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY, Metric
+from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000

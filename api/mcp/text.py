@@ -16,7 +16,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from warehouse.market.clock import iso, zone_of
-from warehouse.market.market import Metric, Zone
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import Zone
 
 SIMULATED = "SIMULATED figures, not market data."
 _INSTANTS = frozenset(

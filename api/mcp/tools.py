@@ -10,7 +10,8 @@ from api.mcp import arguments as takes
 from api.mcp.calls import Prepare, Tool
 from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
-from warehouse.market.metrics import METRICS, SCALAR, Metric
+from warehouse.market.metrics import METRICS, SCALAR
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES, zones_with
 
 

@@ -14,8 +14,8 @@ from jinja2 import Template
 
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import Schema
-from warehouse.market.market import Fuel
 from warehouse.market.metrics import METRICS
+from warehouse.market.vocabulary import Fuel
 from warehouse.market.zones import ZONES
 
 

@@ -7,8 +7,8 @@ from typing import Any, get_args
 from api.access.keys import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
-from warehouse.market.market import Fuel
 from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
+from warehouse.market.vocabulary import Fuel
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Basis
 

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from api.series.page import Page
 from warehouse.figures.resample import CIVIL
 from warehouse.market.clock import HOUR, zone_of
-from warehouse.market.metrics import BY_FUEL, forecast_of
+from warehouse.market.metrics import BY_FUEL
+from warehouse.market.vocabulary import forecast_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
 

@@ -20,7 +20,8 @@ from warehouse.figures.resample import LONGEST, Interval
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, local_midnight
-from warehouse.market.metrics import BY_FUEL, YEARLY, Metric, is_forecast
+from warehouse.market.metrics import BY_FUEL, YEARLY
+from warehouse.market.vocabulary import Metric, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
 from warehouse.series.reader import MonthFile, MonthFileSide, Reader

@@ -12,7 +12,7 @@ from api.http.problems import Problem
 from api.service import Service
 from warehouse.figures import marts
 from warehouse.figures.marts import Record
-from warehouse.market.metrics import Metric
+from warehouse.market.vocabulary import Metric
 
 _METHOD = {"method": "records/1", "docs": "/docs/records"}
 _LOST = "Records are not made yet: they follow once a day, after the days of the month."

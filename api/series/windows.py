@@ -24,8 +24,7 @@ from warehouse.figures import horizon
 from warehouse.figures.horizon import METHOD, Wanted, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
-from warehouse.market.market import Metric
-from warehouse.market.metrics import forecast_of
+from warehouse.market.vocabulary import Metric, forecast_of
 from warehouse.market.zones import zone
 from warehouse.rows.forecasts import Pick
 from warehouse.store import layout

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from assets.fetch.credentials import names_of
 from assets.fetch.session import with_query
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
 
 EXAMPLE = date(2026, 11, 18)
 """The market day whose addresses are shown, as they would be asked for at its own noon."""

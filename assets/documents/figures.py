@@ -14,7 +14,8 @@ from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import WINDOW_S, Reading, read_at
 from warehouse.market.clock import DAY, Window, interval_end
-from warehouse.market.metrics import CURRENT, Metric
+from warehouse.market.metrics import CURRENT
+from warehouse.market.vocabulary import Metric
 from warehouse.series.reader import Reader, RowColumns, joined, read_again
 from warehouse.store.storage import Storage
 

@@ -16,7 +16,8 @@ from assets.documents import geo_layers, live_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.live_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
-from warehouse.market.metrics import SCALAR, Metric
+from warehouse.market.metrics import SCALAR
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout

@@ -15,7 +15,8 @@ import numpy as np
 from assets.documents.figures import Figure, ZoneFigures
 from warehouse.figures import resample
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.metrics import FORECASTS, Metric
+from warehouse.market.metrics import FORECASTS
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import Floats
 from warehouse.series.reader import MonthFileSide, Reader, RowColumns
 

@@ -19,8 +19,8 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.judge import feed_stats
 from warehouse.judge.feed_stats import FeedStats
 from warehouse.market import clock
-from warehouse.market.market import Source
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Source
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.versions import Floats, Ints
 from warehouse.series import vintages
 from warehouse.series.vintages import Month

@@ -8,8 +8,9 @@ from typing import Any
 from warehouse.errors import StorageError
 from warehouse.figures.forecast_scores import LEADS, mae, score
 from warehouse.market.clock import DAY, HOUR, Window, months
-from warehouse.market.market import Feed, Forecast, Source
-from warehouse.market.metrics import METRICS, actual_of
+from warehouse.market.feeds import Feed, Source
+from warehouse.market.metrics import METRICS
+from warehouse.market.vocabulary import Forecast, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import concat
 from warehouse.series import vintages

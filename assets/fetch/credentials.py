@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 
 from assets.parsing.body import json_of, member
 from warehouse.errors import CredentialsMissing, FeedChanged
-from warehouse.market.market import Request, Secret
+from warehouse.market.feeds import Request, Secret
 
 REDACTED = b"REDACTED"
 SHORTEST_ECHO = 8

@@ -22,7 +22,7 @@ from assets.fetch.deadline import Adapter, Overdue, deadline
 from assets.fetch.session import Reply, with_query
 from assets.sources import source
 from warehouse.errors import FeedChanged, FeedUnavailable
-from warehouse.market.market import Feed, Request, Source
+from warehouse.market.feeds import Feed, Request, Source
 from warehouse.version import __version__
 
 CHUNK = 65536

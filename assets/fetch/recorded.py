@@ -16,7 +16,7 @@ from assets.fetch.session import Reply
 from assets.sources import feeds
 from warehouse.errors import NotPublished, StorageError
 from warehouse.market.clock import days_of
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 
 def recordings(folder: Path) -> list[Mapping[str, Any]]:

@@ -30,7 +30,7 @@ from assets.fetch.turns import Turns
 from assets.sources import source
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import clock
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 
 ATTEMPTS = 3
 PATIENCE = 60.0

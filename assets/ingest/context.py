@@ -8,7 +8,7 @@ from typing import Protocol
 
 from assets.fetch.session import Fetched
 from warehouse.documents import catalogue
-from warehouse.market.market import Request, Source, Terms
+from warehouse.market.feeds import Request, Source, Terms
 from warehouse.store.storage import Storage
 
 

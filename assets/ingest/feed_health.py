@@ -14,8 +14,8 @@ from warehouse.errors import UNKNOWN_MEMBER, NotPublished
 from warehouse.judge import quality
 from warehouse.judge.coverage import Pair
 from warehouse.market import clock
-from warehouse.market.market import Feed
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Feed
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 
 

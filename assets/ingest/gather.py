@@ -17,7 +17,7 @@ from warehouse.bookkeeping import described, raised_at
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
 from warehouse.judge import quality
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.series import raw

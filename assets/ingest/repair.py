@@ -20,7 +20,7 @@ from warehouse.errors import StorageError
 from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import Versions, concat, empty
 from warehouse.series import damaged, raw, restore, vintages

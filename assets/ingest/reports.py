@@ -18,8 +18,8 @@ from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, N
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed, Request
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Feed, Request
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows
 from warehouse.series.series import Folded

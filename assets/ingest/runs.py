@@ -35,7 +35,7 @@ from warehouse.errors import (
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.schema import Member, Rows
 from warehouse.series import raw, series
 from warehouse.store import layout

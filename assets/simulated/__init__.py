@@ -12,7 +12,7 @@ from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
 from assets.simulated.faults import Fault, apply, parse
 from warehouse.market import clock
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 
 class Simulated:

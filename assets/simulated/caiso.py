@@ -21,7 +21,7 @@ from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.caiso import AREA, HUB, OASIS, OUTLOOK, TZ, ZONE
 from warehouse.errors import BadWindow
 from warehouse.market.clock import DAY, HOUR, MarketDay, local_date, local_instant, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 FIVE = 300
 READING_AFTER = 300

@@ -21,7 +21,7 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia import FUELS, PAGE, RESPONDENTS
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 LISTED_AFTER = 60 * 60
 """Seconds after an hour's end until its rows are there."""

@@ -17,7 +17,7 @@ from assets.simulated.grid.noise import Ints, smooth
 from assets.sources.elexon import BASE, TIES
 from warehouse.errors import BadWindow
 from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 HALF_HOUR = 1800
 LONDON = "Europe/London"

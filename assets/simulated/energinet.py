@@ -16,7 +16,7 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
 from assets.sources.energinet import AREAS, BORDERS, FLOWS, HOST, PRICES, TZ
 from warehouse.market.clock import MarketDay, market_days, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 30)
 LAG = 4 * 60

@@ -12,7 +12,7 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import auction, is_out
 from assets.sources.energy_charts import BIDDING_ZONES, HOST, TZ
 from warehouse.market.clock import market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 40)
 """When tomorrow's prices are out, local time."""

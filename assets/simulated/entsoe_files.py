@@ -16,7 +16,7 @@ from assets.simulated.entsoe import flow_of, load_of
 from assets.sources.entsoe.areas import EIC, borders
 from assets.sources.entsoe_files import HOST, LOG, TOP, TZ
 from warehouse.market.clock import HOUR, local_date, market_days, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 40)
 MONTHS = 24

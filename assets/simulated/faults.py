@@ -19,7 +19,7 @@ from assets.simulated.answer import Answer
 from assets.sources import codes, source
 from warehouse.errors import BadWindow, FeedUnavailable
 from warehouse.market import clock
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 KINDS = ("timeout", "429", "503", "truncated", "changed", "frozen", "late")
 _FORM = re.compile(

@@ -20,7 +20,7 @@ from assets.simulated.answer import NOTHING, Answer, json_answer, local, plain
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.isone import FIVE, TIES, TZ, ZONE
 from warehouse.market.clock import DAY, HOUR, MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 HUB = {"@LocId": "4000", "@LocType": "HUB"}
 PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500

@@ -16,7 +16,7 @@ from assets.simulated.answer import Answer, json_answer, plain
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from assets.sources.neso import HOST
 from warehouse.market.clock import DAY, HOUR, instant, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 HALF_HOUR = 1800
 LAG = 12 * 60

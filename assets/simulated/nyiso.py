@@ -19,7 +19,7 @@ from assets.simulated.answer import NOTHING, Answer, choice, lines, local, short
 from assets.sources.nyiso import HUB, QUEBEC_AGAIN, TIES, ZONE
 from assets.sources.nyiso.bodies import TZ
 from warehouse.market.clock import HOUR, MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 FIVE, QUARTER = 300, 900
 OUT_AFTER = 120

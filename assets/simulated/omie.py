@@ -11,7 +11,7 @@ from assets.simulated.answer import NOTHING, Answer, choice, lines, short
 from assets.simulated.day_ahead import auction, is_out
 from assets.sources.omie import HOST, TZ
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 15)
 

@@ -19,7 +19,7 @@ from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.pjm import API, HUB, PNODE, TZ, ZONE
 from warehouse.market.clock import DAY, HOUR, MarketDay, local_instant, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 FIVE = 300
 UNVERIFIED_AFTER = 200

@@ -15,7 +15,7 @@ from assets.simulated.answer import Answer, choice, json_answer
 from assets.simulated.day_ahead import QUARTER, QUARTER_HOURLY_SINCE, auction, is_out
 from assets.sources.pse import HOST, TZ
 from warehouse.market.clock import HOUR, MarketDay, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 50)
 LAG = 10 * HOUR

@@ -16,7 +16,7 @@ from assets.simulated.answer import Answer, json_answer, short
 from assets.simulated.day_ahead import QUARTER, auction, is_out
 from assets.sources.rte import AREAS, CONSOLIDATED, HOST, PRICE_HOST, REAL_TIME, TZ
 from warehouse.market.clock import MarketDay, instant, market_days, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 OUT_AT = time(14, 40)
 LAG = 25 * 60

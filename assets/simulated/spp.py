@@ -19,7 +19,7 @@ from assets.simulated.answer import NOTHING, Answer, choice, lines, local, short
 from assets.simulated.grid.noise import Ints
 from assets.sources.spp import requests as paths
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 ZONE, TZ = "US-SPP", paths.TZ
 FIVE, MINUTE = 300, 60

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from warehouse.market.market import Feed, Source
+from warehouse.market.feeds import Feed, Source
 
 
 @cache

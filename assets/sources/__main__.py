@@ -20,7 +20,7 @@ from assets.sources import codes, feed, sources
 from warehouse.errors import CallerError, MarketError
 from warehouse.judge.quality import judge
 from warehouse.market.clock import days_of
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows.forecasts import date_by_answer
 from warehouse.rows.schema import Rows
 

@@ -28,7 +28,8 @@ from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR, MarketDay
-from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Secret, Source
+from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
+from warehouse.market.vocabulary import Forecast, Fuel, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.eia.gov"

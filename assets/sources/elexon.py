@@ -25,7 +25,8 @@ from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import DAY, MarketDay, iso
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source, request_window
+from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "data.elexon.co.uk"

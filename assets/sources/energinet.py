@@ -26,7 +26,8 @@ from assets.parsing.stamps import iso_instant, utc_stamp
 from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.energidataservice.dk"

@@ -24,7 +24,8 @@ from assets.parsing.clocks import plausible
 from assets.parsing.days import runs
 from warehouse.errors import FeedChanged, NotLicensed, NotPublished
 from warehouse.market.clock import MarketDay, local_date
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST = "api.energy-charts.info"

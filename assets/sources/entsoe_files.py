@@ -28,7 +28,8 @@ from assets.sources.entsoe.net import combine
 from assets.sources.entsoe.xml import RESOLUTIONS
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, utc
-from warehouse.market.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST = "fms.tp.entsoe.eu"

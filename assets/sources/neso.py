@@ -29,7 +29,8 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, iso
-from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
+from warehouse.market.vocabulary import Forecast, Fuel, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.carbonintensity.org.uk"

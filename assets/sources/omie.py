@@ -16,7 +16,8 @@ from datetime import date, time
 from assets.parsing.body import no_html, number, text_of
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST = "www.omie.es"

@@ -16,7 +16,8 @@ from assets.parsing.days import age, runs
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay
-from warehouse.market.market import Feed, Metric, Publication, Request, Secret, Source
+from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-PJM"

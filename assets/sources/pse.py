@@ -23,7 +23,8 @@ from assets.parsing.body import json_of, member, reading
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST = "api.raporty.pse.pl"

@@ -26,7 +26,8 @@ from assets.parsing.members import Members
 from assets.parsing.stamps import iso_date, iso_instant
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, iso
-from warehouse.market.market import Feed, Metric, Publication, Request, Source, request_window
+from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST, PRICE_HOST = "odre.opendatasoft.com", "eco2mix.rte-france.com"

@@ -26,7 +26,8 @@ from warehouse.figures.marts import MartFile
 from warehouse.figures.resample import interval_at
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, Window, month_window, zone_of
-from warehouse.market.metrics import YEARLY, Metric
+from warehouse.market.metrics import YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import monthfile, series, vintages
 from warehouse.series.vintages import Month

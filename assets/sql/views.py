@@ -12,7 +12,8 @@ from pathlib import Path
 
 from assets.sources import sources as all_sources
 from warehouse.market.clock import RESOLUTIONS
-from warehouse.market.metrics import BY_FUEL, METRICS, Forecast, Metric
+from warehouse.market.metrics import BY_FUEL, METRICS
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
 

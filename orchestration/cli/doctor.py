@@ -18,7 +18,7 @@ from warehouse.documents import health
 from warehouse.errors import WrongMode
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, iso, months
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 from warehouse.settings import DEFAULTS, SECRETS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket

@@ -20,7 +20,7 @@ from warehouse.errors import MarketError, StorageError
 from warehouse.version import __version__
 
 if TYPE_CHECKING:
-    from warehouse.market.market import Feed
+    from warehouse.market.feeds import Feed
 
 PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
 PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)

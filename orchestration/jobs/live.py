@@ -27,8 +27,8 @@ from warehouse.bookkeeping import logged
 from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, OutOfReach
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request, Source
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Feed, Request, Source
+from warehouse.market.vocabulary import is_forecast
 
 LIVE, FILL_GAPS = "live", "fill_gaps"
 LIVE_MINUTES = 15

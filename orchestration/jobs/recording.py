@@ -27,7 +27,7 @@ from orchestration.servers.dagster_home import dagster_home
 from orchestration.work.environment import PipelineSettings
 from warehouse.bookkeeping import described, logged
 from warehouse.market import clock
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 
 _LOG = logging.getLogger("emds")
 ASSET_JOB = "__ASSET_JOB"

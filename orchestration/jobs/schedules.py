@@ -26,7 +26,7 @@ from orchestration.jobs.service_assets import DELIVER, PAYMENTS, UNDER_WAY, WEBH
 from orchestration.work.environment import configured, opened
 from warehouse.documents import health
 from warehouse.market import clock
-from warehouse.market.market import Feed, Source
+from warehouse.market.feeds import Feed, Source
 from warehouse.store import modes
 
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")

@@ -26,7 +26,7 @@ from orchestration.work.environment import open_context
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.market.clock import DAY, RESOLUTIONS, MarketDay
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 
 WORKERS = 2
 

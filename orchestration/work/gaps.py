@@ -16,7 +16,7 @@ from warehouse.documents import health
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window, iso, months
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.forecasts import instants
 from warehouse.rows.schema import Rows, SeriesKey
 

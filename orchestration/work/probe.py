@@ -31,7 +31,7 @@ from warehouse.errors import StorageError, as_storage_error
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, iso
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.series import raw
 from warehouse.store import modes
 from warehouse.store.storage import Folder

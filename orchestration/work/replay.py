@@ -22,7 +22,7 @@ from orchestration.work.environment import open_context
 from warehouse.bookkeeping import logged
 from warehouse.errors import FeedError
 from warehouse.market.clock import MarketDay, Window, local_date, months
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.series import damaged, raw, series, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout

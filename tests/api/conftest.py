@@ -28,7 +28,7 @@ from tests.stand_ins.shared import made_once
 from tests.stand_ins.trade import Trade, open_trade
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.stand_ins.declared import feed, source
-from warehouse.market.market import Forecast, Metric
+from warehouse.market.vocabulary import Forecast, Metric
 
 SOURCES = {
     s.code: s

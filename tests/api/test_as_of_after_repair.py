@@ -13,7 +13,7 @@ from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from tests.api.conftest import Rig
 from tests.assets.demand_feed import DAY, NOON, START, Publisher, pipeline, run, whole
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.series import damaged
 from warehouse.store import layout
 

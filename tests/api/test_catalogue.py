@@ -14,7 +14,8 @@ from tests.api.conftest import NOW, Rig, fill
 from warehouse.documents import attempts
 from warehouse.documents.health import Health, note
 from warehouse.errors import UNKNOWN_MEMBER
-from warehouse.market.market import Metric, Publication
+from warehouse.market.feeds import Publication
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 
 

@@ -14,7 +14,7 @@ from tests.api.conftest import NOW, Rig, _rig_at, asking, fill
 from tests.api.declared_sources import SOURCES, feed, source
 from warehouse.documents.catalogue import ranks
 from warehouse.market.clock import HOUR, instant
-from warehouse.market.market import Forecast
+from warehouse.market.vocabulary import Forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 

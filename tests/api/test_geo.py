@@ -23,7 +23,7 @@ from geo_data import records
 from geo_data.terms import ATTRIBUTION, LICENCE
 from geo_data.terms import LAYERS as DATA_LAYERS
 from tests.api.geo_answers import CUT_FORMATS, LAYERS, documents, frame_of, ids, index_of, served_layers
-from warehouse.market.market import Fuel
+from warehouse.market.vocabulary import Fuel
 from warehouse.market.zones import ZONES
 
 

@@ -17,7 +17,7 @@ from api.series.stored_rows import first_rows
 from tests.api.conftest import asking
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.reader import Reader
 from warehouse.series.series import fold

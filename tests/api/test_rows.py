@@ -19,7 +19,7 @@ from api.series import formats
 from api.series.page import Page
 from api.series.query import SeriesRequest
 from warehouse.market.clock import DAY, LAST_INSTANT
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns
 

@@ -10,7 +10,7 @@ from tests.api.conftest import Rig, asking
 from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.series.reader import Reader
 
 

@@ -12,7 +12,8 @@ from tests.assets.demand_feed import NOON
 from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import RESOLUTIONS
-from warehouse.market.market import Metric, Publication, Source
+from warehouse.market.feeds import Publication, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series

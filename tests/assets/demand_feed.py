@@ -14,7 +14,8 @@ from assets.ingest.runs import ingest_days
 from tests.stand_ins import declared, stored_rows
 from warehouse.errors import FeedChanged, FeedError, NotPublished
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Feed, Metric, Publication, Request
+from warehouse.market.feeds import Feed, Publication, Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 from warehouse.store.storage import Folder
 

@@ -14,7 +14,8 @@ from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline
 from tests.stand_ins import stored_rows
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.store.storage import Folder
 
 WINDOW = Window(START, START + 86400)

@@ -15,7 +15,7 @@ from assets.sources import feed
 from orchestration.work.environment import open_context
 from tests.stand_ins import stored_rows
 from warehouse.market.clock import MarketDay, Window, instant
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows.schema import Rows
 from warehouse.series import series
 

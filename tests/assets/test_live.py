@@ -17,8 +17,8 @@ from tests.assets.conftest import World
 from tests.stand_ins import declared
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.market import Feed, Metric, Publication
-from warehouse.market.metrics import Forecast
+from warehouse.market.feeds import Feed, Publication
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import RowColumns

@@ -10,7 +10,8 @@ import pytest
 from assets.documents.publish import publish
 from tests.assets.published_zones import HOUR, NOW, START, document, fill
 from warehouse.documents import catalogue
-from warehouse.market.market import Metric, Publication
+from warehouse.market.feeds import Publication
+from warehouse.market.vocabulary import Metric
 
 
 def test_a_day_ahead_hour_turns_without_any_new_row(world):

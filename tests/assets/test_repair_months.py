@@ -17,7 +17,7 @@ from tests.stand_ins import damage, stored_rows
 from warehouse.documents import manifest
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.series import damaged, raw, vintages
 from warehouse.series.vintages import Month
 from warehouse.store import layout

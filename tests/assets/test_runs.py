@@ -14,7 +14,8 @@ from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
-from warehouse.market.market import Metric, Publication, Request
+from warehouse.market.feeds import Publication, Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 from warehouse.series import raw, series
 

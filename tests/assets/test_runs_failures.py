@@ -18,7 +18,8 @@ from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 from warehouse.series import raw, vintages
 from warehouse.series.vintages import Month

@@ -17,7 +17,8 @@ from warehouse.documents import health
 from warehouse.errors import CredentialsMissing, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Metric, Request, Secret
+from warehouse.market.feeds import Feed, Request, Secret
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Member, Rows, SeriesKey
 from warehouse.store.storage import Folder, Storage
 

@@ -15,7 +15,7 @@ from tests.stand_ins import stored_rows
 from warehouse.documents import health
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from warehouse.figures.forecast_scores import means
 from warehouse.figures.horizon import Interval, KnownAhead, Wanted, find
 from warehouse.market.clock import HOUR, Window, month_window
-from warehouse.market.market import Forecast
-from warehouse.market.metrics import METRICS, actual_of
+from warehouse.market.metrics import METRICS
+from warehouse.market.vocabulary import Forecast, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat

@@ -16,7 +16,8 @@ from tests.bench.servers import NOW, ROOT
 from tests.stand_ins import declared
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, month_window, months
-from warehouse.market.market import Metric, Source
+from warehouse.market.feeds import Source
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.series import monthfile, net_rows

@@ -20,7 +20,7 @@ from pathlib import Path
 from assets.sources import feed
 from tests.bench.bodies import Body, bodies
 from warehouse.market.clock import days_of
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tests.bench.decade import METRICS, resolution
 from tests.bench.servers import NOW
 from warehouse.market.clock import DAY, RESOLUTIONS
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 
 YEARS = 10

@@ -26,7 +26,7 @@ from tests.campaigns.copies import BucketCopy, Copy, FolderCopy
 from tests.campaigns.small import FEEDS, LATER, ingest
 from tests.stand_ins.bad_line import Fault, bad_line
 from warehouse.errors import FeedUnavailable, MarketError
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 

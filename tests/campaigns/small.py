@@ -19,7 +19,7 @@ from tests.stand_ins import stored_rows
 from warehouse.documents import catalogue
 from warehouse.errors import MarketError
 from warehouse.market.clock import HOUR, MarketDay, instant, local_date
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout
 

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 from api.openapi.data_page import page
-from warehouse.market.metrics import METRICS, Metric
+from warehouse.market.metrics import METRICS
+from warehouse.market.vocabulary import Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "geo_data").glob("*.md")])

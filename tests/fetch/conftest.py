@@ -14,7 +14,7 @@ from assets.fetch import session as session_module
 from assets.fetch.session import Session
 from tests.fetch import stand_in_host
 from tests.fetch.scripted_publisher import ENVIRON, Clock, Live, Script, example
-from warehouse.market.market import Source
+from warehouse.market.feeds import Source
 
 
 @pytest.fixture(scope="session")

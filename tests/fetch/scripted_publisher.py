@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply, Session
 from warehouse.errors import FeedError
-from warehouse.market.market import Request, Secret, Source
+from warehouse.market.feeds import Request, Secret, Source
 
 HOST = "api.example.org"
 TOKEN = Secret("query", "securityToken", ("EXAMPLE_TOKEN",))

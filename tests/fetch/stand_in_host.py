@@ -15,7 +15,8 @@ import pytest
 from assets.fetch.credentials import Credentials
 from assets.fetch.live import Live, TransferLimits
 from warehouse.errors import FeedError, FeedUnavailable
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
 HOST, MIRROR = "api.example.org", "files.example.org"

@@ -15,8 +15,8 @@ from assets.fetch.recorded import Recorded, recorded_requests, recordings
 from assets.sources import feeds
 from warehouse.errors import FeedError, NotPublished, StorageError
 from warehouse.market.clock import days_of
-from warehouse.market.market import Request
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import is_forecast
 
 NONE = Credentials()
 FEED = "neso.generation"

@@ -9,7 +9,7 @@ import pytest
 from assets.fetch.session import Reply, Session
 from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, KEYED, SECRET, TOKEN, Clock, Live, Script
 from warehouse.errors import CredentialsMissing, FeedError, FeedUnavailable
-from warehouse.market.market import Request, Secret
+from warehouse.market.feeds import Request, Secret
 
 SPOILT = "grün\x00geheim"
 

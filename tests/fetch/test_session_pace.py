@@ -19,7 +19,7 @@ from assets.fetch.turns import LONGEST_REST_S, Turns
 from assets.sources import source
 from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, REQUEST, Clock, Live, Script, example
 from warehouse.errors import FeedUnavailable
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 
 @dataclass

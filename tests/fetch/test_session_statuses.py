@@ -8,7 +8,7 @@ from assets.fetch.session import ATTEMPTS, SLOW, Reply, Session
 from assets.sources import feeds
 from tests.fetch.scripted_publisher import GOOD, HOST, KEYED, REQUEST, Clock, Live, Script
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 
 @pytest.mark.parametrize(

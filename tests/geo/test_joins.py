@@ -8,7 +8,7 @@ from assets.sources import elexon, ercot, isone, nyiso
 from assets.sources.aemo import rows as aemo
 from assets.sources.entsoe.areas import BORDERS
 from geo_data import records
-from warehouse.market.market import Fuel
+from warehouse.market.vocabulary import Fuel
 
 LINES = {line.id: line for line in records.interconnectors()}
 TIES = {

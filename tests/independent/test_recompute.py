@@ -20,7 +20,7 @@ from tests.stand_ins import declared
 from tests.stand_ins.ports import free_port
 from warehouse.documents import catalogue
 from warehouse.market.clock import RESOLUTIONS, instant
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import series

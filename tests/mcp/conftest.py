@@ -28,7 +28,8 @@ from tests.stand_ins.declared import feed, source
 from tests.stand_ins.shared import made_once
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
+from warehouse.market.feeds import Feed, Publication, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 from warehouse.store import modes

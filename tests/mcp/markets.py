@@ -14,7 +14,7 @@ from assets.documents.publish import publish
 from assets.sources import sources
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold

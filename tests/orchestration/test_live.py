@@ -23,7 +23,8 @@ from tests.stand_ins import stored_rows
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.market.market import Feed, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
 from warehouse.store.storage import Folder
 
 ZONES = {"one": "GB", "two": "ES"}

@@ -16,7 +16,7 @@ from tests.stand_ins import publishers as stand_ins
 from tests.stand_ins.publishers import KEYS, NOW, Clocks, Failing, Publishers, answers
 from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import MarketDay, instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
 Run = Callable[..., tuple[int, str]]

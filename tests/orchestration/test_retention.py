@@ -12,7 +12,7 @@ from assets.events import CODE_VERSION
 from orchestration.jobs import retention
 from orchestration.work.environment import open_context
 from warehouse.market.clock import DAY
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.series import raw
 
 KEY = dg.AssetKey(["test", "daily"])

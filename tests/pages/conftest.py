@@ -28,8 +28,8 @@ from tests.stand_ins.shared import made_once
 from warehouse.documents import catalogue, health
 from warehouse.documents.health import Health
 from warehouse.market.clock import DAY, HOUR, instant
-from warehouse.market.market import Feed, Metric, Publication, Source
-from warehouse.market.metrics import Forecast
+from warehouse.market.feeds import Feed, Publication, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES, zones_with
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold

@@ -12,7 +12,7 @@ from assets.sources import feed
 from warehouse.errors import FeedError, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.forecasts import date_by_answer
 from warehouse.rows.schema import Readings, Rows
 

@@ -11,7 +11,7 @@ import pytest
 from assets.simulated.answer import Answer
 from assets.simulated.faults import Fault, apply, parse
 from warehouse.errors import BadWindow
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 DAY = date(2026, 11, 20)
 REQUEST = Request("aemo.dispatch", "https://example.org", days=(DAY,))

@@ -8,7 +8,8 @@ import pytest
 from assets.simulated import grid
 from assets.simulated.grid.ties import TIES
 from warehouse.market.clock import DAY, HOUR, instant
-from warehouse.market.metrics import Metric, define
+from warehouse.market.metrics import define
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES, zones_with
 
 START = instant("2026-01-01T00:00Z")

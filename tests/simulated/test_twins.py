@@ -19,8 +19,8 @@ from assets.sources import feeds
 from warehouse.errors import FeedError
 from warehouse.judge import coverage, quality
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
-from warehouse.market.market import Feed, Metric, Request
-from warehouse.market.metrics import Forecast, actual_of, is_forecast
+from warehouse.market.feeds import Feed, Request
+from warehouse.market.vocabulary import Forecast, Metric, actual_of, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 

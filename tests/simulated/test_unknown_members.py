@@ -24,7 +24,7 @@ from warehouse.errors import FeedChanged, NotPublished
 from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows.schema import Row, Rows
 
 NOW = "2026-11-20T12:00:00Z"

@@ -14,7 +14,7 @@ from tests.sources.conftest import Sample
 from warehouse.errors import FeedError
 from warehouse.judge.quality import judge
 from warehouse.market.clock import DAY, MarketDay, Window, local_midnight
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.schema import Row, Rows
 
 

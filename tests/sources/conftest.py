@@ -15,7 +15,7 @@ import pytest
 
 from assets.sources import codes, feed, feeds
 from warehouse.market.clock import days_of
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows.schema import Rows
 
 RECORDINGS = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared") / "recordings"

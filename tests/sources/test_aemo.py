@@ -13,7 +13,7 @@ from assets import sources
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import instant, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 DISPATCH = sources.feed("aemo.dispatch")
 DASHBOARD, MONTHLY = sources.feed("aemo.five_minute"), sources.feed("aemo.price_and_demand")

@@ -12,7 +12,7 @@ import pytest
 from assets import sources
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market.clock import instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 LMP_RT, LMP_DA, DEMAND, FUELSOURCE = (
     sources.feed(f"caiso.{name}") for name in ("lmp_rt", "lmp_da", "demand", "fuelsource")

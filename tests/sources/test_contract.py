@@ -35,7 +35,7 @@ from tests.sources.spoilt_bodies import (
 from warehouse.errors import FeedError
 from warehouse.judge.quality import judge
 from warehouse.market.clock import days_of
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.market.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"

@@ -17,8 +17,8 @@ from assets.sources import codes, feed, feeds, source, sources
 from warehouse.documents import catalogue
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, MarketDay, days_of, instant, market_days
-from warehouse.market.market import Feed, Metric, Source
-from warehouse.market.metrics import actual_of
+from warehouse.market.feeds import Feed, Source
+from warehouse.market.vocabulary import Metric, actual_of
 from warehouse.market.zones import ZONES
 
 FEEDS = sorted(feeds().values(), key=lambda f: f.id)

@@ -11,7 +11,7 @@ from assets import sources
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
 DEMAND, INTERCHANGE, GENERATION = (sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))

@@ -10,7 +10,7 @@ from assets import sources
 from assets.sources.elexon import TIES
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
 AT = "2026-07-01T09:30:00Z"

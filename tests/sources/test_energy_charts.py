@@ -11,7 +11,7 @@ from assets.sources import feed
 from warehouse.errors import FeedChanged, NotLicensed
 from warehouse.judge.quality import judge
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 PRICE = feed("energy_charts.price")
 CC_BY = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"

@@ -14,7 +14,7 @@ from assets.sources.entsoe.areas import EIC
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, instant, iso, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 PRICE, DEMAND, FLOWS, CAPACITY = (sources.feed(f"entsoe.{name}") for name in ("price", "demand", "flows", "capacity"))
 DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")

@@ -9,7 +9,8 @@ from assets.sources.entsoe.areas import BORDERS, EIC
 from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, instant
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 FLOWS = feed("entsoe.flows")

@@ -13,7 +13,7 @@ from assets import sources
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import instant, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 SPP_RT, SPP_DA, PRICES, LOAD, HOURLY, TIES = (
     sources.feed(f"ercot.{name}")

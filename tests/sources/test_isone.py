@@ -11,7 +11,7 @@ from assets import sources
 from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Row, Rows
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"isone.{name}") for name in ("lmp_rt", "lmp_da", "load", "flows"))

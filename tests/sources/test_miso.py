@@ -14,7 +14,7 @@ from assets.sources.miso.prices import LARGE
 from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Member
 
 LMP_RT, LMP_RT_DAILY, LMP_DA, LOAD, LOAD_DAILY, NSI = (

@@ -11,7 +11,7 @@ from assets import sources
 from warehouse.judge.quality import judge
 from warehouse.market import clock
 from warehouse.market.clock import market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 INTENSITY, GENERATION = sources.feed("neso.carbon_intensity"), sources.feed("neso.generation")
 

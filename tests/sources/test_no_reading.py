@@ -15,7 +15,7 @@ from tests.sources.conftest import Sample, own_samples
 from tests.sources.spoilt_bodies import rewritten
 from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.judge.quality import judge
-from warehouse.market.metrics import is_forecast
+from warehouse.market.vocabulary import is_forecast
 
 KNOWN_AHEAD = {
     "caiso.lmp_da",

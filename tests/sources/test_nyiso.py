@@ -14,7 +14,7 @@ from assets.sources.nyiso import LOAD_ZONES, TIES
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 RT, DA, LOAD, FLOWS = (sources.feed(f"nyiso.{name}") for name in ("lbmp_rt", "lbmp_da", "load", "flows"))
 LBMP = "Time Stamp,Name,PTID,LBMP ($/MWHr),Marginal Cost Losses ($/MWHr),Marginal Cost Congestion ($/MWHr)"

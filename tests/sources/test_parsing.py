@@ -20,7 +20,7 @@ from assets.parsing.body import number, unzipped
 from assets.parsing.totals import Part, extend_total, total
 from assets.sources import feed
 from warehouse.errors import FeedChanged
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows, SeriesKey
 
 

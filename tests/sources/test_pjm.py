@@ -11,7 +11,7 @@ from assets import sources
 from warehouse.errors import FeedChanged, FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 RT, DA = sources.feed("pjm.lmp_rt"), sources.feed("pjm.lmp_da")
 FIRST = date(2026, 10, 1)

@@ -11,7 +11,7 @@ from assets.sources.spp.requests import hourly
 from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 RT, DA, LOAD, HOURLY, TIES = (
     sources.feed(f"spp.{name}") for name in ("lmp_rt", "lmp_da", "load", "load_hourly", "interchange")

@@ -18,7 +18,7 @@ from assets.ingest import runs
 from assets.ingest.context import PipelineContext
 from tests.sources.conftest import Sample, own_samples
 from warehouse.market.clock import DAY, MarketDay
-from warehouse.market.market import Feed, Request
+from warehouse.market.feeds import Feed, Request
 from warehouse.rows.schema import Rows
 from warehouse.store.storage import Folder
 

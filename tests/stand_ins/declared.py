@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
+from warehouse.market.feeds import Feed, Publication, Source
+from warehouse.market.vocabulary import Forecast, Metric
 
 
 def _none(*_: object) -> Any:

@@ -30,7 +30,7 @@ import urllib3.connection
 from assets.simulated.answer import Answer
 from assets.sources import sources
 from warehouse.market import clock
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 KEYS = {
     "ENTSOE_API_TOKEN": "token-of-the-test-entsoe",

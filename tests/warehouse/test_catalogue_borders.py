@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.series import fold
 from warehouse.store import layout

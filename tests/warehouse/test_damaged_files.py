@@ -14,7 +14,7 @@ from orchestration.work import verify
 from tests.stand_ins import damage, stored_rows
 from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import damaged, raw, series
 from warehouse.series.reader import Reader

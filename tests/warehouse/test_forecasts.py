@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.stand_ins import declared, stored_rows
 from warehouse.judge import coverage, quality
 from warehouse.market.clock import DAY, HOUR, MarketDay, Window
-from warehouse.market.market import Forecast, Publication
+from warehouse.market.feeds import Publication
+from warehouse.market.vocabulary import Forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import Versions

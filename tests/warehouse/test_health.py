@@ -14,7 +14,8 @@ from warehouse.documents.health import Health, expected_by, state
 from warehouse.errors import UNKNOWN_MEMBER, DamagedFile
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
-from warehouse.market.market import Metric, Publication
+from warehouse.market.feeds import Publication
+from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 

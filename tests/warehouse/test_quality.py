@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.stand_ins import declared, stored_rows
 from warehouse.judge.quality import judge, possible_time, to_json
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
-from warehouse.market.market import Feed, Metric, Publication
+from warehouse.market.feeds import Feed, Publication
 from warehouse.market.metrics import define
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Row, Rows, SeriesKey
 

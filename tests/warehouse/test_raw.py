@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.errors import DamagedFile, WrongMode
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.series import raw
 from warehouse.store import layout
 from warehouse.store.storage import Folder
@@ -139,7 +139,7 @@ def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> No
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
-    from warehouse.market.market import Secret
+    from warehouse.market.feeds import Secret
 
     storage = Folder(tmp_path)
     request = Request(

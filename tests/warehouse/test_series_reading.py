@@ -15,7 +15,7 @@ from assets.documents.figures import newest
 from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, fold, resolve_again, tuples
 from warehouse.market.clock import Window
-from warehouse.market.market import Terms
+from warehouse.market.feeds import Terms
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import restore, series, vintages
 from warehouse.series.reader import Reader

@@ -13,9 +13,10 @@ import orjson
 from warehouse.documents import manifest
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market.clock import DAY
-from warehouse.market.market import Feed, Source, Terms, Zone, join_terms
-from warehouse.market.metrics import Forecast, Metric, actual_of, define
-from warehouse.market.zones import ZONES
+from warehouse.market.feeds import Feed, Source, Terms, join_terms
+from warehouse.market.metrics import define
+from warehouse.market.vocabulary import Forecast, Metric, actual_of
+from warehouse.market.zones import ZONES, Zone
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 

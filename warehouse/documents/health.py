@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed, Publication
+from warehouse.market.feeds import Feed, Publication
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 

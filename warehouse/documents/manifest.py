@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.market.metrics import is_forecast
+from warehouse.market.vocabulary import is_forecast
 from warehouse.series import change_log, damaged, monthfile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.figures.resample import MILLION, Sums
 from warehouse.market.clock import Window
-from warehouse.market.metrics import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader
 from warehouse.store import layout, modes, seal

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window
-from warehouse.market.market import Feed, Publication
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Feed, Publication
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.forecasts import instants
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import Ints

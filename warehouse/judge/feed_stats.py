@@ -13,7 +13,7 @@ import numpy as np
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Feed
+from warehouse.market.feeds import Feed
 from warehouse.rows.versions import LIVE, Floats, Ints, Versions
 
 

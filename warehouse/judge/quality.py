@@ -18,8 +18,9 @@ import orjson
 from warehouse.judge import coverage
 from warehouse.judge.coverage import Pair
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
-from warehouse.market.market import Feed
-from warehouse.market.metrics import define, is_forecast
+from warehouse.market.feeds import Feed
+from warehouse.market.metrics import define
+from warehouse.market.vocabulary import is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 from warehouse.rows.schema import Readings, Rows, SeriesKey

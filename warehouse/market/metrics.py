@@ -7,59 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from warehouse.market.market import Zone
-
-
-class Metric(StrEnum):
-    """What a series measures. `price_day_ahead` is a series of its own and served as `price?market=day_ahead`."""
-
-    PRICE = "price"
-    PRICE_DAY_AHEAD = "price_day_ahead"
-    DEMAND = "demand"
-    INTERCHANGE = "interchange"
-    GENERATION = "generation"
-    CARBON_INTENSITY = "carbon_intensity"
-    CAPACITY = "capacity"
-
-
-class Forecast(StrEnum):
-    """What a publisher expects of a metric: stored apart, and never added to, ranked with or shown among its readings.
-
-    No members of `Metric`, so that whatever goes through all metrics meets no forecast.
-    """
-
-    PRICE = "price_forecast"
-    DEMAND = "demand_forecast"
-    CARBON_INTENSITY = "carbon_intensity_forecast"
-
-
-def is_forecast(metric: str) -> bool:
-    """Return whether a stored metric is a publisher's forecast."""
-    return metric.endswith("_forecast")
-
-
-def actual_of(metric: str) -> Metric:
-    """Return the metric that a stored one is a forecast of; itself if it is none. Raises ValueError for no metric."""
-    return Metric(metric.removesuffix("_forecast"))
-
-
-def forecast_of(metric: Metric) -> Forecast:
-    """Return the stored metric of a metric's forecasts. Raises ValueError for a metric that nobody forecasts."""
-    return Forecast(f"{metric}_forecast")
-
-
-class Limits(NamedTuple):
-    """The lowest and the highest value that can be a reading, both included, in the row's own unit.
-
-    Wider than every record and cap: no true value is refused.
-    """
-
-    low: float
-    high: float
+from warehouse.market.vocabulary import Forecast, Metric, actual_of, is_forecast
+from warehouse.market.zones import Limits, Zone
 
 
 class Tolerance(NamedTuple):

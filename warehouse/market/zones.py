@@ -3,12 +3,62 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from warehouse.errors import UnknownZone
-from warehouse.market.market import Zone
-from warehouse.market.metrics import Limits, Metric
+from warehouse.market.vocabulary import Metric
+
+
+class Limits(NamedTuple):
+    """The lowest and the highest value that can be a reading, both included, in the row's own unit.
+
+    Wider than every record and cap: no true value is refused.
+    """
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A bidding zone, balancing authority or region: `tz` is civil time, `market_tz` the market's clock."""
+
+    id: str
+    name: str
+    tz: str
+    market_tz: str
+    currency: str
+    metrics: frozenset[Metric]
+    """The metrics that the zone publishes; never `price_day_ahead`."""
+    headline: str
+    """What `price` is here, in words: the hub or region, and the market."""
+    peak_mw: float
+    """The highest demand ever published, roughly: bounds and tolerances are shares of it."""
+    place: tuple[float, float]
+    """Latitude and longitude of a point in its middle."""
+    price_limits: Mapping[str, Limits]
+    """By currency: the market's floor and cap, with room."""
+    day_ahead: str = ""
+    """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
+    day_ahead_metric: Metric | None = None
+    """The stored series behind `market=day_ahead`: its own in the US, the headline's in Europe, none in GB and AU."""
+    least_demand: float = 0.01
+    """The lowest demand that can be a reading, as a share of the peak: next to nothing is a missing one spelt 0."""
+    generation_unit: str = "MW"
+    aliases: tuple[str, ...] = ()
+    """What else people and markets call it: the country that is the whole zone, a region's code."""
+    part_of: tuple[str, ...] = ()
+    """The country of which it is only a part, by name and code: never a name of the zone."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that names the zone: of `Texas (ERCOT)` both halves too."""
+        place, _, market = self.name.removesuffix(")").partition(" (")
+        return (self.id, self.name, place, *((market,) if market else ()), *self.aliases)
+
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
 _USD = {"USD": Limits(-2_500, 15_000)}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse.market.clock import SPREAD
-from warehouse.market.metrics import is_forecast
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import resolve
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Ints, Versions, concat

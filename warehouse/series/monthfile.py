@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from warehouse.errors import DamagedFile
-from warehouse.market.market import Terms, join_terms
+from warehouse.market.feeds import Terms, join_terms
 from warehouse.rows.schema import SCHEMA
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions, empty
 from warehouse.series import net_rows

@@ -23,7 +23,7 @@ import zstandard
 
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.series import damaged
 from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Storage

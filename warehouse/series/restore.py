@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse.market.clock import month_window
-from warehouse.market.market import Terms
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Terms
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts, resolve
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import LIVE, Ints, Versions, concat, empty

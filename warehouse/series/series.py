@@ -17,8 +17,8 @@ import numpy as np
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.clock import SPREAD, Window, month_window, months
-from warehouse.market.market import Terms
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Terms
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty

@@ -18,8 +18,8 @@ import numpy as np
 from warehouse.bookkeeping import logged
 from warehouse.errors import Conflict, DamagedFile
 from warehouse.market.clock import DAY, SPREAD
-from warehouse.market.market import Terms
-from warehouse.market.metrics import is_forecast
+from warehouse.market.feeds import Terms
+from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import resolve
 from warehouse.rows.versions import Versions, concat, empty
 from warehouse.series import change_log, damaged, monthfile

@@ -17,7 +17,7 @@ from assets.simulated.answer import NOTHING, Answer, json_answer, lines, shorts,
 from assets.sources.aemo.files import FIVE_MINUTES, MARKET_TZ, NEMWEB
 from assets.sources.aemo.rows import REGIONS
 from warehouse.market.clock import DAY, HOUR, MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 UPDATED_AT = 5 * HOUR
 """Seconds after midnight, market time, at which the price and demand of the day before are out."""

@@ -23,7 +23,7 @@ from assets.sources.entsoe import FUELS
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.requests import HOST, TZ, new_year
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_date, market_days
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 LAG = 70 * 60
 """Seconds after which an hour's load and flows are out."""

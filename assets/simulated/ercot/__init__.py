@@ -10,7 +10,7 @@ from assets.simulated.ercot import dashboards, reports
 from assets.simulated.ercot.reports import REPORTS
 from assets.sources.ercot import DASHBOARDS
 from assets.sources.ercot.prices import ARCHIVE, DOWNLOAD, KEYED, LISTING
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 KEYED_REPORTS = {f"{KEYED}/{report.product.path}": report for report in REPORTS}
 ARCHIVES = {f"{ARCHIVE}/{report.product.path.partition('/')[0]}": report for report in REPORTS}

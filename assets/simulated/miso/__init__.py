@@ -22,7 +22,7 @@ from assets.simulated.miso.reports import NODES, report
 from assets.sources.miso.interchange import NEIGHBOURS
 from assets.sources.miso.requests import EST, LIVE, LIVE_PRICES, REPORTS, TZ, ZONE
 from warehouse.market.clock import HOUR, MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 Page = dict[str, Any]
 FIVE = 300

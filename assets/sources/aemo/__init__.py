@@ -46,7 +46,8 @@ from assets.sources.aemo.rows import (
 )
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, month_of
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows
 from warehouse.version import __version__
 

@@ -17,7 +17,7 @@ from assets.parsing.stamps import wall_stamp
 from warehouse.errors import FeedChanged
 from warehouse.market import clock
 from warehouse.market.clock import DAY, MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 NEMWEB = "https://nemweb.com.au"
 MARKET_TZ = "Australia/Brisbane"

@@ -16,7 +16,8 @@ from assets.sources.aemo.csv_tables import Table, tables
 from assets.sources.aemo.files import AHEAD_OF_UTC, Report, published_at
 from assets.sources.aemo.rows import HALF_HOUR, REGIONS_KNOWN
 from warehouse.errors import FeedChanged
-from warehouse.market.market import Forecast, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Forecast
 from warehouse.rows.schema import Rows, SeriesKey
 
 REPORT = Report("aemo.predispatch", "Predispatch_Reports", "PUBLIC_PREDISPATCH", True, ())

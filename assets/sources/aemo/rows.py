@@ -22,7 +22,8 @@ from assets.sources.aemo.csv_tables import Table, tables
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]

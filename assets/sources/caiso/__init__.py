@@ -14,7 +14,8 @@ from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, MarketDay, utc
-from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source, request_window
+from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
+from warehouse.market.vocabulary import Forecast, Fuel, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-CAISO"

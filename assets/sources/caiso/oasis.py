@@ -25,7 +25,7 @@ from assets.parsing.columns import extend_filled
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market.clock import RESOLUTIONS
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")

@@ -23,7 +23,7 @@ from assets.parsing.columns import floats
 from assets.parsing.stamps import american_date, clock_minutes
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR, MarketDay, local_midnight
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 TZ = "America/Los_Angeles"
 STEP = 300

@@ -39,7 +39,8 @@ from assets.sources.entsoe.requests import (
 from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import DAY, utc
-from warehouse.market.market import Feed, Forecast, Fuel, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Forecast, Fuel, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from assets.parsing.outside_areas import ANNOUNCED
 from assets.sources.entsoe.areas import BORDERS, Border
 from warehouse.market.clock import HOUR, RESOLUTIONS
-from warehouse.market.market import Metric
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
 
 INTO, OUT_OF = "in", "out"

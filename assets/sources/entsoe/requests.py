@@ -15,7 +15,7 @@ from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, Border, border
 from assets.sources.entsoe.net import SILENT_HOURS
 from assets.sources.entsoe.xml import TOKEN
 from warehouse.market.clock import MarketDay, local_midnight, utc
-from warehouse.market.market import Request, Secret, request_window
+from warehouse.market.feeds import Request, Secret, request_window
 
 HOST = "web-api.tp.entsoe.eu"
 TZ = "Europe/Brussels"

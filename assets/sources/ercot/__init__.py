@@ -29,7 +29,8 @@ from assets.sources.ercot import prices
 from assets.sources.ercot.prices import TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR, RESOLUTIONS, MarketDay
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "HB_HUBAVG"

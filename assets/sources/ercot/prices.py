@@ -32,7 +32,8 @@ from assets.parsing.days import age, runs
 from assets.parsing.stamps import american_date, clock_minutes, iso_date
 from warehouse.errors import FeedChanged, FeedUnavailable, NotPublished
 from warehouse.market.clock import RESOLUTIONS, MarketDay
-from warehouse.market.market import Metric, Request, Secret
+from warehouse.market.feeds import Request, Secret
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-ERCOT"

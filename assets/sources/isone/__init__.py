@@ -22,7 +22,8 @@ from assets.parsing.totals import extend_net
 from assets.sources.isone.bodies import begin, entries, load_forecasts, location, report, ties
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import HOUR, MarketDay
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Secret, Source
+from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-ISONE"

@@ -9,7 +9,8 @@ from assets.sources.miso.interchange import parse_nsi
 from assets.sources.miso.load import parse_load, parse_load_daily
 from assets.sources.miso.prices import HUB, parse_lmp_rt, parse_report
 from assets.sources.miso.requests import TZ, ZONE, live, lmp_rt_daily_requests, lmp_rt_requests, report
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Source
+from warehouse.market.feeds import Feed, Publication, Source
+from warehouse.market.vocabulary import Forecast, Metric
 
 OPENED = date(2025, 12, 12)
 """When public-api.misoenergy.org took over from api.misoenergy.org."""

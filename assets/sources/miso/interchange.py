@@ -13,7 +13,8 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.parsing.stamps import iso_instant
 from assets.sources.miso.requests import TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 NEIGHBOURS: dict[str, tuple[str, str | None]] = {

@@ -13,7 +13,8 @@ from assets.parsing.stamps import clock_minutes, named_date
 from assets.sources.miso import workbook
 from assets.sources.miso.requests import EST, ZONE
 from warehouse.errors import FeedChanged
-from warehouse.market.market import Forecast, Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 LOAD_COLUMN = "MISO ActualLoad (MWh)"

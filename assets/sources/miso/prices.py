@@ -22,7 +22,8 @@ from assets.parsing.columns import FIVE_MINUTES, extend_filled, filled, on_grid
 from assets.parsing.stamps import american_date, iso_instant
 from assets.sources.miso.requests import EST, TZ, ZONE
 from warehouse.errors import FeedChanged, NotPublished
-from warehouse.market.market import Metric, Request
+from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "INDIANA.HUB"

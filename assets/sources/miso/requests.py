@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from assets.parsing.days import age
 from warehouse.market.clock import MarketDay
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 ZONE = "US-MISO"
 TZ = "Etc/GMT+5"

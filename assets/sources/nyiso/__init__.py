@@ -20,7 +20,8 @@ from assets.parsing.totals import Part, extend_total
 from assets.sources.nyiso.bodies import TZ, Series, files, flows, loads, placed, prices, settled, wide
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import HOUR, MarketDay
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 ZONE = "US-NYISO"

@@ -29,7 +29,8 @@ from assets.sources.spp.requests import (
 )
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR
-from warehouse.market.market import Feed, Forecast, Metric, Publication, Request, Source
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "SPPSOUTH_HUB"

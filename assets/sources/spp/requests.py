@@ -14,7 +14,7 @@ from assets.parsing.columns import FIVE_MINUTES as FIVE
 from assets.parsing.days import age, months
 from warehouse.errors import BadWindow, FeedChanged
 from warehouse.market.clock import HOUR, MarketDay, local_date, local_instant, zone_of
-from warehouse.market.market import Request
+from warehouse.market.feeds import Request
 
 ZONE = "US-SPP"
 TZ = "America/Chicago"

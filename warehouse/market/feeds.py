@@ -1,4 +1,4 @@
-"""Zones, metrics, fuels, sources and their feeds as values: no network, no files, no clock.
+"""Sources and their feeds as values: no network, no files, no clock.
 
 A `Source` value states everything about a publisher once; partitions, schedules, pools, checks, the catalogue,
 OpenAPI's enums and the docs follow from it.
@@ -6,17 +6,14 @@ OpenAPI's enums and the docs follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
-from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from warehouse.errors import OutOfReach
 from warehouse.market.clock import MarketDay, Window, zone_of
-from warehouse.market.metrics import Forecast as Forecast
-from warehouse.market.metrics import Limits, is_forecast
-from warehouse.market.metrics import Metric as Metric
+from warehouse.market.vocabulary import Forecast, Metric, is_forecast
 
 if TYPE_CHECKING:
     from warehouse.rows.schema import Rows
@@ -38,67 +35,6 @@ def join_terms(terms: Iterable[Terms]) -> Terms:
         "; ".join(dict.fromkeys(one.license for one in each)),
         "; ".join(dict.fromkeys(one.attribution for one in each)),
     )
-
-
-class Fuel(StrEnum):
-    """One vocabulary for generation, capacity and plants."""
-
-    NUCLEAR = "nuclear"
-    COAL = "coal"
-    LIGNITE = "lignite"
-    GAS = "gas"
-    OIL = "oil"
-    HYDRO = "hydro"
-    PUMPED_STORAGE = "pumped_storage"
-    WIND = "wind"
-    WIND_ONSHORE = "wind_onshore"
-    WIND_OFFSHORE = "wind_offshore"
-    SOLAR = "solar"
-    BIOMASS = "biomass"
-    WASTE = "waste"
-    GEOTHERMAL = "geothermal"
-    MARINE = "marine"
-    BATTERY = "battery"
-    IMPORTS = "imports"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Zone:
-    """A bidding zone, balancing authority or region: `tz` is civil time, `market_tz` the market's clock."""
-
-    id: str
-    name: str
-    tz: str
-    market_tz: str
-    currency: str
-    metrics: frozenset[Metric]
-    """The metrics that the zone publishes; never `price_day_ahead`."""
-    headline: str
-    """What `price` is here, in words: the hub or region, and the market."""
-    peak_mw: float
-    """The highest demand ever published, roughly: bounds and tolerances are shares of it."""
-    place: tuple[float, float]
-    """Latitude and longitude of a point in its middle."""
-    price_limits: Mapping[str, Limits]
-    """By currency: the market's floor and cap, with room."""
-    day_ahead: str = ""
-    """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
-    day_ahead_metric: Metric | None = None
-    """The stored series behind `market=day_ahead`: its own in the US, the headline's in Europe, none in GB and AU."""
-    least_demand: float = 0.01
-    """The lowest demand that can be a reading, as a share of the peak: next to nothing is a missing one spelt 0."""
-    generation_unit: str = "MW"
-    aliases: tuple[str, ...] = ()
-    """What else people and markets call it: the country that is the whole zone, a region's code."""
-    part_of: tuple[str, ...] = ()
-    """The country of which it is only a part, by name and code: never a name of the zone."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Everything that names the zone: of `Texas (ERCOT)` both halves too."""
-        place, _, market = self.name.removesuffix(")").partition(" (")
-        return (self.id, self.name, place, *((market,) if market else ()), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)

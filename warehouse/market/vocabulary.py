@@ -1,0 +1,66 @@
+"""The words of the market: metrics, their forecasts, and fuels, as rows, paths and documents spell them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Metric(StrEnum):
+    """What a series measures. `price_day_ahead` is a series of its own and served as `price?market=day_ahead`."""
+
+    PRICE = "price"
+    PRICE_DAY_AHEAD = "price_day_ahead"
+    DEMAND = "demand"
+    INTERCHANGE = "interchange"
+    GENERATION = "generation"
+    CARBON_INTENSITY = "carbon_intensity"
+    CAPACITY = "capacity"
+
+
+class Forecast(StrEnum):
+    """What a publisher expects of a metric: stored apart, and never added to, ranked with or shown among its readings.
+
+    No members of `Metric`, so that whatever goes through all metrics meets no forecast.
+    """
+
+    PRICE = "price_forecast"
+    DEMAND = "demand_forecast"
+    CARBON_INTENSITY = "carbon_intensity_forecast"
+
+
+def is_forecast(metric: str) -> bool:
+    """Return whether a stored metric is a publisher's forecast."""
+    return metric.endswith("_forecast")
+
+
+def actual_of(metric: str) -> Metric:
+    """Return the metric that a stored one is a forecast of; itself if it is none. Raises ValueError for no metric."""
+    return Metric(metric.removesuffix("_forecast"))
+
+
+def forecast_of(metric: Metric) -> Forecast:
+    """Return the stored metric of a metric's forecasts. Raises ValueError for a metric that nobody forecasts."""
+    return Forecast(f"{metric}_forecast")
+
+
+class Fuel(StrEnum):
+    """One vocabulary for generation, capacity and plants."""
+
+    NUCLEAR = "nuclear"
+    COAL = "coal"
+    LIGNITE = "lignite"
+    GAS = "gas"
+    OIL = "oil"
+    HYDRO = "hydro"
+    PUMPED_STORAGE = "pumped_storage"
+    WIND = "wind"
+    WIND_ONSHORE = "wind_onshore"
+    WIND_OFFSHORE = "wind_offshore"
+    SOLAR = "solar"
+    BIOMASS = "biomass"
+    WASTE = "waste"
+    GEOTHERMAL = "geothermal"
+    MARINE = "marine"
+    BATTERY = "battery"
+    IMPORTS = "imports"
+    OTHER = "other"
