@@ -127,7 +127,9 @@ class Database:
         connection = self._pool.connect()
         driver: Any = connection.driver_connection
         try:
-            rows: list[tuple[Any, ...]] = driver.execute(statement, values).fetchall()  # to its end: the commit
+            cursor = driver.execute(statement, values)
+            # Reading to the end commits. Psycopg refuses to fetch from a statement that returns no columns.
+            rows: list[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
         except BaseException:
             connection.invalidate()  # and the place that is taken next is its
             raise

@@ -115,8 +115,11 @@ class Keys:
             return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
 
         def settle(answer: Answer) -> Headers:
-            counts = 200 <= answer.status < 300 and (not call.file or self.record_read(reserved, call.file))
-            used = reserved.used if counts else self.give_back(reserved)
+            counts = False
+            try:
+                counts = 200 <= answer.status < 300 and (not call.file or self.record_read(reserved, call.file))
+            finally:  # a call that fails here gets a 503 and is not counted
+                used = reserved.used if counts else self.give_back(reserved)
             return rate_limit(used, reserved.limit, now)
 
         return Grant("key", settle)
@@ -155,15 +158,20 @@ class Keys:
             self.database.run(_FORGET_READS, day, tries=1)
         return self.database.run(_RECORD_READ, {**day, "file": file}, tries=1) is not None
 
+    def current_digest(self, key: int) -> bytes | None:
+        """Return the digest of a key's newest spelling, which signs URLs; None if the key is unknown or revoked."""
+        row = self.database.run(_DIGEST, {"key": key})
+        return bytes(row[0]) if row else None
+
     def _signer(self, call: Call, now: int) -> bytes | None:
         """Return the digest of the key that signed a call's address; None where it did not, or not for now."""
         if not (match := _SIGNATURE.fullmatch(call.signature)):
             return None
         key, until = int(match[1]), int(match[2])
-        row = self.database.run(_DIGEST, {"key": key}) if now < until <= now + SIGNED_S else None
-        if not row or not hmac.compare_digest(sign(call.path, key, bytes(row[0]), until), call.signature):
+        digest = self.current_digest(key) if now < until <= now + SIGNED_S else None
+        if not digest or not hmac.compare_digest(sign(call.path, key, digest, until), call.signature):
             return None
-        return bytes(row[0])
+        return digest
 
 
 def spell(secret: bytes) -> str:

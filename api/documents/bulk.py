@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.access.keys import SIGNED_S, sign
+from api.access.keys import SIGNED_S, invalid, sign
 from api.access.values import NO_STORE
 from api.documents import datasets
 from api.documents.catalogue import Catalogue, Document, DocumentCache, sources_of
@@ -57,7 +57,10 @@ def _list(service: Service, request: Request, query: dict[str, Any]) -> Response
         if not has_key:
             return entry.json(body, simulated).with_headers(_BY_KEY)
         now, base = service.gate.now, service.settings.base_url
-        (digest, usage), until = service.gate.require_key(request), now + SIGNED_S
+        usage, until = service.gate.require_key(request)[1], now + SIGNED_S
+        # A rotated key still works for a day, but URLs are signed with the key that took its place.
+        if (digest := service.gate.keys.current_digest(usage.key)) is None:
+            raise invalid()
         files = [
             {**file, "url": f"{file['url']}?signature={sign(path, usage.key, digest, until)}"}
             if (path := file["url"].removeprefix(base)).startswith("/")

@@ -13,8 +13,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.access import keys
+from api.access.database import AccountsUnavailable
 from api.access.key_life import set_quota
-from api.access.keys import digest_of
+from api.access.keys import Keys, digest_of
 from api.documents.bulk import stored_month
 from tests.api.conftest import NOW, Rig, fill
 from warehouse.market.clock import DAY, HOUR, instant
@@ -149,6 +150,20 @@ def test_a_file_counts_once_a_key_and_hash_and_day(market: Rig, monkeypatch: pyt
     assert (client.get(PRICE, headers=key).status_code, used(client, key)) == (200, 1), "a new day"
 
 
+def test_a_failure_after_the_count_gives_the_call_back(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = market.client()
+    key = market.key(client)
+
+    def fail(*_: Any) -> bool:
+        raise AccountsUnavailable("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Keys, "record_read", fail)
+        answer = client.get(PRICE, headers=key)
+    assert (answer.status_code, used(client, key)) == (503, 0)
+    assert (client.get(PRICE, headers=key).status_code, used(client, key)) == (200, 1)
+
+
 def test_readers_of_one_moment_count_one_answer(market: Rig) -> None:
     client = market.client()
     key = market.key(client)
@@ -233,6 +248,18 @@ def test_addresses_of_a_list_asked_with_a_key_open_for_an_hour(
         assert noon.get(urls[0]).status_code == 401
     assert noon.delete("/v1/keys/current", headers=key).status_code == 204
     assert noon.get(urls[0]).status_code == 401, "a revoked key ends its addresses"
+
+
+def test_a_list_requested_with_a_rotated_key_has_urls_that_work(market: Rig, noon: FlaskClient) -> None:
+    old = market.key(noon)
+    rotated = noon.post("/v1/keys/rotate", headers=old)
+    assert rotated.status_code == 201
+    for key in (old, {"X-API-Key": rotated.get_json()["api_key"]}):
+        urls = [
+            file["url"].removeprefix(SITE) for file in noon.get("/v1/bulk?zone=GB", headers=key).get_json()["files"]
+        ]
+        assert [noon.get(url).status_code for url in urls] == [200] * 5
+    assert used(noon, old) == 5
 
 
 def test_addresses_of_a_public_place_stay_as_they_are(market: Rig) -> None:
