@@ -12,9 +12,9 @@ import dagster as dg
 from dagster_duckdb import DuckDBResource
 from duckdb import Error as DuckDBError
 
-from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, made_every
+from assets.series_assets import OWNER
 from assets.sql.database import month_keys, open_views
 from assets.sql.rules import RULES, Finding, Rule
 from assets.sql.views import patterns, quoted, statements

@@ -18,7 +18,7 @@ from warehouse.market.feeds import Feed
 from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Floats, Ints
-from warehouse.series import vintages
+from warehouse.series import month_versions
 from warehouse.store.storage import Storage
 
 
@@ -71,15 +71,15 @@ def read(
     beyond = {clock.month_of(clock.month_window(month).end) for month in places}
     for zone, metric in pairs:
         for month in sorted(beyond.union(places)) if is_forecast(metric) else places:
-            _read_month(storage, feed, vintages.Month(metric, zone, month), rows)
+            _read_month(storage, feed, month_versions.Month(metric, zone, month), rows)
     for key, (ts, values) in rows.series.items():
         order = np.argsort(ts, kind="stable")
         rows.series[key] = ts[order], values[order]
     return rows
 
 
-def _read_month(storage: Storage, feed: Feed, place: vintages.Month, rows: StoredRows) -> None:
-    versions = vintages.read(storage, place)
+def _read_month(storage: Storage, feed: Feed, place: month_versions.Month, rows: StoredRows) -> None:
+    versions = month_versions.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
     if is_forecast(place.metric):

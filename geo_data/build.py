@@ -21,7 +21,7 @@ from typing import Any
 
 import shapely
 
-from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, records
+from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, table_rows
 from geo_data.recipe import LEVELS, Level
 from warehouse.market.zones import ZONES
 
@@ -56,9 +56,9 @@ def write_plants(folder: Path) -> None:
 
     European rows are taken by hand, each with its reason in plant_mends.csv. Raises FileNotFoundError.
     """
-    listed = records.mended(eia860m.plants(eia860m.newest(folder)), records.mends())
-    others = [plant for plant in records.plants() if not plant.id.startswith("eia-")]
-    records.write(PLANTS, records.ordered([*listed, *others]))
+    listed = table_rows.mended(eia860m.plants(eia860m.newest(folder)), table_rows.mends())
+    others = [plant for plant in table_rows.plants() if not plant.id.startswith("eia-")]
+    table_rows.write(PLANTS, table_rows.ordered([*listed, *others]))
 
 
 def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:

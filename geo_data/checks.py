@@ -13,7 +13,7 @@ from typing import Any
 import shapely
 from pyproj import Geod
 
-from geo_data.records import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
+from geo_data.table_rows import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market.vocabulary import Fuel
 from warehouse.market.zones import ZONES
 

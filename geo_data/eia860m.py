@@ -15,7 +15,7 @@ from typing import Any
 import openpyxl
 
 from geo_data.checks import FLOOR_MW
-from geo_data.records import Plant
+from geo_data.table_rows import Plant
 
 URL = "https://www.eia.gov/electricity/data/eia860m/xls/{month}_generator{year}.xlsx"
 BALANCING = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import shapely
 
-from geo_data import checks, records
+from geo_data import checks, table_rows
 from geo_data.recipe import LEVELS
 from warehouse.market.zones import ZONES
 
@@ -19,7 +19,7 @@ def every() -> dict[str, dict[str, list[str]]]:
 
 def zones() -> dict[str, list[str]]:
     """A zone may lack a record: it is not drawn. One that has a record has a footprint at each level."""
-    drawn = [zone.id for zone in records.zones()]
+    drawn = [zone.id for zone in table_rows.zones()]
     findings = {"ids": checks.ids(drawn, [zone for zone in ZONES if zone in drawn])}
     for level in LEVELS:
         shapes = _shapes(level.name)
@@ -31,7 +31,7 @@ def zones() -> dict[str, list[str]]:
 
 
 def interconnectors() -> dict[str, list[str]]:
-    lines = records.interconnectors()
+    lines = table_rows.interconnectors()
     return {
         "ids": checks.ids(line.id for line in lines),
         "lead_somewhere": checks.ends(lines),
@@ -40,19 +40,21 @@ def interconnectors() -> dict[str, list[str]]:
 
 
 def plants() -> dict[str, list[str]]:
-    listed = records.plants()
+    listed = table_rows.plants()
     return {
         "ids": checks.ids(plant.id for plant in listed),
         "names": checks.ids(plant.name.casefold() for plant in listed),
         "vocabulary": checks.vocabulary(listed),
-        "in_their_zones_or_explained": checks.placed(listed, _shapes("high"), records.outside()),
-        "none_twice": checks.duplicates(listed, records.counterparts()),
-        "other_lists": checks.other_lists(listed, records.counterparts()),
-        "known_totals": checks.off_total(listed, records.known_totals()),
+        "in_their_zones_or_explained": checks.placed(listed, _shapes("high"), table_rows.outside()),
+        "none_twice": checks.duplicates(listed, table_rows.counterparts()),
+        "other_lists": checks.other_lists(listed, table_rows.counterparts()),
+        "known_totals": checks.off_total(listed, table_rows.known_totals()),
     }
 
 
 def _shapes(detail: str) -> dict[str, Any]:
-    shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries(detail).items()}
+    shapes = {
+        zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in table_rows.geometries(detail).items()
+    }
     shapely.prepare(list(shapes.values()))
     return shapes

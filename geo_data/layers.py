@@ -25,7 +25,7 @@ import shapely
 from pyproj import Geod
 from topojson.core.topology import Topology
 
-from geo_data import records, tiles
+from geo_data import table_rows, tiles
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE, SHIPPED
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
@@ -38,8 +38,8 @@ Feature = dict[str, Any]
 
 def zone_features() -> dict[str, list[Feature]]:
     """The footprints at `low` and `high` detail, each in the order of `ZONES`; without the zones that lack a record."""
-    facts = {record.id: record for record in records.zones()}
-    geometries = {detail: records.geometries(detail) for detail in ("low", "high")}
+    facts = {record.id: record for record in table_rows.zones()}
+    geometries = {detail: table_rows.geometries(detail) for detail in ("low", "high")}
     areas = _areas_km2(geometries["high"])
     return {
         detail: [
@@ -51,7 +51,7 @@ def zone_features() -> dict[str, list[Feature]]:
     }
 
 
-def _zone_properties(record: records.ZoneRecord, area_km2: int) -> dict[str, Any]:
+def _zone_properties(record: table_rows.ZoneRecord, area_km2: int) -> dict[str, Any]:
     zone = ZONES[record.id]
     return {
         "id": zone.id,
@@ -81,7 +81,7 @@ def _areas_km2(footprints: Mapping[str, Any]) -> dict[str, int]:
 def line_features() -> list[Feature]:
     """The interconnectors. `from` and `to` are reserved words of SQL, so `from_zone` and `to_zone` repeat them."""
     features = []
-    for line in records.interconnectors():
+    for line in table_rows.interconnectors():
         rest = asdict(line)
         path = [
             [float(x) for x in point.split()]
@@ -101,7 +101,7 @@ def line_features() -> list[Feature]:
 def plant_features() -> list[Feature]:
     """The plants of 250 MW and above, by zone, the largest first."""
     features = []
-    for plant in records.plants():
+    for plant in table_rows.plants():
         properties = asdict(plant)
         point = [properties.pop("lon"), properties.pop("lat")]
         head = {name: properties.pop(name) for name in ("id", "name", "zone", "country", "fuel")}

@@ -15,11 +15,11 @@ import dagster as dg
 from assets import first_days
 from assets.analyst import KEY as MART
 from assets.analyst import analyst_asset
-from assets.feeds import raw_asset, series_asset
+from assets.document_assets import GEO, LAYERS, MEASURED, OF_ALL_ZONES, document_assets, geo_assets
 from assets.ingest.context import PipelineContext
-from assets.marts import RECORDS, first_month, mart_assets
+from assets.mart_assets import RECORDS, first_month, mart_assets
 from assets.partitions import partitions_of
-from assets.published import GEO, LAYERS, MEASURED, OF_ALL_ZONES, document_assets, geo_assets
+from assets.series_assets import raw_asset, series_asset
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from assets.documents import bodies, live
+from assets.documents import bodies, map_layer
 from assets.documents.figures import ZoneFigures, figures
 from warehouse.bookkeeping import logged
 from warehouse.documents import catalogue
@@ -73,13 +73,13 @@ def _publish_live(
     failures: list[str],
 ) -> None:
     """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
-    zones: dict[str, live.ZoneParts] = {}
+    zones: dict[str, map_layer.ZoneParts] = {}
     for z, zf in by_zone.items():
         with logged(layout.live_history(z), failures):
-            zones[z] = live.parts(storage, described, zf, now)
+            zones[z] = map_layer.parts(storage, described, zf, now)
     with logged(layout.LIVE, failures):
         own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
-        live.publish(storage, described, own)
+        map_layer.publish(storage, described, own)
 
 
 def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int) -> bool:

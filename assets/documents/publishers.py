@@ -22,8 +22,8 @@ from warehouse.market import clock
 from warehouse.market.feeds import Source
 from warehouse.market.vocabulary import is_forecast
 from warehouse.rows.versions import Floats, Ints
-from warehouse.series import vintages
-from warehouse.series.vintages import Month
+from warehouse.series import month_versions
+from warehouse.series.month_versions import Month
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -91,7 +91,7 @@ def _month(
     measured = {i: FeedStats(feed, month, watched[i], now) for i, feed in feeds.items()}
     for (metric, zone), first in sorted(first_months.items()):
         try:
-            versions = vintages.read(storage, Month(metric, zone, month))
+            versions = month_versions.read(storage, Month(metric, zone, month))
         except StorageError:
             continue  # `emds verify` names it; nothing is measured there
         feed_of = np.array([labels.feed for labels in versions.labels], dtype=object)

@@ -13,9 +13,9 @@ from warehouse.market.metrics import METRICS
 from warehouse.market.vocabulary import Forecast, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import concat
-from warehouse.series import vintages
+from warehouse.series import month_versions
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
-from warehouse.series.vintages import Month
 from warehouse.store.storage import Storage
 
 DAYS = 30
@@ -44,7 +44,7 @@ def measure(
 
 def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> dict[str, Any] | None:
     try:
-        every = concat([vintages.read(storage, Month(metric, zone, month)) for month in months(window)])
+        every = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months(window)])
         versions = every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
         actual = Reader(storage, 0).read(zone, actual_of(metric), "net", Window(window.start - _BEFORE, window.end))
     except StorageError:

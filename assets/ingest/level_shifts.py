@@ -20,7 +20,7 @@ from warehouse.market.clock import Window, months
 from warehouse.market.metrics import BY_FUEL
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Flags, Floats, Ints, concat
-from warehouse.series import vintages
+from warehouse.series import month_versions
 from warehouse.series.reader import Reader
 from warehouse.store.storage import Storage
 
@@ -91,7 +91,9 @@ def _compare(
 ) -> tuple[Literal["error", "warning", "note"], str]:
     """With what other feeds state for that day, served or not: how grave a shift is, and who agrees or disagrees."""
     zone, metric = pair
-    versions = concat([vintages.read(storage, vintages.Month(metric, zone, month)) for month in months(day)])
+    versions = concat(
+        [month_versions.read(storage, month_versions.Month(metric, zone, month)) for month in months(day)]
+    )
     others = versions.where(lambda label: label.feed != feed and not label.border and label.unit != "%")
     inside = (versions.ts >= day.start) & (versions.ts < day.end) & (versions.superseded_at == LIVE)
     live = versions.take(others & inside)

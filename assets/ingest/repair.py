@@ -23,9 +23,9 @@ from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Feed
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import Versions, concat, empty
-from warehouse.series import damaged, raw, restore, vintages
+from warehouse.series import damaged, month_versions, raw, restore
+from warehouse.series.month_versions import Month
 from warehouse.series.restore import Statement
-from warehouse.series.vintages import Month
 from warehouse.store import layout
 
 _LOG = logging.getLogger("emds.ingest")
@@ -39,7 +39,7 @@ def heal(pipeline: PipelineContext) -> set[str]:
     for key in manifest.uncounted(pipeline.storage):
         with logged(key):
             place = Month(*layout.of_series(key)[:3])
-            vintages.set_aside(pipeline.storage, place, pipeline.ranks, pipeline.mode, terms=pipeline.terms)
+            month_versions.set_aside(pipeline.storage, place, pipeline.ranks, pipeline.mode, terms=pipeline.terms)
     return rebuild_marked(pipeline)
 
 

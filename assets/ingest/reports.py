@@ -22,7 +22,7 @@ from warehouse.market.feeds import Feed, Request
 from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows
-from warehouse.series.series import Folded
+from warehouse.series.folding import Folded
 
 Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
 Failures = Sequence[tuple[Request, MarketError]]

@@ -37,7 +37,7 @@ from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Feed
 from warehouse.rows.schema import Member, Rows
-from warehouse.series import raw, series
+from warehouse.series import folding, raw
 from warehouse.store import layout
 
 _LOG = logging.getLogger("emds")
@@ -168,20 +168,20 @@ def _with_level_checks(
 
 def _fold(
     pipeline: PipelineContext, gathered: Gathered, judgement: quality.Judgement, days: Sequence[MarketDay]
-) -> tuple[Rows, list[series.Folded]]:
+) -> tuple[Rows, list[folding.Folded]]:
     """Folds zone by zone and metric by metric: a file that cannot be read or written costs those rows alone.
 
     Returns the rows that were stored, and what the folds did.
     """
     whole = _replaceable_spans(judgement, days, gathered.failures, gathered.rows)
-    stored, folded = Rows(), list[series.Folded]()
+    stored, folded = Rows(), list[folding.Folded]()
     stored.merge_notes(judgement.accepted)
     by_pair = _by_pair(judgement.accepted)
     for pair in sorted({*by_pair, *whole}):
         rows = by_pair.get(pair, Rows())
         spans = {pair: whole[pair]} if pair in whole else {}
         try:
-            folded += series.fold(
+            folded += folding.fold(
                 pipeline.storage, gathered.feed.id, rows, spans, pipeline.ranks, None, pipeline.mode, pipeline.terms
             )
         except (StorageError, OSError) as error:

@@ -29,8 +29,8 @@ from warehouse.market.clock import RESOLUTIONS, Window, month_window, zone_of
 from warehouse.market.metrics import YEARLY
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
-from warehouse.series import monthfile, series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import folding, month_versions, monthfile
+from warehouse.series.month_versions import Month
 from warehouse.store import layout, seal
 from warehouse.store.storage import Identity, Storage
 
@@ -109,7 +109,7 @@ def _marks(storage: Storage, metric: str, zone: str) -> dict[str, str]:
     """The mark of each civil month that the month files of a series touch."""
     tz = ZONES[zone].tz
     files: dict[str, Identity] = {}
-    for month in series.served_months(storage, metric, zone):
+    for month in folding.served_months(storage, metric, zone):
         if (identity := storage.stat(layout.series(metric, zone, month))) is not None:
             files[month] = identity
     touched = {civil for month in files for civil in _civil_months(month_window(month), tz)}
@@ -187,7 +187,9 @@ def _rows(
 
 
 def _month(storage: Storage, place: Month, mart: Mart) -> pa.Table:
-    versions = vintages.read(storage, place) if mart.of_versions else monthfile.month(storage, layout.series(*place))[0]
+    versions = (
+        month_versions.read(storage, place) if mart.of_versions else monthfile.month(storage, layout.series(*place))[0]
+    )
     return monthfile.to_table(versions, place.zone, place.metric)
 
 

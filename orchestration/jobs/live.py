@@ -15,12 +15,12 @@ from typing import Any
 import dagster as dg
 
 from assets import checks, events
-from assets.feeds import words
 from assets.fetch.session import Fetched
 from assets.ingest.context import Fetcher, PipelineContext
 from assets.ingest.refresh import refresh
 from assets.ingest.reports import RunReport
 from assets.ingest.runs import ingest_days
+from assets.series_assets import words
 from orchestration.work import gaps
 from orchestration.work.backfill import Task
 from warehouse.bookkeeping import logged

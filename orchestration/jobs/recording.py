@@ -21,7 +21,7 @@ import dagster as dg
 from assets import checks, events
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import RunReport
-from assets.marts import KEYS, RECORDS, first_month
+from assets.mart_assets import KEYS, RECORDS, first_month
 from assets.sources import sources
 from orchestration.servers.dagster_home import dagster_home
 from orchestration.work.environment import PipelineSettings

@@ -16,7 +16,7 @@ import dagster as dg
 from assets.ingest.context import PipelineContext
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
-from warehouse.series import raw, vintages
+from warehouse.series import month_versions, raw
 from warehouse.store import layout
 
 FINISHED_DAYS, FAILED_DAYS = 0.25, 14.0
@@ -77,7 +77,7 @@ def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[Pipel
         "runs": lambda: purge_runs(context.instance, time.time()),
         "kept answers": lambda: prune_answers(warehouse),
         "scratch files": warehouse.storage.sweep,
-        "histories that killed folds left": lambda: vintages.sweep(warehouse.storage),
+        "histories that killed folds left": lambda: month_versions.sweep(warehouse.storage),
     }
     for name, step in steps.items():
         with logged(f"retention of {name}") as attempt:

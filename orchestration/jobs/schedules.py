@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 
 from assets.analyst import KEY as WAREHOUSE_DUCKDB
-from assets.marts import KEYS as MART_KEYS
-from assets.marts import first_month, first_stale_month
+from assets.document_assets import GEO, LAYERS, MEASURED, OF_ALL_ZONES
+from assets.mart_assets import KEYS as MART_KEYS
+from assets.mart_assets import first_month, first_stale_month
 from assets.partitions import asset_key, last_day
-from assets.published import GEO, LAYERS, MEASURED, OF_ALL_ZONES
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
 from orchestration.jobs.retention import retention

@@ -10,8 +10,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.feeds import OWNER
-from assets.published import OF_ALL_ZONES
+from assets.document_assets import OF_ALL_ZONES
+from assets.series_assets import OWNER
 from warehouse import settings
 
 GROUP = "service"

@@ -11,7 +11,7 @@ import orjson
 from api.access.webhooks import Webhook
 from api.documents import changes
 from api.documents.changes import Wanted
-from assets.documents.live_history import rounded
+from assets.documents.map_history import rounded
 from warehouse.market.clock import iso
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log

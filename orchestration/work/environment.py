@@ -156,7 +156,7 @@ def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
 def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, recordings: Path | None) -> Session:
     """Return the session over a mode's transport: HTTPS, a folder of recordings, or the simulated publishers."""
     if mode == "live":
-        from assets.fetch.live import Live
+        from assets.fetch.https import Live
 
         # With Dagster on PostgreSQL one partitioned run of a publisher goes at once on all machines, and `live` is
         # another: each keeps half of the limit.

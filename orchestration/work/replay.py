@@ -23,8 +23,8 @@ from warehouse.bookkeeping import logged
 from warehouse.errors import FeedError
 from warehouse.market.clock import MarketDay, Window, local_date, months
 from warehouse.market.feeds import Feed, Request
-from warehouse.series import damaged, raw, series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import damaged, folding, month_versions, raw
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 
 
@@ -76,10 +76,10 @@ def resolve(
     zones = {zone for feed in feeds for zone in feed.zones}
     begin = str(first - timedelta(days=1))[:7] if first else ""  # a market day may begin in the UTC month before
     end = str(last + timedelta(days=1))[:7] if last else "9999"
-    for place in (Month(*place) for place in series.places(pipeline.storage)):
+    for place in (Month(*place) for place in folding.places(pipeline.storage)):
         if place.zone in zones and begin <= place.month <= end:
             with logged("/".join(place)) as attempt:
-                changed += vintages.update(
+                changed += month_versions.update(
                     pipeline.storage,
                     place,
                     lambda stored: stored.versions,

@@ -25,8 +25,8 @@ from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
 from warehouse.rows.versions import Versions
-from warehouse.series import damaged, monthfile, raw, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import damaged, month_versions, monthfile, raw
+from warehouse.series.month_versions import Month
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
 
@@ -195,6 +195,6 @@ def set_aside(pipeline: PipelineContext, fault: Fault) -> None:
     if layout.is_month_file(fault.key) and not damaged.is_gone(storage, fault.key):
         *place, is_history = layout.of_series(fault.key)
         if not is_history:
-            vintages.set_aside(storage, Month(*place), pipeline.ranks, pipeline.mode, pipeline.terms)
+            month_versions.set_aside(storage, Month(*place), pipeline.ranks, pipeline.mode, pipeline.terms)
             return
     damaged.set_aside(storage, fault.key, fault.reason)

@@ -31,7 +31,7 @@ from warehouse.market.clock import HOUR, instant
 from warehouse.market.feeds import Source
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 

@@ -16,7 +16,7 @@ from warehouse.documents.catalogue import ranks
 from warehouse.market.clock import HOUR, instant
 from warehouse.market.vocabulary import Forecast
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 
 SHUT = source("shut", (*SOURCES["shut"].feeds, feed("shut.ahead", ("FR",), (Forecast.DEMAND,), "1h")), withheld=True)
 NOON = NOW - NOW % HOUR

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.geo.layers import cut_flatgeobuf
-from geo_data import records
+from geo_data import table_rows
 from geo_data.terms import ATTRIBUTION, LICENCE
 from geo_data.terms import LAYERS as DATA_LAYERS
 from tests.api.geo_answers import CUT_FORMATS, LAYERS, documents, frame_of, ids, index_of, served_layers
@@ -244,7 +244,7 @@ def test_accept_chooses_the_format(client: FlaskClient, accept: str | None, expe
 def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> None:
     collection = client.get("/v1/geo/zones.topojson").json
     shapes = collection["objects"]["zones"]["geometries"]
-    drawn = [record.id for record in records.zones()]
+    drawn = [record.id for record in table_rows.zones()]
     assert [shape["id"] for shape in shapes] == drawn
     assert shapes[0]["properties"]["tz"] == "America/Los_Angeles"
     assert collection["attribution"] == ATTRIBUTION["zones"]

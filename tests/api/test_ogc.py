@@ -15,7 +15,7 @@ from api.access.gate import Gate
 from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
-from geo_data import records
+from geo_data import table_rows
 from tests.api.geo_answers import app_of
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
@@ -59,10 +59,10 @@ def test_items_come_in_pages_that_hold_each_feature_once(client: FlaskClient, na
         ids += [feature["id"] for feature in page["features"]]
         path = links(page).get("next", "")
     expected = {
-        "zones": [zone.id for zone in records.zones()],
-        "interconnectors": [line.id for line in records.interconnectors()],
+        "zones": [zone.id for zone in table_rows.zones()],
+        "interconnectors": [line.id for line in table_rows.interconnectors()],
     }
-    assert ids == expected.get(name, [plant.id for plant in records.plants()])
+    assert ids == expected.get(name, [plant.id for plant in table_rows.plants()])
     assert page["numberMatched"] == len(ids)
 
 
@@ -75,7 +75,7 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
         "0000-01-01T00:00:00Z/9999-12-31",  # as QGIS asks
         *("2026-01-01t10:00:00.5z/2026-01-01T10:00:00.5Z", "2026-01-02T01:00:00%2B02:00/2026-01-01T23:30:00Z"),
     ):
-        assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(records.plants())
+        assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(table_rows.plants())
     feature = get(client, f"{items}/eia-6099")
     assert (feature["properties"]["name"], feature["type"]) == ("Diablo Canyon", "Feature")
     assert links(feature)["collection"] == "/v1/geo/collections/plants"
@@ -99,7 +99,7 @@ def test_a_sample_has_fifty_features_on_all_its_pages(client: FlaskClient) -> No
     items = "/v1/geo/collections/plants/items?sample=true"
     whole = client.get(f"{items}&limit=10000")
     assert (whole.headers["X-Sample"], whole.json["sample"], whole.json["numberReturned"]) == ("true", True, 50)
-    assert whole.json["numberMatched"] == len(records.plants())
+    assert whole.json["numberMatched"] == len(table_rows.plants())
     assert "next" not in links(whole.json)
     first = get(client, f"{items}&limit=30")
     second = get(client, links(first)["next"])

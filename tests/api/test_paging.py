@@ -19,8 +19,8 @@ from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.folding import fold
 from warehouse.series.reader import Reader
-from warehouse.series.series import fold
 from warehouse.store.storage import Folder, Identity
 
 EDGES = [

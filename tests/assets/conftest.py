@@ -16,7 +16,7 @@ from warehouse.market.feeds import Publication, Source
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store.storage import Folder
 
 AUCTION = Publication(daily_at=time(12, 57), day_offset=-1, grace_minutes=30)
@@ -67,7 +67,7 @@ class World:
         rows.extend(
             SeriesKey(zone, metric, unit, resolution, **key), [t for t, _ in stated], [float(v) for _, v in stated]
         )
-        series.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at, "live")
+        folding.fold(self.storage, carrier, rows, {}, {f.id: f.rank for f in self.source.feeds}, known_at, "live")
 
     def catalogue(self, mode: str = "live", rights=(), now: int = 0) -> None:
         catalogue.publish(self.storage, {"toy": self.source}, mode, rights, ("toy",), now)

@@ -16,7 +16,7 @@ from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -36,7 +36,7 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
     stamps = [ts for n, ts in enumerate(range(day.start, day.end, step)) if n != skip]
     rows = Rows()
     rows.extend(key, stamps, [mean + (ts // step % 2) for ts in stamps])
-    series.fold(storage, feed, rows, {}, {feed: 1}, 1000, "simulated")
+    folding.fold(storage, feed, rows, {}, {feed: 1}, 1000, "simulated")
 
 
 class Verdict(NamedTuple):
@@ -115,7 +115,7 @@ def test_a_series_that_stands_still_warns(storage: Folder) -> None:
     rows = Rows()
     stamps = list(range(DAY.start, DAY.end, 300))
     rows.extend(KEY, stamps, [18000.0] * len(stamps))
-    series.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000, "simulated")
+    folding.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000, "simulated")
     judged = verdict(storage, STEADY)
     assert (judged.passed, judged.grave) == (False, False)
     assert judged.findings[0].startswith("frozen: US-NYISO demand")

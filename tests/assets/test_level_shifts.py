@@ -17,7 +17,7 @@ from tests.stand_ins import stored_rows
 from warehouse.market.clock import MarketDay, Window, instant
 from warehouse.market.feeds import Feed, Request
 from warehouse.rows.schema import Rows
-from warehouse.series import series
+from warehouse.series import folding
 
 NOW = instant("2026-11-18T12:00:00Z")
 TODAY = date(2026, 11, 18)
@@ -95,7 +95,7 @@ def test_where_another_feed_agrees_the_shift_is_noted(pipeline: PipelineContext)
     for row in yesterday.to_pylist():
         if row["ts"] % 3600 == 0 and row["ts"] + 86400 < NOW:
             doubled.add("US-NYISO", "demand", row["ts"] + 86400, 2 * row["value"], "MW", "1h")
-    series.fold(pipeline.storage, SECOND, doubled, {}, pipeline.ranks, NOW, pipeline.mode)
+    folding.fold(pipeline.storage, SECOND, doubled, {}, pipeline.ranks, NOW, pipeline.mode)
     report = run(pipeline, scaled(feed(BEST), 2), 0, 0)
     assert levels_of(report) == [("note", "US-NYISO", "demand")]
     assert "eia.demand agrees" in next(f.detail for f in report.findings if f.check == "level")

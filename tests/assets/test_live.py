@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assets.documents import live_history
+from assets.documents import map_history
 from assets.documents.figures import figures
 from assets.documents.publish import _publish_live, publish
-from geo_data import records
+from geo_data import table_rows
 from tests.assets.conftest import World
 from tests.stand_ins import declared
 from warehouse.documents import catalogue
@@ -73,7 +73,7 @@ def test_every_zone_has_the_same_properties_and_rounded_figures(storage: Folder)
     collection = document(storage, layout.LIVE)
     assert (collection["rounded"], collection["simulated"], collection["generated"]) == (True, False, NOW)
     zones = {feature["id"]: feature["properties"] for feature in collection["features"]}
-    assert list(zones) == [record.id for record in records.zones()]
+    assert list(zones) == [record.id for record in table_rows.zones()]
     assert len({tuple(own) for own in zones.values()}) == 1
     snapshot = document(storage, layout.SNAPSHOT)["zones"]["GB"]["metrics"]
     gb = zones["GB"]
@@ -183,5 +183,5 @@ def test_means_weigh_by_duration_and_need_half_the_step() -> None:
         np.array([ts for ts, _, _ in pieces], np.int64),
         np.array([value for _, _, value in pieces], np.float64),
     )
-    exact = live_history.step_means(rows, Window(0, 4 * HOUR), HOUR)
+    exact = map_history.step_means(rows, Window(0, 4 * HOUR), HOUR)
     assert np.array_equal(exact, [15, np.nan, 9.6, np.nan], equal_nan=True)

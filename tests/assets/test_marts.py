@@ -21,8 +21,8 @@ from warehouse.figures import marts
 from warehouse.market.clock import HOUR, RESOLUTIONS, instant
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.folding import fold
 from warehouse.series.reader import Reader
-from warehouse.series.series import fold
 from warehouse.store import layout, modes
 from warehouse.store.storage import Folder, Storage
 

@@ -17,7 +17,7 @@ from warehouse.documents import attempts
 from warehouse.judge import feed_stats
 from warehouse.market.clock import HOUR, MarketDay, Window, instant, iso
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import modes
 from warehouse.store.storage import Folder
 
@@ -33,7 +33,7 @@ ONE = {"elexon": source("elexon")}
 def known(storage: Folder, at: int, readings: dict[int, float], key: SeriesKey = KEY) -> None:
     rows = Rows()
     rows.extend(key, list(readings), list(readings.values()))
-    series.fold(storage, "elexon.price", rows, {}, RANKS, at, "live")
+    folding.fold(storage, "elexon.price", rows, {}, RANKS, at, "live")
 
 
 def watch(storage: Folder, first: int, last: int) -> None:
@@ -113,7 +113,7 @@ def test_a_withdrawn_row_is_counted_and_is_a_hole(storage: Folder) -> None:
     rows = Rows()
     rows.extend(KEY, [ts for ts in readings if ts != DAY + 2 * HALF], [v for ts, v in readings.items() if v != 2.0])
     spans = {("GB", "price"): [Window(DAY, DAY + 6 * HALF)]}
-    series.fold(storage, FEED.id, rows, spans, RANKS, DAY + 5 * HOUR, "live")
+    folding.fold(storage, FEED.id, rows, spans, RANKS, DAY + 5 * HOUR, "live")
     one = entry(storage, DAY + 3 * HOUR + LAG + FEED.publication.grace_minutes * 60)
     assert one["revised"]["withdrawn"] == 1
     assert one["intervals"] == {"due": 6, "missing": 1, "holes": 1, "longest_hole_s": HALF}

@@ -9,7 +9,7 @@ import pytest
 from assets.documents.figures import recent
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.series.reader import Reader
 from warehouse.store import layout
 from warehouse.store.storage import Folder
@@ -28,7 +28,7 @@ def fold(folder, start, count, feed="one.a", resolution="1h", step=HOUR, **key):
     rows = Rows()
     ts = [start + i * step for i in range(count)]
     rows.extend(SeriesKey("GB", "price", "GBP/MWh", resolution, **key), ts, [float(i) for i in range(count)])
-    series.fold(folder, feed, rows, {}, RANKS, 1, "live")
+    folding.fold(folder, feed, rows, {}, RANKS, 1, "live")
 
 
 def read(folder, now=NOW, withheld=()):

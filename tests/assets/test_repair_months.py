@@ -18,8 +18,8 @@ from warehouse.documents import manifest
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Request
-from warehouse.series import damaged, raw, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import damaged, month_versions, raw
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -60,7 +60,7 @@ def known(corrected: PipelineContext, at: int) -> dict[int, float]:
 
 
 def set_aside(corrected: PipelineContext) -> None:
-    vintages.set_aside(corrected.storage, Month(*layout.of_series(MONTH)[:3]), corrected.ranks, corrected.mode)
+    month_versions.set_aside(corrected.storage, Month(*layout.of_series(MONTH)[:3]), corrected.ranks, corrected.mode)
 
 
 def lose(corrected: PipelineContext, *keys: str) -> None:

@@ -17,7 +17,7 @@ from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Publication, Request
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
-from warehouse.series import raw, series
+from warehouse.series import folding, raw
 
 pytestmark = pytest.mark.usefixtures("at_noon")
 
@@ -176,7 +176,7 @@ def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, 
     assert [(f.check, f.severity, f.count) for f in report.findings] == [("time", "error", 1)]
     (noted,) = health.load(of.storage, "test")
     assert noted.data_until == START + 30 * 1800
-    assert [(zone, month) for _, zone, month in series.places(of.storage)] == [("GB", "2026-06")]
+    assert [(zone, month) for _, zone, month in folding.places(of.storage)] == [("GB", "2026-06")]
 
 
 def test_tomorrows_rows_of_an_auction_are_believed_and_the_day_afters_are_not(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Request
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
-from warehouse.series import raw, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import month_versions, raw
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -169,7 +169,7 @@ def test_rows_of_a_failed_request_stay(tmp_path: Path) -> None:
     of = replace(pipeline(tmp_path, {}, two_part), session=publisher)
 
     def live_border_rows() -> int:
-        found = vintages.read(of.storage, Month("interchange", "GB", "2026-06"))
+        found = month_versions.read(of.storage, Month("interchange", "GB", "2026-06"))
         return int(((found.superseded_at == -1) & found.where(lambda label: bool(label.border))).sum())
 
     run(of)

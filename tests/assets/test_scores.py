@@ -13,7 +13,7 @@ from assets.sources import source
 from tests.independent.scores import differences
 from warehouse.market.clock import HOUR, instant
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import modes
 from warehouse.store.storage import Folder
 
@@ -54,7 +54,7 @@ def storage(tmp_path: Path) -> Folder:
                 stamps = starts[issue : issue + len(ahead)].tolist()
                 of_feed[name].extend_vintage(key_of(name), at, "body", stamps, ahead.tolist())
     for name, rows in of_feed.items():
-        series.fold(folder, name, rows, {}, {name: 1}, NOW, "live")
+        folding.fold(folder, name, rows, {}, {name: 1}, NOW, "live")
     return folder
 
 

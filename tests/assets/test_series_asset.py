@@ -11,9 +11,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.feeds import ReadFrom, series_asset
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
+from assets.series_assets import ReadFrom, series_asset
 from tests.assets import demand_feed
 from tests.assets.demand_feed import FEED, SOURCE, START, Publisher, whole
 from tests.stand_ins import stored_rows

@@ -14,7 +14,7 @@ from assets.sql.database import open_views, resource
 from tests.stand_ins.places import BucketPlace, FolderPlace
 from warehouse.market.clock import instant
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import layout
 from warehouse.store.storage import Folder, Storage
 
@@ -25,7 +25,7 @@ def fold(storage: Storage, feed: str, zone: str, values: list[float]) -> None:
     """Hourly demand from the last hour of October on."""
     rows, begin = Rows(), instant("2026-10-31T23:00:00Z")
     rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [begin + i * 3600 for i in range(len(values))], values)
-    series.fold(storage, feed, rows, {}, RANKS, 1, "live")
+    folding.fold(storage, feed, rows, {}, RANKS, 1, "live")
 
 
 def test_views_hold_the_months_asked_for_with_every_version(place: FolderPlace | BucketPlace) -> None:

@@ -18,7 +18,7 @@ from tests.stand_ins import stored_rows
 from warehouse.market.clock import Window, instant, market_days
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -95,7 +95,7 @@ def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest
     def fold(feed: str, values: list[float], known_at: int, resolution: str = "1h") -> None:
         rows, step = Rows(), 3600 if resolution == "1h" else 300
         rows.extend(key._replace(resolution=resolution), [i * step for i in range(len(values))], values)
-        series.fold(storage, feed, rows, {}, ranks, known_at, "live")
+        folding.fold(storage, feed, rows, {}, ranks, known_at, "live")
 
     fold("eia.demand", [1.0, 2.0, 3.0], 100)
     fold("nyiso.load", [float(i) for i in range(24)], 200, "5m")
@@ -121,7 +121,7 @@ def five_years(tmp_path_factory: pytest.TempPathFactory) -> Path:
         begin, rows = instant(f"{first}-01T00:00:00Z"), Rows()
         stamps = list(range(begin, begin + 31 * 86400, 6 * 3600))
         rows.extend(SeriesKey(zone, "demand", "MW", "1h"), stamps, [1.0] * len(stamps))
-        series.fold(storage, "eia.demand", rows, {}, {"eia.demand": 1}, 1, "live")
+        folding.fold(storage, "eia.demand", rows, {}, {"eia.demand": 1}, 1, "live")
     analyst.build(home, resource(home))
     for zone in ZONES:
         for month in (f"{year}-{number:02}" for year in range(2021, 2026) for number in range(1, 13)):

@@ -22,7 +22,7 @@ from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from warehouse.market.clock import MarketDay, market_days
 from warehouse.rows.schema import Rows
-from warehouse.series import series
+from warehouse.series import folding
 
 FEEDS = (
     *("entsoe.price", "rte.market_price", "entsoe.flows", "elexon.interconnectors", "eia.demand", "nyiso.load"),
@@ -82,7 +82,7 @@ def plant(
             rows.extend(key, *change(ts.tolist(), values.tolist(), yesterdays[key][1].tolist()))
     assert len(rows)
     covered = {(zone, metric): [today]} if counterparty is None else {}
-    series.fold(pipeline.storage, name, rows, covered, pipeline.ranks, None, "simulated")
+    folding.fold(pipeline.storage, name, rows, covered, pipeline.ranks, None, "simulated")
 
 
 def flip(ts: list[int], values: list[float], before: list[float]) -> tuple[list[int], list[float]]:

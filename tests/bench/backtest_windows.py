@@ -21,9 +21,9 @@ from warehouse.market.vocabulary import Forecast, actual_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat
-from warehouse.series import series, vintages
+from warehouse.series import folding, month_versions
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader, RowColumns
-from warehouse.series.vintages import Month
 from warehouse.store.storage import Folder
 
 
@@ -53,10 +53,10 @@ def main() -> None:
     sys.stdout.write("|---|---|---|---|---|---|---|\n")
     for metric in (metric for metric in Forecast if METRICS[actual_of(metric)].in_windows):
         for zone in ZONES:
-            months = [month for _, _, month in series.places(storage, metric, zone)]
+            months = [month for _, _, month in folding.places(storage, metric, zone)]
             if not months:
                 continue
-            versions = concat([vintages.read(storage, Month(metric, zone, month)) for month in months])
+            versions = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months])
             window = Window(month_window(months[0]).start, month_window(months[-1]).end)
             actual = Reader(storage, 0).read(zone, actual_of(metric), "net", window)
             issues = np.unique(versions.published_at).tolist()

@@ -23,7 +23,7 @@ from assets.sql.marts import MARTS, refresh
 from warehouse.documents import catalogue
 from warehouse.market.clock import local_midnight
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import layout, modes
 from warehouse.store.storage import Folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch import live as live_module
+from assets.fetch import https
 from assets.fetch import session as session_module
 from assets.fetch.session import Session
 from tests.fetch import stand_in_host
@@ -52,7 +52,7 @@ def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
 @pytest.fixture
 def example_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The source of `stand_in_host` is the only one, and no proxy is set."""
-    for module in (live_module, session_module):
+    for module in (https, session_module):
         monkeypatch.setattr(module, "source", lambda code: stand_in_host.SOURCE)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 
 from assets.fetch.credentials import Credentials
-from assets.fetch.live import Live, TransferLimits
+from assets.fetch.https import Live, TransferLimits
 from warehouse.errors import FeedError, FeedUnavailable
 from warehouse.market.feeds import Feed, Publication, Request, Source
 from warehouse.market.vocabulary import Metric

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
-from assets import published
+from assets import document_assets
 from assets.documents import geo_layers
 from geo_data.terms import SHIPPED
 from warehouse.errors import DamagedFile
@@ -25,7 +25,7 @@ def run(storage: Folder, assets: list[dg.AssetsDefinition]) -> dg.ExecuteInProce
 
 
 def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:
-    result = run(Folder(tmp_path), [published.geo_assets()[1]])
+    result = run(Folder(tmp_path), [document_assets.geo_assets()[1]])
     assert result.success
     assert [check.passed for check in result.get_asset_check_evaluations()] == [True]
     formats = ("csv", "fgb", "geojson", "parquet", "rows.fgb")
@@ -42,7 +42,7 @@ def test_a_damaged_file_keeps_its_layer_from_publication(tmp_path: Path, monkeyp
     with pytest.raises(DamagedFile):
         geo_layers.document("geo/plants.csv", shipped)
     monkeypatch.setattr(geo_layers.document, "__defaults__", (shipped,))
-    result = run(Folder(tmp_path / "home"), [published.geo_assets()[2]])
+    result = run(Folder(tmp_path / "home"), [document_assets.geo_assets()[2]])
     assert not result.success
     assert [(c.check_name, c.passed) for c in result.get_asset_check_evaluations()] == [("intact", False)]
     assert artefact.get(Folder(tmp_path / "home"), "geo/plants.geojson") is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import shapely
 
-from geo_data import records
+from geo_data import table_rows
 
 
 def features(path: Path) -> dict[str, dict[str, object]]:
@@ -18,8 +18,8 @@ def features(path: Path) -> dict[str, dict[str, object]]:
 def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_geo: Path) -> None:
     """The US plants come from a later form."""
     source = {name: f for name, f in features(shared_geo / "plants.geojson").items() if not name.startswith("eia-")}
-    kept = {p.id: p for p in records.plants() if not p.id.startswith("eia-")}
-    mends = {(m.id, m.field) for m in records.mends() if not m.id.startswith("eia-")}
+    kept = {p.id: p for p in table_rows.plants() if not p.id.startswith("eia-")}
+    mends = {(m.id, m.field) for m in table_rows.mends() if not m.id.startswith("eia-")}
     assert set(source) - set(kept) == {name for name, field in mends if field == "drop"}
     added = set(kept) - set(source)
     assert all(name.startswith(("hand-", "nem-")) for name in added)
@@ -44,7 +44,7 @@ def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_g
 
 @pytest.mark.parametrize("detail", ["low", "high"])
 def test_footprints_cover_the_same_ground(shared_geo: Path, detail: str) -> None:
-    source, kept = features(shared_geo / f"zones.{detail}.geojson"), records.geometries(detail)
+    source, kept = features(shared_geo / f"zones.{detail}.geojson"), table_rows.geometries(detail)
     assert set(source) == set(kept)
     lubbock = shapely.box(-102.09, 33.38, -101.55, 33.84)
     for name in kept:

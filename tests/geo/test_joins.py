@@ -7,10 +7,10 @@ import pytest
 from assets.sources import elexon, ercot, isone, nyiso
 from assets.sources.aemo import rows as aemo
 from assets.sources.entsoe.areas import BORDERS
-from geo_data import records
+from geo_data import table_rows
 from warehouse.market.vocabulary import Fuel
 
-LINES = {line.id: line for line in records.interconnectors()}
+LINES = {line.id: line for line in table_rows.interconnectors()}
 TIES = {
     "elexon_name": {name: tie.link for name, tie in elexon.TIES.items()},
     "aemo_id": {name: link for name, (_, _, link) in aemo.TIES.items()},
@@ -52,6 +52,6 @@ def test_pairs_join_flows_that_are_published_by_border() -> None:
 
 
 def test_plants_speak_the_fuels_of_generation_and_capacity() -> None:
-    used = {fuel for plant in records.plants() for fuel, _ in plant.shares()}
+    used = {fuel for plant in table_rows.plants() for fuel, _ in plant.shares()}
     assert used <= {str(fuel) for fuel in Fuel} - {"imports"}
-    assert {plant.zone for plant in records.plants()} == {zone.id for zone in records.zones()}
+    assert {plant.zone for plant in table_rows.plants()} == {zone.id for zone in table_rows.zones()}

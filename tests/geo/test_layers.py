@@ -16,8 +16,8 @@ import pytest
 from geopandas.testing import assert_geodataframe_equal
 from pmtiles.reader import MemorySource, all_tiles
 
-from assets.documents import geo_layers, live
-from geo_data import layers, records
+from assets.documents import geo_layers, map_layer
+from geo_data import layers, table_rows
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact
@@ -67,7 +67,7 @@ def test_collections_are_rfc_7946_with_flat_properties(documents: dict[str, byte
 
 def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> None:
     features = orjson.loads(documents["geo/zones.low.geojson"])["features"]
-    assert [f["id"] for f in features] == [record.id for record in records.zones()]
+    assert [f["id"] for f in features] == [record.id for record in table_rows.zones()]
     for feature in features:
         properties, zone = feature["properties"], ZONES[feature["id"]]
         assert (properties["name"], properties["tz"], properties["currency"]) == (zone.name, zone.tz, zone.currency)
@@ -78,17 +78,17 @@ def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> No
 
 
 def test_a_zone_without_a_map_record_costs_only_its_own_footprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [record for record in records.zones() if record.id != "AT"]
-    monkeypatch.setattr(records, "zones", lambda: kept)
+    kept = [record for record in table_rows.zones() if record.id != "AT"]
+    monkeypatch.setattr(table_rows, "zones", lambda: kept)
     drawn = [record.id for record in kept]
     assert {tuple(f["id"] for f in features) for features in layers.zone_features().values()} == {tuple(drawn)}
     shapes = {zone: feature for zone, feature in geo_layers.zone_shapes().items() if zone != "AT"}
     monkeypatch.setattr(geo_layers, "zone_shapes", lambda: shapes)
-    live._shapes.cache_clear()
+    map_layer._shapes.cache_clear()
     try:
-        assert list(live._shapes()) == drawn
+        assert list(map_layer._shapes()) == drawn
     finally:
-        live._shapes.cache_clear()
+        map_layer._shapes.cache_clear()
 
 
 def test_all_formats_hold_the_same_features_in_the_same_order(documents: dict[str, bytes]) -> None:
@@ -125,7 +125,7 @@ def test_a_date_is_a_date_in_every_format(documents: dict[str, bytes], stem: str
 
 
 def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str, bytes]) -> None:
-    plants = {p.id: p for p in records.plants()}
+    plants = {p.id: p for p in table_rows.plants()}
     parquet = geopandas.read_parquet(io.BytesIO(documents["geo/plants.parquet"]))
     assert str(parquet["commissioning_year"].dtype) == "Int64"
     assert parquet["commissioning_year"].isna().sum() == sum(p.commissioning_year is None for p in plants.values()) > 0

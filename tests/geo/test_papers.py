@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import geo_data
-from geo_data import records
+from geo_data import table_rows
 
 README = (Path(geo_data.__file__).parent / "README.md").read_text()
 
 
 def test_counts_are_those_of_the_tables() -> None:
-    plants = records.plants()
+    plants = table_rows.plants()
     assert f"{len(plants):,} plants of 250 MW and above" in README
     for source, heading in (
         ("EIA-860M", "U.S. EIA Form 860M"),
@@ -21,9 +21,9 @@ def test_counts_are_those_of_the_tables() -> None:
     ):
         [row] = [line for line in README.splitlines() if line.startswith(f"| {heading}")]
         assert int(re.findall(r"\d+", row)[-1]) == sum(plant.source.startswith(source) for plant in plants)
-    assert f"{len(records.mends())} corrections" in README
-    assert f"{len(records.outside())} plants stand elsewhere" in README
-    lines = records.interconnectors()
+    assert f"{len(table_rows.mends())} corrections" in README
+    assert f"{len(table_rows.outside())} plants stand elsewhere" in README
+    lines = table_rows.interconnectors()
     inside = [line for line in lines if line.pair]
     assert f"{len(lines)} ties: {len(inside)} of {len({line.pair for line in inside})} zone pairs" in README
     assert f"{len(lines) - len(inside)} to areas outside" in README

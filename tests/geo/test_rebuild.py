@@ -11,8 +11,8 @@ import openpyxl
 import pytest
 import requests
 
-from geo_data import build, eia860m, fetch, records
-from geo_data.records import Mend, Plant
+from geo_data import build, eia860m, fetch, table_rows
+from geo_data.table_rows import Mend, Plant
 from tests.fetch.stand_in_host import Publisher, replies
 
 MONTHLY_HEADING = [
@@ -78,15 +78,17 @@ def test_corrections_set_fields_and_leave_rows_out(tmp_path: Path) -> None:
         Mend("eia-6099", "drop", None, "a list", "2026-01-01", "why"),
         Mend("eia-1", "drop", None, "a list", "2026-01-01", "the source lists it no more"),
     ]
-    assert records.mended([diablo, sun], mends) == [dataclasses.replace(sun, zone="US-CAISO", commissioning_year=2002)]
+    assert table_rows.mended([diablo, sun], mends) == [
+        dataclasses.replace(sun, zone="US-CAISO", commissioning_year=2002)
+    ]
     bare = dataclasses.replace(sun, commissioning_year=None)
-    assert records.mended([bare], mends[:2])[0].commissioning_year == 2002
+    assert table_rows.mended([bare], mends[:2])[0].commissioning_year == 2002
 
 
 def test_a_table_is_written_as_it_is_read(tmp_path: Path) -> None:
-    records.write(tmp_path / "plants.csv", records.plants())
-    assert (tmp_path / "plants.csv").read_bytes() == (records.TABLES / "plants.csv").read_bytes()
-    assert records.ordered(reversed(records.plants())) == records.plants()
+    table_rows.write(tmp_path / "plants.csv", table_rows.plants())
+    assert (tmp_path / "plants.csv").read_bytes() == (table_rows.TABLES / "plants.csv").read_bytes()
+    assert table_rows.ordered(reversed(table_rows.plants())) == table_rows.plants()
 
 
 def test_the_command_writes_the_us_plants_of_the_workbook_beside_the_others(
@@ -98,9 +100,9 @@ def test_the_command_writes_the_us_plants_of_the_workbook_beside_the_others(
         build.write_plants(tmp_path)
     monthly(tmp_path, MONTHLY)
     build.write_plants(tmp_path)
-    written = records.read(Plant, target)
+    written = table_rows.read(Plant, target)
     assert [p.id for p in written if p.id.startswith("eia-")] == ["eia-6099", "eia-70001"]
-    others = [p for p in records.plants() if not p.id.startswith("eia-")]
+    others = [p for p in table_rows.plants() if not p.id.startswith("eia-")]
     assert [p for p in written if not p.id.startswith("eia-")] == others
 
 

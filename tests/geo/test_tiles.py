@@ -14,10 +14,10 @@ from pmtiles.reader import MemorySource, Reader, all_tiles
 from pmtiles.tile import Compression, TileType
 
 from assets.documents import geo_layers
-from geo_data import layers, records, tiles
+from geo_data import layers, table_rows, tiles
 from geo_data.terms import ATTRIBUTION, LICENCE
 
-DRAWN = [record.id for record in records.zones()]
+DRAWN = [record.id for record in table_rows.zones()]
 POINTS = {
     "GB": (51.5, -0.12),
     "FR": (48.85, 2.35),

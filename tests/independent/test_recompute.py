@@ -23,7 +23,7 @@ from warehouse.market.clock import RESOLUTIONS, instant
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -59,7 +59,7 @@ def fold(storage, random, zone, metric, product, resolution, days, **key):
     unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
     rows = Rows()
     rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [ts for ts, _ in kept], [v for _, v in kept])
-    series.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
+    folding.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
 
 
 @pytest.fixture(scope="module")

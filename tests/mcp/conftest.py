@@ -31,7 +31,7 @@ from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market.feeds import Feed, Publication, Source
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import modes
 from warehouse.store.storage import Folder
 

@@ -17,7 +17,7 @@ from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, instant
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import modes
 from warehouse.store.storage import Folder
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.live import Live
+from assets.fetch.https import Live
 from assets.fetch.session import Session
 from assets.ingest.context import PipelineContext
 from assets.sources import sources

@@ -19,7 +19,7 @@ from orchestration.work.environment import open_context
 from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode
-from warehouse.series import vintages
+from warehouse.series import month_versions
 from warehouse.store import layout, modes
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder, Storage
@@ -180,7 +180,7 @@ def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_
     monkeypatch.setattr(Folder, "put", folded_meanwhile)
     count, _ = copy.copy(source, target)
     assert count == len(files(source)), "nothing is counted that is not there"
-    copied = vintages.read(target, vintages.Month("demand", "GB", "2026-10"))
+    copied = month_versions.read(target, month_versions.Month("demand", "GB", "2026-10"))
     assert sorted(copied.value[copied.ts == BASE].tolist()) == [1, 2, 3, 4]
 
 

@@ -13,7 +13,7 @@ from orchestration.work import gaps
 from orchestration.work.backfill import Task
 from warehouse.market.clock import MarketDay
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.store.storage import Folder
 
 FEED = feeds()["neso.generation"]
@@ -30,7 +30,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
         stamps = [ts for ts in range(day.start, day.end, 1800) if fuel != "wind" or ts != day.start + 7200]
         rows.extend(SeriesKey("GB", "generation", "%", "30m", fuel), stamps, [11.1] * len(stamps))
     storage = Folder(tmp_path)
-    series.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000, "simulated")
+    folding.fold(storage, FEED.id, rows, {}, {FEED.id: 1}, 1000, "simulated")
 
     class Nobody:
         def ask(self, request):  # type: ignore[no-untyped-def]

@@ -86,7 +86,7 @@ def test_a_publication_makes_the_marts_that_are_out_of_date(
 ) -> None:
     assert Folder(home).stat(layout.RECORDS) is None
     with monkeypatch.context() as patch:
-        patch.setattr("assets.marts.refresh_records", lambda *_: 1 / 0)
+        patch.setattr("assets.mart_assets.refresh_records", lambda *_: 1 / 0)
         assert main(["publish"]) == 1
     assert "not published: marts" in capsys.readouterr().err
     assert main(["publish"]) == 0

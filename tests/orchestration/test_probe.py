@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.fetch.live import Live
+from assets.fetch.https import Live
 from assets.fetch.session import Session
 from assets.sources import feed, feeds, pjm
 from orchestration import cli

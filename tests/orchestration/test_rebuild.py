@@ -21,7 +21,7 @@ from tests.orchestration.conftest import in_simulated
 from tests.stand_ins import stored_rows
 from warehouse.market import clock
 from warehouse.market.clock import Window, month_window
-from warehouse.series import series, vintages
+from warehouse.series import folding, month_versions
 from warehouse.store import artefact
 from warehouse.store.storage import Folder, Storage
 
@@ -41,8 +41,8 @@ def mix(storage: Folder) -> list[tuple[int, str, float]]:
 
 
 def _first_known(storage: Storage) -> int:
-    [place] = series.places(storage, "generation", "GB")
-    return int(vintages.read(storage, vintages.Month(*place)).known_at.min())
+    [place] = folding.places(storage, "generation", "GB")
+    return int(month_versions.read(storage, month_versions.Month(*place)).known_at.min())
 
 
 def test_what_is_served_is_made_again_from_the_kept_bytes(
@@ -90,7 +90,7 @@ def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pyte
 
 def _rows(storage: Storage) -> pa.Table:
     tables = [
-        stored_rows.read(storage, zone, metric, month_window(month)) for metric, zone, month in series.places(storage)
+        stored_rows.read(storage, zone, metric, month_window(month)) for metric, zone, month in folding.places(storage)
     ]
     return pa.concat_tables(tables)
 

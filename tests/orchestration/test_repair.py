@@ -23,7 +23,7 @@ from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE
-from warehouse.series import damaged, series, vintages
+from warehouse.series import damaged, folding, month_versions
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -139,7 +139,7 @@ def test_a_restore_of_one_file_without_the_other_is_named_and_made_good(
     rows = Rows()
     rows.extend(SeriesKey("GB", "generation", "%", "30m", "wind"), [NOW - 2 * clock.DAY], [99.0])
     ranks = {one.id: one.rank for one in feeds().values()}
-    series.fold(storage, "neso.generation", rows, {}, ranks, NOW + 60, "simulated")
+    folding.fold(storage, "neso.generation", rows, {}, ranks, NOW + 60, "simulated")
     served, [history] = mix(storage), storage.keys(layout.history_prefix("generation", "GB"))
     storage.delete(MONTH if lost == "series" else history)
     assert main(["verify"]) == 1
@@ -147,9 +147,9 @@ def test_a_restore_of_one_file_without_the_other_is_named_and_made_good(
     assert main([verb]) == 0
     assert main(["verify"]) == 0
     assert len(mix(storage)) == len(served)
-    whole = vintages.read(storage, vintages.Month("generation", "GB", "2026-11"))
+    whole = month_versions.read(storage, month_versions.Month("generation", "GB", "2026-11"))
     live = whole.take(whole.superseded_at == LIVE)
-    readings = series.identities(live)
+    readings = folding.identities(live)
     assert len(np.unique(readings)) == len(readings), "no reading is live twice"
 
 

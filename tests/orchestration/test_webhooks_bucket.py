@@ -23,7 +23,7 @@ from tests.warehouse.series_model import BASE
 from warehouse import caches
 from warehouse.documents import catalogue
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series, vintages
+from warehouse.series import folding, month_versions
 from warehouse.store import bucket, layout
 from warehouse.store.storage import Storage
 
@@ -31,7 +31,7 @@ from warehouse.store.storage import Storage
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (bucket, caches, api_catalogue, changes, vintages):
+    for module in (bucket, caches, api_catalogue, changes, month_versions):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -39,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def put(storage: Storage, value: float, known_at: int) -> None:
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [BASE], [value])
-    series.fold(storage, "elexon.demand", rows, {}, {"elexon.demand": 1}, known_at, "simulated")
+    folding.fold(storage, "elexon.demand", rows, {}, {"elexon.demand": 1}, known_at, "simulated")
 
 
 def settings_of(place: BucketPlace, folder: Path, fresh_s: int) -> Settings:

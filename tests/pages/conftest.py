@@ -20,7 +20,7 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers
 from assets.documents.publish import publish
-from geo_data import records
+from geo_data import table_rows
 from tests.pages.apart import Apart, serve_apart
 from tests.pages.browser import browser, visit  # fixtures
 from tests.stand_ins import declared
@@ -32,7 +32,7 @@ from warehouse.market.feeds import Feed, Publication, Source
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES, zones_with
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -167,7 +167,7 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
 def _borders(rows: Rows, zone: str, last: int) -> None:
     """A day of flows: single ties where a publisher names them, else the border's total."""
     totals = set()
-    for line in records.interconnectors():
+    for line in table_rows.interconnectors():
         if zone not in (line.from_zone, line.to_zone) or line.status == "retired":
             continue
         named = line.elexon_id or line.aemo_id or line.nyiso_id or line.ercot_id or line.neighbour

@@ -14,15 +14,15 @@ import duckdb
 import geopandas
 import pytest
 
-from geo_data import records
+from geo_data import table_rows
 from tests.pages.apart import Apart
 
 pytestmark = pytest.mark.slow
 NODE = Path(__file__).resolve().parents[1] / "node"
 IDS = {
-    "zones": [zone.id for zone in records.zones()],
-    "interconnectors": [line.id for line in records.interconnectors()],
-    "plants": [plant.id for plant in records.plants()],
+    "zones": [zone.id for zone in table_rows.zones()],
+    "interconnectors": [line.id for line in table_rows.interconnectors()],
+    "plants": [plant.id for plant in table_rows.plants()],
 }
 
 
@@ -78,7 +78,7 @@ def test_gdal_uses_the_index_of_a_flatgeobuf_file(address: str) -> None:
     url = f"/vsicurl/{address}/v1/geo/plants.fgb"
     command = ["ogrinfo", "-so", "-al", "-spat", "-11", "35", "25", "62", url]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    expected = sum(-11 <= p.lon <= 25 and 35 <= p.lat <= 62 for p in records.plants())
+    expected = sum(-11 <= p.lon <= 25 and 35 <= p.lat <= 62 for p in table_rows.plants())
     assert f"Feature Count: {expected}\n" in output
 
 

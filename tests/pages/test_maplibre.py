@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from geo_data import records
+from geo_data import table_rows
 from tests.pages.browser import ARGUMENTS, CHROMIUM, in_chromium
 
 MODULES = Path(__file__).resolve().parents[1] / "node" / "node_modules"
@@ -84,7 +84,7 @@ def test_maplibre_draws_the_zones_by_ranges(browser: Any, address: str) -> None:
     assert page.evaluate(zone_at, [3.0, 54.5]) == [], "the North Sea"
     drawn = "layer => [...new Set(map.queryRenderedFeatures({layers: [layer]}).map(f => f.id))]"
     assert "gb-fr-ifa" in page.evaluate(drawn, "ties")
-    plants = [p for p in records.plants() if abs(p.lon - 3) < 3 and abs(p.lat - 50) < 2]
+    plants = [p for p in table_rows.plants() if abs(p.lon - 3) < 3 and abs(p.lat - 50) < 2]
     assert {p.id for p in plants} <= set(page.evaluate(drawn, "points"))
     assert ranges
     assert set(ranges) == {(206, None)}

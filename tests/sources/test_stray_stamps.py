@@ -104,7 +104,7 @@ def test_no_row_with_a_mutated_stamp_is_believed(
         )
         for body in mutated(sample, digits, most):
             store = Store()
-            monkeypatch.setattr(runs.series, "fold", store.fold)
+            monkeypatch.setattr(runs.folding, "fold", store.fold)
             context = PipelineContext(Folder(tmp_path), "simulated", {}, (), {}, {feed.source}, Answers(body, now))
             asked = replace(feed, requests=lambda *_, r=request: [r])
             report = runs.ingest_days(context, asked, [MarketDay(request.days[0], feed.tz)])

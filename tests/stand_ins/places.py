@@ -18,7 +18,7 @@ from warehouse.store.storage import Folder, Storage
 _CHILDREN = get_context("forkserver")
 _CHILDREN.set_forkserver_preload(
     [
-        *("obstore.store", "warehouse.store.bucket", "warehouse.series.series", "tests.stand_ins.places"),
+        *("obstore.store", "warehouse.store.bucket", "warehouse.series.folding", "tests.stand_ins.places"),
         *("tests.warehouse.test_series_kills", "tests.warehouse.test_changes_bucket"),
         "tests.orchestration.test_copy",
     ]

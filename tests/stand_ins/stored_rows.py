@@ -12,8 +12,8 @@ from warehouse.errors import MarketError
 from warehouse.market.clock import Window, month_window, months
 from warehouse.rows import resolve, schema
 from warehouse.rows.schema import SCHEMA, Rows, SeriesKey
-from warehouse.series import monthfile, series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import folding, month_versions, monthfile
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
@@ -34,7 +34,7 @@ def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
     """Every row that is served with its value, and the zones and metrics that cannot be read."""
     rows: list[tuple[Row, float]] = []
     unreadable = []
-    for metric, zone, month in series.places(storage):
+    for metric, zone, month in folding.places(storage):
         try:
             table = read(storage, zone, metric, month_window(month))
         except MarketError:
@@ -56,7 +56,7 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
     """The rows of a window as the warehouse knew them at an instant."""
     parts = []
     for month in months(window):
-        then = resolve.known(vintages.read(storage, Month(metric, zone, month)), at)
+        then = resolve.known(month_versions.read(storage, Month(metric, zone, month)), at)
         chosen = then.take(resolve.served(then, ranks))
         if len(chosen):
             parts.append(monthfile.to_table(chosen, zone, metric))

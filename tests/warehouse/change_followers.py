@@ -11,7 +11,7 @@ from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, resolve_again, spans
 from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
-from warehouse.series import change_log, series
+from warehouse.series import change_log, folding
 from warehouse.series.change_log import Change
 from warehouse.store import layout
 from warehouse.store.storage import Folder
@@ -77,11 +77,11 @@ def follow_steps(folder, steps):
         elif step == "publish":
             publication(folder)
         elif isinstance(step, dict):
-            for place in series.places(folder):
+            for place in folding.places(folder):
                 resolve_again(folder, place, step)
         else:
             feed, rows, covered = step
-            series.fold(folder, feed, stored_rows.rows_of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
+            folding.fold(folder, feed, stored_rows.rows_of(rows), {("GB", "demand"): covered}, RANKS, now, "live")
         assert (number(folder) > told) == (rows_of(folder) != before) or step == "damage"
     follower.follow(folder)
     assert follower.rows == rows_of(folder)
@@ -111,6 +111,6 @@ CASES: dict[str, Callable[[Folder], object]] = {
     "new": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3, 4], known_at=5),
     "corrected": lambda folder: fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5),
     "withdrawn": lambda folder: fold(folder, "one.fast", BASE, [1], known_at=5, spans=[Window(BASE, BASE + 3 * HOUR)]),
-    "rights": lambda folder: [resolve_again(folder, place, {"three.back": 9}) for place in series.places(folder)],
+    "rights": lambda folder: [resolve_again(folder, place, {"three.back": 9}) for place in folding.places(folder)],
     "nothing": lambda folder: fold(folder, "one.fast", BASE, [1, 2, 3], known_at=5),
 }

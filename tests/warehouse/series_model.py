@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.stand_ins import stored_rows
 from warehouse.market.clock import RESOLUTIONS, Window, month_of
 from warehouse.rows.schema import SCHEMA, Row, Rows, SeriesKey
-from warehouse.series import series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import folding, month_versions
+from warehouse.series.month_versions import Month
 
 BASE = int(datetime(2026, 10, 31, 20, tzinfo=UTC).timestamp())
 EVERYTHING = Window(BASE - 86400, BASE + 86400)
@@ -163,7 +163,7 @@ def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ran
         [start + i * step for i in range(len(values))],
         [float(v) for v in values],
     )
-    return series.fold(folder, feed, rows, {("GB", metric): spans} if spans else {}, ranks, known_at, "live")
+    return folding.fold(folder, feed, rows, {("GB", metric): spans} if spans else {}, ranks, known_at, "live")
 
 
 def values(folder, window=EVERYTHING):
@@ -188,4 +188,4 @@ def spelled(month):
 
 def resolve_again(folder, place, ranks, terms=None):
     """Ranks or rights changed."""
-    vintages.update(folder, Month(*place), lambda stored: stored.versions, ranks, "live", terms=terms)
+    month_versions.update(folder, Month(*place), lambda stored: stored.versions, ranks, "live", terms=terms)

@@ -9,7 +9,7 @@ from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series.series import fold
+from warehouse.series.folding import fold
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 

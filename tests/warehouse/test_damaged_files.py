@@ -16,7 +16,7 @@ from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import damaged, raw, series
+from warehouse.series import damaged, folding, raw
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Folder
@@ -32,7 +32,7 @@ EVERYTHING = Window(START - 86400 * 40, START + 86400 * 40)
 def fold(folder: Folder, feed: str, zone: str, metric: str, values: list[float], known_at: int) -> None:
     rows = Rows()
     rows.extend(SeriesKey(zone, metric, "MW", "1h"), [START + i * 3600 for i in range(len(values))], values)
-    series.fold(folder, feed, rows, {}, RANKS, known_at, "live")
+    folding.fold(folder, feed, rows, {}, RANKS, known_at, "live")
 
 
 def build(home: Path) -> Folder:
@@ -176,14 +176,14 @@ def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) 
 
 def test_rows_of_another_mode_are_neither_folded_nor_read(folder: Folder) -> None:
     with pytest.raises(WrongMode, match="this warehouse is live, not simulated"):
-        series.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
+        folding.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
     folder.put(layout.MODE, b"simulated")
     with pytest.raises(WrongMode, match="holds live rows"):
         stored_rows.read(folder, "GB", "demand", EVERYTHING)
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [START], [1.0])
     with pytest.raises(WrongMode, match="holds live rows"):
-        series.fold(folder, "neso.generation", rows, {}, RANKS, 3, "simulated")
+        folding.fold(folder, "neso.generation", rows, {}, RANKS, 3, "simulated")
 
 
 @pytest.mark.parametrize("word", [None, b"", b"liv", b"lIve", b"live simulated", b"\xff"])

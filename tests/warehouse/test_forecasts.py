@@ -18,8 +18,8 @@ from warehouse.market.vocabulary import Forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import Versions
-from warehouse.series import change_log, restore, series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import change_log, folding, month_versions, restore
+from warehouse.series.month_versions import Month
 from warehouse.store.storage import Folder
 
 NOON = 1_794_571_200
@@ -38,14 +38,14 @@ def rows_of(*issued: tuple[int, dict[int, float]]) -> Rows:
     return rows
 
 
-def fold(folder: Folder, rows: Rows, known_at: int, feed: str = "one.ahead") -> list[series.Folded]:
+def fold(folder: Folder, rows: Rows, known_at: int, feed: str = "one.ahead") -> list[folding.Folded]:
     covered = {("GB", Forecast.DEMAND): [Window(NOON - DAY, NOON + DAY)]}
-    return series.fold(folder, feed, rows, covered, RANKS, known_at, "live")
+    return folding.fold(folder, feed, rows, covered, RANKS, known_at, "live")
 
 
 def answers(folder: Folder, **question: int) -> dict[int, float]:
     """The values by hours after NOON."""
-    return of_versions(vintages.read(folder, NOVEMBER), **question)
+    return of_versions(month_versions.read(folder, NOVEMBER), **question)
 
 
 def of_versions(versions: Versions, **question: int) -> dict[int, float]:
@@ -100,7 +100,7 @@ def test_vintages_agree_with_the_model_in_whatever_order_they_come(tmp_path_fact
         stored_rows.read(folder, "GB", Forecast.DEMAND, Window(NOON - DAY, NOON + 3 * DAY)).column("value").to_pylist()
     )
     assert served == [value for _, value in sorted(model.newest(lambda *version: True).items())]
-    versions = vintages.read(folder, NOVEMBER)
+    versions = month_versions.read(folder, NOVEMBER)
     for at in range(-6, 14):
         then = NOON + at * HOUR
         assert of_versions(versions, known_at=then) == model.newest(
@@ -125,11 +125,11 @@ def test_a_lost_month_is_restored_from_its_bodies_as_it_was(tmp_path_factory, st
     believed = Rows()
     for statement in statements:
         believed.merge(statement.rows)
-    before = spelled(vintages.read(folder, NOVEMBER))
+    before = spelled(month_versions.read(folder, NOVEMBER))
     assert spelled(restore.versions("one.ahead", statements, believed, NOVEMBER.month)) == before
     restored = restore.versions("one.ahead", statements, believed, NOVEMBER.month)
     restore.put(folder, NOVEMBER, restored, RANKS, "live", None)
-    assert spelled(vintages.read(folder, NOVEMBER)) == before
+    assert spelled(month_versions.read(folder, NOVEMBER)) == before
 
 
 def spelled(versions):

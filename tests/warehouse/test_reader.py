@@ -14,7 +14,7 @@ from tests.stand_ins import stored_rows
 from warehouse.caches import TtlCache
 from warehouse.market.clock import DAY, Window, instant
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import series
+from warehouse.series import folding
 from warehouse.series.reader import FileReplaced, MonthFile, Reader
 from warehouse.store import layout
 from warehouse.store.storage import Folder, Identity
@@ -61,7 +61,7 @@ def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [MAY + i * 300 for i in range(500)],
         [2.0] * 500,
     )
-    series.fold(folder, "fine.all", rows, {}, RANKS, 1, "live")
+    folding.fold(folder, "fine.all", rows, {}, RANKS, 1, "live")
     return folder.root
 
 
@@ -99,7 +99,7 @@ def month(storage: Counting) -> MonthFile:
     """All 5-minute values of May, price of GB."""
     rows = Rows()
     rows.extend(SeriesKey("GB", "price", "GBP/MWh", "5m"), [MAY + at * 300 for at in range(len(MONTH))], MONTH)
-    series.fold(storage, "fine.all", rows, {}, RANKS, 1, "live")
+    folding.fold(storage, "fine.all", rows, {}, RANKS, 1, "live")
     [file] = Reader(storage, 0).files("GB", "price", Window(MAY, MAY + DAY))
     storage.got.clear()
     storage.parts.clear()
@@ -168,7 +168,7 @@ def test_the_net_and_its_borders_are_apart(storage: Counting) -> None:
 def test_the_past_is_what_series_read_as_of_gives(storage: Counting) -> None:
     rows = Rows()
     rows.extend(SeriesKey("GB", "interchange", "MW", "5m"), [MAY + i * 300 for i in range(100, 300)], [7.0] * 200)
-    series.fold(storage, "fine.all", rows, {}, RANKS, 5, "live")
+    folding.fold(storage, "fine.all", rows, {}, RANKS, 5, "live")
     reader = Reader(storage, 1_000_000)
     [file] = reader.files("GB", "interchange", Window(MAY, MAY + DAY))
     for at in (0, 1, 4, 5, 4, 0):
@@ -188,7 +188,7 @@ def test_a_new_file_is_another_identity(storage: Counting) -> None:
     old = [reader.rows(before, "net").value.tolist() for _ in range(2)]
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
-    series.fold(storage, "fine.all", rows, {}, RANKS, 2, "live")
+    folding.fold(storage, "fine.all", rows, {}, RANKS, 2, "live")
     [after] = reader.files("GB", "demand", window)
     assert after != before
     assert 777.0 in reader.rows(after, "net").value
@@ -225,7 +225,7 @@ def test_a_reader_that_trusts_sees_a_new_file_within_its_time_and_never_mixes_tw
     [before] = reader.files("GB", "demand", window)
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [MAY - DAY], [777.0])
-    series.fold(storage, "fine.all", rows, {}, RANKS, 2, "live")
+    folding.fold(storage, "fine.all", rows, {}, RANKS, 2, "live")
     assert reader.files("GB", "demand", window) == [before]
     with pytest.raises(FileReplaced):
         reader.rows(before, "net")

@@ -12,9 +12,9 @@ from warehouse.market.clock import HOUR
 from warehouse.rows import resolve
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import Versions
-from warehouse.series import monthfile, restore, series, vintages
+from warehouse.series import folding, month_versions, monthfile, restore
+from warehouse.series.month_versions import Month
 from warehouse.series.restore import Statement
-from warehouse.series.vintages import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -38,7 +38,7 @@ def rows(body: dict[int, int]) -> Rows:
 def published(folder: Folder, stated: Bodies, delay: int = 0) -> None:
     """Each body folded as it came, ten seconds after the one before; `delay`: until it was put."""
     for number, body in enumerate(stated):
-        series.fold(folder, FEED, rows(body), {}, RANKS, 1000 + 10 * number + delay, "live")
+        folding.fold(folder, FEED, rows(body), {}, RANKS, 1000 + 10 * number + delay, "live")
 
 
 def restored(stated: Bodies) -> Versions:
@@ -68,12 +68,12 @@ def test_a_month_that_lost_a_file_answers_as_before(
 ) -> None:
     folder = Folder(tmp_path_factory.mktemp("lost"))
     published(folder, stated, delay)
-    before = vintages.read(folder, PLACE)
+    before = month_versions.read(folder, PLACE)
     files = {"series": [layout.series(*PLACE)], "history": folder.keys(layout.history_prefix())}
     for key in files["series"] + files["history"] if lost == "both" else files[lost]:
         folder.delete(key)
     restore.put(folder, PLACE, restored(stated), RANKS, "live", 0)
-    after = vintages.read(folder, PLACE)
+    after = month_versions.read(folder, PLACE)
     for at in _instants(stated):
         if all(not (1000 + 10 * number <= at < 1000 + 10 * number + delay) for number in range(len(stated))):
             assert known(after, at) == known(before, at), "but for the seconds until a body was put"
@@ -92,19 +92,19 @@ def test_a_whole_month_is_left_as_it_is(tmp_path_factory: pytest.TempPathFactory
 
 def test_rows_that_came_since_the_loss_are_known_since_the_bodies_that_say_the_same(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    series.fold(folder, FEED, rows({0: 1, 1: 2}), {}, RANKS, 5000, "live")
+    folding.fold(folder, FEED, rows({0: 1, 1: 2}), {}, RANKS, 5000, "live")
     restore.put(folder, PLACE, restored([{0: 1, 1: 1}]), RANKS, "live", 0)
-    after = vintages.read(folder, PLACE)
+    after = month_versions.read(folder, PLACE)
     assert known(after, 1000) == known(after, 4999) == {0: 1.0, 1: 1.0}
     assert known(after, 5000) == {0: 1.0, 1: 2.0}
 
 
 def test_what_no_body_states_any_more_stays_and_what_is_not_believed_comes_not_back(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    series.fold(folder, FEED, rows({0: 1}), {}, RANKS, 1000, "live")
+    folding.fold(folder, FEED, rows({0: 1}), {}, RANKS, 1000, "live")
     stated = restore.versions(FEED, [Statement(1010, rows({1: 9, 2: 2}))], rows({2: 2}), PLACE.month)
     restore.put(folder, PLACE, stated, RANKS, "live", 0)
-    assert known(vintages.read(folder, PLACE), 2000) == {0: 1.0, 2: 2.0}
+    assert known(month_versions.read(folder, PLACE), 2000) == {0: 1.0, 2: 2.0}
 
 
 def test_before_the_kept_days_the_month_says_since_when_all_is_known(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_before_the_kept_days_the_month_says_since_when_all_is_known(tmp_path: P
     past = monthfile.past(folder, layout.series(*PLACE))
     assert past is not None
     assert past.known_since == 1005
-    series.fold(folder, FEED, rows({1: 1}), {}, RANKS, 2000, "live")
+    folding.fold(folder, FEED, rows({1: 1}), {}, RANKS, 2000, "live")
     kept = monthfile.past(folder, layout.series(*PLACE))
     assert kept is not None
     assert kept.known_since == 1005, "a later fold forgets it not"

@@ -34,8 +34,8 @@ from warehouse.market.clock import RESOLUTIONS, Window, month_of, month_window
 from warehouse.rows import resolve
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import RowLabels, Versions
-from warehouse.series import change_log, monthfile, series, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import change_log, folding, month_versions, monthfile
+from warehouse.series.month_versions import Month
 from warehouse.store import layout, modes, seal
 from warehouse.store.storage import Folder
 
@@ -68,14 +68,14 @@ def check(folder, steps):
     for step in steps:
         if isinstance(step, dict):
             ranks = step
-            for place in series.places(folder):
+            for place in folding.places(folder):
                 resolve_again(folder, place, ranks)
         else:
             feed, rows, covered, later = step
             now += later
             parsed = stored_rows.rows_of(rows)
             model.fold(feed, parsed, covered, now)
-            series.fold(folder, feed, parsed, {("GB", "demand"): covered}, ranks, now, "live")
+            folding.fold(folder, feed, parsed, {("GB", "demand"): covered}, ranks, now, "live")
             rerun(folder, feed, parsed, covered, ranks, now + 1)
         assert tuples(stored_rows.read(folder, "GB", "demand", EVERYTHING)) == model.served(ranks)
         instants.append(now)
@@ -87,7 +87,7 @@ def check(folder, steps):
 def rerun(folder, feed, rows, covered, ranks, now):
     """The same answers again change no file."""
     before = everything(folder)
-    again = series.fold(folder, feed, rows, {("GB", "demand"): covered}, ranks, now, "live")
+    again = folding.fold(folder, feed, rows, {("GB", "demand"): covered}, ranks, now, "live")
     assert not any(f.wrote for f in again)
     assert everything(folder) == before
 
@@ -226,12 +226,12 @@ def put_one(folder: Folder, value: float, at: int, unit: str = "EUR/MWh") -> lis
     """Fold one value of a Polish price at the time `at`."""
     rows = Rows()
     rows.extend(SeriesKey("PL", "price", unit, "30m"), [T], [value])
-    return series.fold(folder, "toy.price", rows, {}, {"toy.price": 1}, at, "simulated")
+    return folding.fold(folder, "toy.price", rows, {}, {"toy.price": 1}, at, "simulated")
 
 
 def stored_price(folder: Folder) -> Versions:
     """Return every version of the month of `T`."""
-    return vintages.read(folder, Month("price", "PL", month_of(T)))
+    return month_versions.read(folder, Month("price", "PL", month_of(T)))
 
 
 def test_an_equal_number_in_another_currency_is_a_change(folder) -> None:
@@ -261,8 +261,8 @@ def test_the_sweep_leaves_the_history_of_a_fold_that_has_not_finished(folder) ->
     os.utime(folder.path(named), (1e9, 1e9))
     in_flight, body = monthfile.encode_history(stored_price(folder), "price", "PL", month_of(T), "simulated")
     folder.put(in_flight, body)
-    assert vintages.sweep(folder) == 0
+    assert month_versions.sweep(folder) == 0
     assert set(folder.keys("history/")) == {named, in_flight}
     os.utime(folder.path(in_flight), (1e9, 1e9))
-    assert vintages.sweep(folder) == 1
+    assert month_versions.sweep(folder) == 1
     assert folder.keys("history/") == [named]

@@ -13,8 +13,8 @@ from tests.stand_ins import stored_rows
 from tests.stand_ins.places import FolderPlace
 from tests.warehouse.series_model import BASE, EVERYTHING, RANKS, WIDE, fold, spelled, tuples, values
 from warehouse.market.clock import Window
-from warehouse.series import monthfile, vintages
-from warehouse.series.vintages import Month
+from warehouse.series import month_versions, monthfile
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 
 
@@ -61,10 +61,10 @@ def _killed_in(place, case, step):
     _fold_case(storage, case)  # the rerun heals
     assert state(storage) == (after, after)
     assert stored_rows.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
-    once = vintages.read(storage, Month("demand", "GB", "2026-10"))
+    once = month_versions.read(storage, Month("demand", "GB", "2026-10"))
     assert len(once) == len({str(version) for version in spelled(once)})
     past = monthfile.past(storage, layout.series("demand", "GB", "2026-10"))
-    vintages.sweep(storage, older_than_s=-1)
+    month_versions.sweep(storage, older_than_s=-1)
     assert storage.keys(layout.history_prefix()) == [key for key in [past.history] if key]
     return killed
 

@@ -17,9 +17,9 @@ from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, f
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Terms
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import restore, series, vintages
+from warehouse.series import folding, month_versions, restore
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
-from warehouse.series.vintages import Month
 from warehouse.store import layout
 
 
@@ -61,7 +61,7 @@ def test_the_series_folder_and_each_file_alone_give_other_readers_each_served_ro
             for parts in ({}, key) if metric == "interchange" else (key,):
                 ts = [BASE + i * 3600 for i in range(len(stated))]
                 rows.extend(SeriesKey(zone, metric, "MW", "1h", **parts), ts, stated)
-            series.fold(folder, feed, rows, {}, RANKS, int(stated[0]), "live")
+            folding.fold(folder, feed, rows, {}, RANKS, int(stated[0]), "live")
     columns = ["zone", "metric", "ts", "value"]
     expected = [
         tuple(row.values())
@@ -98,16 +98,16 @@ def test_every_way_to_write_a_month_states_the_terms_of_its_rows_and_no_others(f
     for feed, start in zip(feeds, (0, 3600), strict=True):
         rows = Rows()
         rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [BASE + start], [1.0])
-        series.fold(folder, feed, rows, {}, RANKS, 1, "live", TERMS)
+        folding.fold(folder, feed, rows, {}, RANKS, 1, "live", TERMS)
     both = Terms("One Grid, Two Grid", "One Grid: CC BY 4.0; Two Grid: its own", "Figures of One, \u00a9 2026; Two")
     assert terms_of(folder, place) == both
     only_two = {feed: rank for feed, rank in RANKS.items() if feed != "one.fast"}
     resolve_again(folder, place, only_two, TERMS)
     assert terms_of(folder, place) == TERMS["two"]
     folder.put(layout.series(*place), b"spoilt")
-    vintages.set_aside(folder, place, RANKS, "live", TERMS)
+    month_versions.set_aside(folder, place, RANKS, "live", TERMS)
     assert terms_of(folder, place) == TERMS["one"], "what the history holds"
-    restore.put(folder, place, vintages.read(folder, place), only_two, "live", None, TERMS)
+    restore.put(folder, place, month_versions.read(folder, place), only_two, "live", None, TERMS)
     assert pq.ParquetFile(folder.path(layout.series(*place))).metadata.num_rows == 0
     assert terms_of(folder, place) is None
 

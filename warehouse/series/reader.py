@@ -20,9 +20,9 @@ from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import NEVER, Floats, Ints, RowLabels, Versions, empty
-from warehouse.series import monthfile, series, vintages
+from warehouse.series import folding, month_versions, monthfile
+from warehouse.series.month_versions import Month
 from warehouse.series.net_rows import PART_ROWS, NetLayout, columns_of, parts_of
-from warehouse.series.vintages import Month
 from warehouse.store import layout, modes
 from warehouse.store.storage import Identity, Storage
 
@@ -149,7 +149,7 @@ class Reader:
             first, last = _month_of_day(window.start // DAY), _month_of_day((window.end - 1) // DAY)
             return [first] if first == last else months(window)
         first, last = month_of(window.start), month_of(window.end - 1)
-        return [month for month in series.served_months(self.storage, metric, zone) if first <= month <= last]
+        return [month for month in folding.served_months(self.storage, metric, zone) if first <= month <= last]
 
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
         """The rows of one side of a month file: those of a window, or more; None is all of the month.
@@ -241,7 +241,7 @@ class Reader:
                 versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
             else:
                 metric, zone, month, _ = layout.of_series(file.key)
-                versions = vintages.read(self.storage, Month(metric, zone, month))
+                versions = month_versions.read(self.storage, Month(metric, zone, month))
                 self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
             if pick is not None:
                 return _sized(_sides(pick._replace(known_at=at).choose(versions, ranks)))

@@ -17,8 +17,8 @@ from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts, resolve
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import LIVE, Ints, Versions, concat, empty
-from warehouse.series import series, vintages
-from warehouse.series.vintages import Month, StoredMonth
+from warehouse.series import folding, month_versions
+from warehouse.series.month_versions import Month, StoredMonth
 from warehouse.store.storage import Storage
 
 _EVER = np.iinfo(np.int64).max
@@ -56,7 +56,7 @@ def put(
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
-    vintages.update(storage, place, put_back, ranks, mode, known_since=known_since, terms=terms)
+    month_versions.update(storage, place, put_back, ranks, mode, known_since=known_since, terms=terms)
     return rows
 
 
@@ -73,21 +73,21 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
         return merged
     final = _table(feed, [Statement(max((each.at for each in statements), default=0), believed)], month)
     from_bodies = concat([_table(feed, statements, month), final])
-    order = np.argsort(series.identities(from_bodies), kind="stable")
-    rows, identity = from_bodies.take(order), series.identities(from_bodies)[order]
+    order = np.argsort(folding.identities(from_bodies), kind="stable")
+    rows, identity = from_bodies.take(order), folding.identities(from_bodies)[order]
     new = np.concatenate([[True], np.diff(identity) != 0])[: len(rows)]
     changed = new | np.concatenate([[True], (np.diff(rows.value) != 0) | (np.diff(rows.label) != 0)])[: len(rows)]
     rows, identity = rows.take(changed), identity[changed]
     ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
     rows = replace(rows, superseded_at=ends)
-    stored = np.isin(identity, series.identities(from_bodies)[len(from_bodies) - len(final) :])
+    stored = np.isin(identity, folding.identities(from_bodies)[len(from_bodies) - len(final) :])
     return rows.take(stored & ((ends == LIVE) | (ends > rows.known_at)))
 
 
 def _table(feed: str, statements: Sequence[Statement], month: str) -> Versions:
     """Statements as live versions, in their order; those outside the month are left out."""
     window = month_window(month)
-    parts = [series.as_versions(feed, [*each.rows.readings.items()], each.at) for each in statements]
+    parts = [folding.as_versions(feed, [*each.rows.readings.items()], each.at) for each in statements]
     table = concat([empty(), *parts])
     return table.take((table.ts >= window.start) & (table.ts < window.end))
 
@@ -98,7 +98,7 @@ def merge(left: Versions, from_bodies: Versions) -> Versions:
     Where one reaches into the first that is left and says the same, that one is known since the body came.
     """
     both, count = concat([left, from_bodies]), len(left)
-    _, code = np.unique(series.identities(both), return_inverse=True)
+    _, code = np.unique(folding.identities(both), return_inverse=True)
     readings = int(code.max(initial=-1)) + 1
     mine, own = code[:count], code[count:]
     ends = np.where(both.superseded_at == LIVE, _EVER, both.superseded_at)

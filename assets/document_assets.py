@@ -11,10 +11,10 @@ from typing import Any
 import dagster as dg
 
 from assets.documents import geo_layers, publishers
-from assets.feeds import OWNER
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from assets.partitions import asset_key, made_every
+from assets.series_assets import OWNER
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.errors import DamagedFile
 from warehouse.market import clock

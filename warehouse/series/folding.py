@@ -1,7 +1,7 @@
 """The series store: `fold` rows into month files.
 
-Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: `warehouse.series.vintages`. Reading:
-`warehouse.series.reader`.
+Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: `warehouse.series.month_versions`.
+Reading: `warehouse.series.reader`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
-from warehouse.series import vintages
-from warehouse.series.vintages import Merge, Month, StoredMonth
+from warehouse.series import month_versions
+from warehouse.series.month_versions import Merge, Month, StoredMonth
 from warehouse.store import layout, modes
 from warehouse.store.storage import Storage
 
@@ -77,7 +77,7 @@ def fold(
     for (zone, metric), spans in covered.items():
         for month in (month for span in spans for month in months(span)):
             work.setdefault(Month(metric, zone, month), empty())
-    write = partial(vintages.update, storage, ranks=ranks, mode=mode, feed=feed, terms=terms)
+    write = partial(month_versions.update, storage, ranks=ranks, mode=mode, feed=feed, terms=terms)
     folded, failures = list[Folded](), list[StorageError]()
     for place, new in sorted(work.items(), key=itemgetter(0)):
         try:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import shapely
 
-from geo_data import checks, findings, records
-from geo_data.records import Counterpart, Interconnector, KnownTotal, Outside, Plant
+from geo_data import checks, findings, table_rows
+from geo_data.table_rows import Counterpart, Interconnector, KnownTotal, Outside, Plant
 from warehouse.market.zones import ZONES
 
-PLANTS = records.plants()
-LINES = records.interconnectors()
-HIGH = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in records.geometries("high").items()}
+PLANTS = table_rows.plants()
+LINES = table_rows.interconnectors()
+HIGH = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in table_rows.geometries("high").items()}
 
 
 def plant(**changes: object) -> Plant:
@@ -34,16 +34,16 @@ def test_the_kept_tables_pass_every_check() -> None:
 
 
 def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
-    drawn = [record.id for record in records.zones()]
+    drawn = [record.id for record in table_rows.zones()]
     assert drawn == list(ZONES), "a zone that is not drawn on purpose: take it out here, and say so in docs/map.md"
-    assert list(records.geometries("low")) == list(records.geometries("high")) == drawn
+    assert list(table_rows.geometries("low")) == list(table_rows.geometries("high")) == drawn
 
 
 @pytest.mark.slow
 def test_the_label_stands_on_its_zone() -> None:
     for detail in ("low", "high"):
-        for zone in records.zones():
-            shape = shapely.from_geojson(json.dumps(records.geometries(detail)[zone.id]))
+        for zone in table_rows.zones():
+            shape = shapely.from_geojson(json.dumps(table_rows.geometries(detail)[zone.id]))
             assert shape.contains(shapely.Point(zone.label_lon, zone.label_lat)), (zone.id, detail)
 
 
@@ -59,19 +59,19 @@ def test_a_table_with_another_heading_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "plants_outside.csv"
     table.write_text("id,why\nx,y\n")
     with pytest.raises(ValueError, match="has columns"):
-        records.read(Outside, table)
+        table_rows.read(Outside, table)
 
 
 def test_an_empty_cell_is_none_only_where_it_may_be(tmp_path: Path) -> None:
     table = tmp_path / "known_totals.csv"
     table.write_text("zone,fuel,known_mw,tolerance_pct,grown_mw,grown_plant,source\nFR,nuclear,,2,,,EDF\n")
     with pytest.raises(ValueError, match="empty cell"):
-        records.read(KnownTotal, table)
+        table_rows.read(KnownTotal, table)
 
 
 def test_every_mend_and_explanation_names_a_plant_and_a_reason() -> None:
     ids = {p.id: p for p in PLANTS}
-    for mend in records.mends():
+    for mend in table_rows.mends():
         assert len(mend.reason) > 20
         assert mend.source
         assert date.fromisoformat(mend.as_of) <= date(2026, 11, 25)
@@ -82,7 +82,7 @@ def test_every_mend_and_explanation_names_a_plant_and_a_reason() -> None:
         else:
             kept = getattr(ids[mend.id], mend.field)
             assert kept == type(kept)(mend.value), mend
-    assert {o.id for o in records.outside()} <= set(ids)
+    assert {o.id for o in table_rows.outside()} <= set(ids)
 
 
 def test_checks_find_a_bowtie_and_a_repeated_vertex() -> None:

@@ -15,9 +15,9 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 import trustme
 
-from assets.fetch import live as live_module
+from assets.fetch import https
 from assets.fetch.credentials import Credentials
-from assets.fetch.live import Live
+from assets.fetch.https import Live
 from tests.fetch.stand_in_host import (
     HOST,
     LIMITS,
@@ -69,7 +69,7 @@ def test_a_form_is_posted(publisher: Callable[..., Publisher]) -> None:
 def test_a_publisher_that_refuses_unknown_agents_gets_its_own(
     publisher: Callable[..., Publisher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_module, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
+    monkeypatch.setattr(https, "source", lambda code: replace(SOURCE, user_agent="Mozilla/5.0"))
     host = publisher(replies(200))
     transport(host)(REQUEST, Credentials())
     assert host.received[0].headers["User-Agent"] == "Mozilla/5.0"

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from assets.documents import geo_layers, live_history
+from assets.documents import geo_layers, map_history
 from assets.documents.figures import ZoneFigures
-from assets.documents.live_history import rounded
+from assets.documents.map_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.market.metrics import SCALAR
 from warehouse.market.vocabulary import Metric
@@ -42,16 +42,16 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     zone = figures.zone["id"]
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     reader = Reader(storage, 0)
-    borders = live_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
-    flows = live_history.newest_flows(zone, borders, now)
-    hours, metrics = live_history.metric_histories(reader, catalogue, figures, now)
+    borders = map_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
+    flows = map_history.newest_flows(zone, borders, now)
+    hours, metrics = map_history.metric_histories(reader, catalogue, figures, now)
     history = None
     if not figures.empty:
-        mix = live_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
+        mix = map_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
         history = {
             "metrics": metrics,
-            "mix": live_history.parts(mix, "fuel", now),
-            "borders": live_history.parts(borders, "counterparty", now),
+            "mix": map_history.parts(mix, "fuel", now),
+            "borders": map_history.parts(borders, "counterparty", now),
         }
     return ZoneParts(bands, flows, hours, history)
 
