@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from api.ethereum_address import is_address
+from api.access.x402.ethereum_address import is_address
 from warehouse import settings
 from warehouse.errors import MarketError
 from warehouse.store import layout, object_store

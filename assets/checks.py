@@ -17,8 +17,8 @@ import orjson
 from assets.ingest import level_shifts
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
+from assets.ingest.stored_days import StoredRows
 from assets.partitions import asset_key, key_of
-from assets.stored_days import StoredRows
 from warehouse.documents import health
 from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.judge import coverage, quality

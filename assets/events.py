@@ -13,12 +13,12 @@ from typing import Any
 
 import dagster as dg
 
-from assets import checks, first_days, stored_days
-from assets.ingest import plots
+from assets import checks
+from assets.ingest import first_days, plots, stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import DayReport, RunReport, window_of
+from assets.ingest.stored_days import StoredRows
 from assets.partitions import asset_key, key_of, last_day, raw_key
-from assets.stored_days import StoredRows
 from warehouse.bookkeeping import logged
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, months

@@ -12,10 +12,10 @@ from functools import cache
 
 import dagster as dg
 
-from assets import first_days
 from assets.analyst import KEY as MART
 from assets.analyst import analyst_asset
 from assets.document_assets import GEO, LAYERS, MEASURED, OF_ALL_ZONES, document_assets, geo_assets
+from assets.ingest import first_days
 from assets.ingest.context import PipelineContext
 from assets.mart_assets import RECORDS, first_month, mart_assets
 from assets.partitions import partitions_of

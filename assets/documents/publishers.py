@@ -16,8 +16,8 @@ from assets.documents import scores
 from warehouse.documents import attempts, catalogue
 from warehouse.documents.attempts import Attempts, Span
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.judge import feed_stats
-from warehouse.judge.feed_stats import FeedStats
+from warehouse.figures import feed_stats
+from warehouse.figures.feed_stats import FeedStats
 from warehouse.market import clock
 from warehouse.market.feeds import Source
 from warehouse.market.vocabulary import is_forecast

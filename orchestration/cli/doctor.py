@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from api.access.gate import LIVE_MODES
 from api.settings import Settings, is_loopback
-from assets import first_days, stored_days
+from assets.ingest import first_days, stored_days
 from assets.ingest.context import PipelineContext
 from orchestration.work.environment import open_unclaimed
 from warehouse.documents import health

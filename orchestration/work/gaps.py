@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assets import first_days, stored_days
+from assets.ingest import first_days, stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.reports import window_of
 from assets.sources import feed as feed_of

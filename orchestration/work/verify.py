@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from assets import first_days
 from assets.documents import geo_layers
+from assets.ingest import first_days
 from assets.ingest import repair as heal
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all

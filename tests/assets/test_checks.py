@@ -9,8 +9,9 @@ from typing import NamedTuple
 import dagster as dg
 import pytest
 
-from assets import checks, stored_days
+from assets import checks
 from assets.checks import BELIEVED, COMPLETE, STEADY
+from assets.ingest import stored_days
 from assets.sources import feeds
 from warehouse.judge import quality
 from warehouse.market import clock

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from pathlib import Path
 
-from assets import first_days
+from assets.ingest import first_days
 from assets.sources import feeds
 from warehouse.store import layout
 from warehouse.store.storage import Folder

@@ -14,7 +14,7 @@ from assets.ingest.runs import ingest_days
 from assets.sources import feed, source
 from orchestration.work.environment import open_context
 from warehouse.documents import attempts
-from warehouse.judge import feed_stats
+from warehouse.figures import feed_stats
 from warehouse.market.clock import HOUR, MarketDay, Window, instant, iso
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import folding

@@ -10,7 +10,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets import checks, stored_days
+from assets import checks
+from assets.ingest import stored_days
 from assets.ingest.runs import ingest_days, reparse_days
 from tests.assets.demand_feed import DAY, FEED, NOON, START, one_a_day, parse, pipeline, run, stored, whole
 from warehouse.documents import health

@@ -11,8 +11,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets import stored_days
 from assets.analyst import KEY, analyst_asset
+from assets.ingest import stored_days
 from assets.ingest.context import PipelineContext
 from assets.ingest.runs import ingest_days
 from assets.sources import feeds, sources

@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 
 from assets import analyst
-from assets.first_days import first_day
+from assets.ingest.first_days import first_day
 from assets.partitions import asset_key, last_day, partitions_of
 from assets.sources import feeds, sources
 from assets.sql.rules import RULES

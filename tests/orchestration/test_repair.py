@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assets import first_days
+from assets.ingest import first_days
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import verify

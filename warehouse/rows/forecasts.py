@@ -39,7 +39,7 @@ def date_by_answer(rows: Rows, answered_at: int) -> Rows:
 def instants(key: SeriesKey, readings: Readings) -> list[int]:
     """What places readings in partitions and due times: their interval starts, of a vintage when it was published.
 
-    Rows of vintages that `assets.stored_days` reads have that in place of their starts already.
+    Rows of vintages that `assets.ingest.stored_days` reads have that in place of their starts already.
     """
     return readings.ts if key.published_at is None else [key.published_at] * len(readings.ts)
 

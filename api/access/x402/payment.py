@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
+from api.access.x402.ethereum_address import keccak256
 from api.access.x402.offers import CHAIN_ID, DOMAIN, NETWORK, NETWORK_V1, USDC, malformed
-from api.ethereum_address import keccak256
 
 MAX_HEADER = 16384
 SETTLE_MARGIN_S = 6

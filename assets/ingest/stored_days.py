@@ -1,4 +1,4 @@
-"""What the warehouse holds of a feed, by market day: the base of partition events, checks and gaps. No Dagster here.
+"""What the warehouse holds of a feed, by market day: the base of partition events, checks and gaps.
 
 A feed's row is live until the feed itself corrects or withdraws it, whether it or a better feed's row is served.
 """

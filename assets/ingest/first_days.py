@@ -1,7 +1,7 @@
 """The first market day of each feed's partitions, so that a missing partition is a finding.
 
 A feed's partitions begin with the oldest market day within its reach that was ever asked for, or with EMDS_SINCE where
-that is earlier. A feed that was never asked begins 35 days back, or where its publisher's reach begins. No Dagster.
+that is earlier. A feed that was never asked begins 35 days back, or where its publisher's reach begins.
 """
 
 from __future__ import annotations
