@@ -14,7 +14,7 @@ from tests.api.conftest import NOW
 from warehouse.market.clock import HOUR
 
 pytestmark = pytest.mark.slow
-CLIENT = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"
+CLIENT = Path(__file__).resolve().parents[2] / "clients" / "python"
 
 
 @pytest.fixture

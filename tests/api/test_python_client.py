@@ -14,7 +14,7 @@ import pytest
 from tests.api.conftest import NOW
 from warehouse.market.clock import DAY
 
-FOLDER = Path(__file__).resolve().parents[2] / "api" / "clients" / "python"
+FOLDER = Path(__file__).resolve().parents[2] / "clients" / "python"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from api.endpoints.table import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 README, PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/api.md"))
-CLIENT = ROOT / "api" / "clients" / "python" / "README.md"
+CLIENT = ROOT / "clients" / "python" / "README.md"
 
 
 def rows() -> list[list[str]]:

@@ -20,7 +20,7 @@ from tests.stand_ins.ports import free_port
 from warehouse.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-CLIENT = "api/clients/python"
+CLIENT = "clients/python"
 
 
 def tracked() -> list[str]:

@@ -12,11 +12,11 @@ import pytest
 from orchestration.cli import emds
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", "api/clients/python/README.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "clients/python/README.md"]
 PAGES += sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 RUN_BY = {
     "README.md": "tests/api/test_readme.py",
-    "api/clients/python/README.md": "tests/api/test_readme.py",
+    "clients/python/README.md": "tests/api/test_readme.py",
     "docs/api.md": "tests/api/test_code_samples.py",
     "docs/bulk.md": "tests/api/test_bulk_readers.py",
     "docs/changes.md": "tests/api/test_readme.py",

@@ -32,7 +32,7 @@ def test_the_page_lists_every_setting_with_its_default_and_its_meaning() -> None
         assert (literal[1] if literal else "") == default
 
 
-CLIENT = ROOT / "api" / "clients" / "python" / "emds_client" / "clients.py"
+CLIENT = ROOT / "clients" / "python" / "emds_client" / "clients.py"
 
 
 def test_every_setting_that_is_read_is_listed_and_the_other_way_round() -> None:
