@@ -3,7 +3,6 @@
 With the instant of the answer the rows are judged as a run judges them: those that it believes are printed, and what it
 finds goes to stderr, a line each. Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed
 failure) or for wrong use.
-`python -m assets.sources table` prints docs/feeds.md.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import TextIO
 
-from assets.sources import codes, feed, sources
+from assets.sources import codes, feed
 from warehouse.errors import CallerError, MarketError
 from warehouse.judge.quality import judge
 from warehouse.market.clock import days_of
@@ -66,7 +65,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     verb.add_argument("--answered-at", type=int, help="the instant of the answer, Unix seconds: rows are judged")
     verb.set_defaults(run=_parse)
-    verbs.add_parser("table", usage=argparse.SUPPRESS, help="print docs/feeds.md").set_defaults(run=_table)
     return parser.parse_args(argv)
 
 
@@ -82,13 +80,6 @@ def _parse(args: argparse.Namespace) -> int:
             parts = (finding.severity, finding.check, finding.zone, finding.metric, finding.count, finding.detail)
             print(*filter(None, parts), file=sys.stderr)  # noqa: T201  the command's own answer
     write_rows(rows, sys.stdout)
-    return 0
-
-
-def _table(args: argparse.Namespace) -> int:
-    from assets.documents import feeds_page  # it needs every source and the session: `parse` does without
-
-    sys.stdout.write(feeds_page.feeds_table(sources().values()))
     return 0
 
 

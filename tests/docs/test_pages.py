@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from api.openapi.data_page import page
+from tools.data_page import page
 from warehouse.market.metrics import METRICS
 from warehouse.market.vocabulary import Metric
 
@@ -18,7 +18,7 @@ _PAGE = re.compile(r"(?<![\w/*.-])(?:[\w.-]+/)*([A-Za-z][\w-]*\.md)\b")
 
 
 def test_the_data_page_is_what_the_code_says() -> None:
-    assert (ROOT / "docs" / "data.md").read_text() == page(), "python -m api.openapi.data_page > docs/data.md"
+    assert (ROOT / "docs" / "data.md").read_text() == page(), "python -m tools.data_page > docs/data.md"
 
 
 def test_every_metric_is_defined() -> None:

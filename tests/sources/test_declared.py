@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from assets.documents.feeds_page import feeds_table
 from assets.fetch.credentials import names_of
 from assets.sources import codes, feed, feeds, source, sources
+from tools.feeds_page import feeds_table
 from warehouse.documents import catalogue
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, MarketDay, days_of, instant, market_days
@@ -216,5 +216,5 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "feeds.md"
 
 def test_the_page_is_what_the_code_says() -> None:
     assert PAGE.read_text() == feeds_table(sources().values()), (
-        "run: .venv/bin/python -m assets.sources table > docs/feeds.md"
+        "run: .venv/bin/python -m tools.feeds_page > docs/feeds.md"
     )

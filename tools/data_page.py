@@ -1,6 +1,6 @@
 """docs/data.md: what each metric, zone and member of market data is, from `warehouse` and `api.openapi.market_data`.
 
-Run `python -m api.openapi.data_page > docs/data.md` after a change of these; a test compares them.
+Run `python -m tools.data_page > docs/data.md` after a change of these; a test compares them.
 """
 
 from __future__ import annotations

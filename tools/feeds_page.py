@@ -1,13 +1,18 @@
-"""The table of feeds for people, `docs/feeds.md`, written from the SOURCE values."""
+"""The table of feeds for people, `docs/feeds.md`, written from the SOURCE values.
+
+Run `python -m tools.feeds_page > docs/feeds.md` after a change of these; a test compares them.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from urllib.parse import unquote
 
 from assets.fetch.credentials import names_of
 from assets.fetch.session import with_query
+from assets.sources import sources
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
 
@@ -121,3 +126,7 @@ def _names(names: Iterable[str]) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(feeds_table(sources().values()))
