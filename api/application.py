@@ -26,7 +26,7 @@ from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
 from api.http import middleware, parameters
-from api.http.messages import Request, Response, View
+from api.http.messages import Request, Responded, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import Problem
 from api.mcp import endpoint as mcp
@@ -50,6 +50,8 @@ VIEWS: Mapping[str, View] = {name: view for room in _DATA + _ACCESS for name, vi
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
 """By operationId, the check that raises a 404, which goes before a 400 for parameters."""
+_FILE = "bulk-file"
+"""The endpoint whose calls a key may make more often."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
@@ -76,13 +78,14 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
-    failed = html.for_browsers(partial(middleware.failed, settings.base_url))
+    failed = _counting(service.gate, html.for_browsers(partial(middleware.failed, settings.base_url)))
     listed = routes(service)
     for route in listed:
         answer: Any = lambda route=route, **named: _call(route, request_ctx.request.environ, named)  # noqa: E731
         app.add_url_rule(_rule(route.path), route.id, answer, methods=route.methods)
     app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
-    app.register_error_handler(NotFound, lambda _: _not_routed(failed, Request(request_ctx.request.environ)))
+    not_routed = partial(_not_routed, service.gate, failed)
+    app.register_error_handler(NotFound, lambda _: not_routed(Request(request_ctx.request.environ)))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed, failed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
@@ -111,7 +114,10 @@ def routes(service: Service) -> list[Route]:
 def _answer(
     service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
 ) -> Response:
+    if request.query or endpoint.price:
+        _check_early(service.gate, request, endpoint)
     try:
+        parameters.check_count(request.query.count("&") + 1)
         sent = parameters.query_without_blank_probes(request, endpoint.parameters) if endpoint.price else request.args
         query = parameters.values(endpoint.parameters, sent)
     except Problem:
@@ -119,6 +125,30 @@ def _answer(
             NOT_FOUND_FIRST[endpoint.id](service, **named)
         raise
     return view(service, request, query, **named)
+
+
+def _check_early(gate: Gate, request: Request, endpoint: Endpoint | None) -> None:
+    """Raise Responded with the 429 of a call that is one too many, before anything of it is read."""
+    is_file = endpoint is not None and endpoint.id == _FILE
+    if is_file and "signature=" in request.query:
+        return
+    call = gate.call_of(request, endpoint.price if endpoint else "")
+    if too_many := gate.check_early(call, is_file):
+        raise Responded(too_many)
+
+
+def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
+    """Return `failed` that counts each refusal (4xx) which the gate has not counted itself."""
+
+    def answer(error: Exception, request: Request) -> Response:
+        response, environ = failed(error, request), request.environ
+        if 400 <= response.status < 500 and response.status != 429 and "emds.counted" not in environ:
+            endpoint = ENDPOINTS.get(environ.get("emds.endpoint", ""))
+            call = gate.call_of(request, endpoint.price if endpoint else "")
+            gate.count_refusal(call, endpoint is not None and endpoint.id == _FILE)
+        return response
+
+    return answer
 
 
 def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answer) -> WSGIApplication:
@@ -155,8 +185,12 @@ def _rule(path: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
 
 
-def _not_routed(failed: html.Answer, request: Request) -> Response:
+def _not_routed(gate: Gate, failed: html.Answer, request: Request) -> Response:
     """Answer where no path fits: the way to the exact path that is meant, or why there is nothing."""
+    try:
+        _check_early(gate, request, None)
+    except Responded as too_many:
+        return failed(too_many, request)
     exact = exact_path(request.path)
     if isinstance(exact, Problem):
         return failed(exact, request)

@@ -6,7 +6,9 @@
 
 Sample first, which costs nothing and uses nothing up; then a key with calls left, whose call is already paid for; then
 a payment, also beside a key that will not do; else what the key lacks, or the offer to pay. Calls that end with a
-refusal, and payments, are limited by client address: a wrong guess and a bogus signature are cheap to make.
+refusal, and payments, are limited by client address: a wrong guess and a bogus signature are cheap to make. A call that
+is refused before it comes to `enter` is limited too: `check_early` runs before its parameters are read, and
+`count_refusal` counts it.
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ class Gate:
         `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
         """
         call = self.call_of(request, price, answer_format)
+        request.environ["emds.counted"] = True
         if file:
             signature = request.args.get("signature", "")
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
@@ -123,6 +126,42 @@ class Gate:
         except AccountsUnavailable as fault:
             _LOG.error("the accounts do not answer: %s", fault)
             return unavailable()
+
+    def check_early(self, call: Call, of_file: bool = False) -> Problem | None:
+        """Return the 429 of a call whose key has no call left in this second, or without a valid key or a payment whose
+        client has no free call left; else None. Nothing is counted.
+
+        `call` states a price if its path has one: unpaid calls of such paths have a limit of their own beside that of
+        free calls. `of_file`: it reads a file, which keys may do more often.
+        """
+        settings, now, client = self.settings, self.now, client_unit(call.client)
+        if (key := _priced_key(call)) and (too_fast := self.limits.check("second", *self._pace(key, of_file), now)):
+            return too_fast
+        if call.payment:
+            return None
+        policies = ("minute", "unpaid") if call.price else ("minute",)
+        checks = (self.limits.check(policy, client, settings.free_calls_per_minute, now) for policy in policies)
+        too_many = next(filter(None, checks), None)
+        return None if too_many is None or self._is_valid(key) else too_many
+
+    def count_refusal(self, call: Call, of_file: bool = False) -> None:
+        """Count a call that was refused before it was admitted: against its valid key's second, else its client."""
+        if self._is_valid(key := _priced_key(call)):
+            self.limits.refuse("second", *self._pace(key, of_file), self.now)
+            return
+        policy = "unpaid" if call.price and not call.sample else "minute"
+        self.limits.refuse(policy, client_unit(call.client), self.settings.free_calls_per_minute, self.now)
+
+    def _pace(self, key: str, of_file: bool) -> tuple[str, int]:
+        return keys.pace_of(keys.digest_of(key), self.settings.key_calls_per_second, of_file)
+
+    def _is_valid(self, key: str) -> bool:
+        """Return whether a key is one that is accepted; False also while the accounts do not respond."""
+        try:
+            usage = self.keys.usage(keys.digest_of(key), self.now) if key else None
+        except AccountsUnavailable:
+            return False
+        return usage is not None and usage.confirmed
 
     def admit_holder(self, request: Request) -> tuple[bytes, Usage]:
         """Let a call about a key itself in: it is free. Raises Responded, Problem 401."""
@@ -220,6 +259,12 @@ class Entry:
         """Settle the call with a published document; nobody pays for overdue figures. Raises Responded."""
         headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
+
+
+def _priced_key(call: Call) -> str:
+    """Return the well-formed key of a call of a paid path, else an empty text."""
+    key = keys.key_of(call) if call.price else None
+    return key if key and keys.is_well_formed(key) else ""
 
 
 def replayed_response(stored: Answer, request: Request) -> Response:

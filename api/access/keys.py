@@ -102,8 +102,7 @@ class Keys:
         digest = self._signer(call, now) if key is None else digest_of(key)
         if digest is None:
             return _refuse(_NOT_SIGNED)
-        caller, most = (f"{digest.hex()} files", per_second * _FILE_PARTS) if call.file else (digest.hex(), per_second)
-        if too_fast := limits.refuse("second", caller, most, now):
+        if too_fast := limits.refuse("second", *pace_of(digest, per_second, bool(call.file)), now):
             return too_fast
         usage = self.usage(digest, now, call.file) if call.file else None
         if usage and usage.confirmed and (call.head or usage.read):
@@ -191,6 +190,11 @@ def is_well_formed(key: str) -> bool:
 def digest_of(key: str) -> bytes:
     """Return what the database knows a key by: 256 random bits need neither salt nor a slow hash."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def pace_of(digest: bytes, per_second: int, of_file: bool) -> tuple[str, int]:
+    """Return the name of a key's counter of calls per second, and how many it allows; parts of files have their own."""
+    return (f"{digest.hex()} files", per_second * _FILE_PARTS) if of_file else (digest.hex(), per_second)
 
 
 def key_of(call: Call) -> str | None:

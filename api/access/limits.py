@@ -76,22 +76,27 @@ class RateLimits:
         """
         if not limit:
             return None
-        window, counted = _POLICIES[policy]
-        tag, end = self._tag(policy, client), (now // window + 1) * window
+        tag, end = self._counter(policy, client, now)
         with self._locked():
             offset, count = self._find(tag, end, now)
             if count < limit:
                 _SLOT.pack_into(self._table, offset, tag, end, count + 1)
                 return None
-        wait = end - now
-        headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
-        kind = "too-many-sign-ups" if policy == "sign-up" else "too-many-calls"
-        return refuse_for(wait, kind, f"At most {limit} {counted}; the next is answered in {wait} s.", headers)
+        return _too_many(policy, limit, end - now)
+
+    def check(self, policy: str, client: str, limit: int, now: int) -> Problem | None:
+        """Return the 429 that the next call of `client` would get, else None, and count nothing.
+
+        This reads the table without a lock: a call that is counted at the same moment may be missed.
+        """
+        if not limit:
+            return None
+        tag, end = self._counter(policy, client, now)
+        return _too_many(policy, limit, end - now) if self._find(tag, end, now)[1] >= limit else None
 
     def give_back(self, policy: str, client: str, calls: int, now: int) -> None:
         """Take calls of the window that `now` lies in back, as far as there are any."""
-        window = _POLICIES[policy][0]
-        tag, end = self._tag(policy, client), (now // window + 1) * window
+        tag, end = self._counter(policy, client, now)
         with self._locked():
             offset, count = self._find(tag, end, now)
             if count:
@@ -116,9 +121,11 @@ class RateLimits:
             finally:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
 
-    def _tag(self, policy: str, client: str) -> int:
-        text = f"{policy}\n{client}".encode()
-        return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
+    def _counter(self, policy: str, client: str, now: int) -> tuple[int, int]:
+        """Return the tag of a client's counter, and when the window that `now` lies in ends."""
+        text, window = f"{policy}\n{client}".encode(), _POLICIES[policy][0]
+        tag = int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
+        return tag, (now // window + 1) * window
 
     def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
         """Return a tag's offset and count; else a free place near it, or the one there with the fewest calls."""
@@ -130,6 +137,14 @@ class RateLimits:
                 return offset, count if until == end else 0
             near.append((count if stored and until > now else -1, offset))
         return min(near)[1], 0
+
+
+def _too_many(policy: str, limit: int, wait: int) -> Problem:
+    """Return the 429 of a policy whose window ends in `wait` seconds."""
+    window, counted = _POLICIES[policy]
+    headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
+    kind = "too-many-sign-ups" if policy == "sign-up" else "too-many-calls"
+    return refuse_for(wait, kind, f"At most {limit} {counted}; the next is answered in {wait} s.", headers)
 
 
 def limits_path(settings: Settings) -> Path:

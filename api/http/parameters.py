@@ -23,6 +23,13 @@ _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for wo
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
+MOST_PARAMETERS = 100
+MOST_FAULTS = 20
+"""More are not listed, nor looked for."""
+_HINTS = 3
+"""Of so many first faults an unknown name gets the nearest known one: to find it costs as much as the rest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One query parameter. `read` turns its text into a value, or raises ValueError with what is allowed."""
@@ -49,14 +56,18 @@ def values(
     """Return the value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
     others = {parameter.also: name for name, parameter in parameters.items() if parameter.also}
-    faults, sent = [], dict[str, list[str]]()
+    faults, sent = list[ParameterFault](), dict[str, list[str]]()
+    check_count(len(query))
     for name, texts in query.lists():
         sent.setdefault(others.get(name, name), []).extend(texts)
     for name, texts in sent.items():
+        if len(faults) == MOST_FAULTS:
+            break
         parameter = parameters.get(name)
         if parameter is None:
             known = ", ".join(parameters) or "none"
-            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {known}{_hint(name, parameters)}"))
+            hint = _hint(name, parameters) if len(faults) < _HINTS else ""
+            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {known}{hint}"))
         elif len(texts) > 1 and not parameter.comma:
             faults.append(ParameterFault(name, "repeated", "given more than once"))
         else:
@@ -70,6 +81,12 @@ def values(
     if faults:
         raise invalid(faults)
     return values_by_name
+
+
+def check_count(count: int) -> None:
+    """Raise Problem 400 for more than MOST_PARAMETERS parameters, before any of them is read."""
+    if count > MOST_PARAMETERS:
+        raise Problem("invalid-parameters", f"A request takes at most {MOST_PARAMETERS} parameters.")
 
 
 def query_without_blank_probes(request: Request, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
@@ -89,7 +106,7 @@ def query_without_blank_probes(request: Request, parameters: Mapping[str, Parame
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:
     """400 with every fault, the first ones in words too."""
-    first = list(faults)[:20]
+    first = list(faults)[:MOST_FAULTS]
     return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in first[:3]) + ".", first)
 
 

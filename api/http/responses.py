@@ -61,10 +61,18 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
     return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
 
 
+MOST_RANGES = 50
+"""Of an Accept or Accept-Encoding header; more are not read. Browsers send eight, clients of linked data thirty."""
+
+
+def _first_ranges(header: str) -> str:
+    return ",".join(header.split(",", MOST_RANGES)[:MOST_RANGES])
+
+
 @lru_cache(maxsize=128)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    header = _OTHER_PARAMETERS.sub("", accept).replace("q=.", "q=0.")  # as Java's own client writes it
+    header = _OTHER_PARAMETERS.sub("", _first_ranges(accept)).replace("q=.", "q=0.")  # as Java's own client writes it
     weights = parse_accept_header(header, MIMEAccept)
     best = max(types, key=weights.quality)
     return best if weights.quality(best) else None
@@ -84,7 +92,7 @@ def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
 @lru_cache(maxsize=128)
 def choose(accept_encoding: str) -> str:
     """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
-    weights = parse_accept_header(accept_encoding)
+    weights = parse_accept_header(_first_ranges(accept_encoding))
     best = max(CODINGS, key=weights.quality)
     return best if 0 < weights.quality(best) >= weights.quality("identity") else "identity"
 

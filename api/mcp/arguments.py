@@ -25,6 +25,7 @@ DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
 def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
+    parameters.check_count(len(sent))
     texts = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)
     return parameters.values({argument.name: argument for argument in arguments}, texts, "no such argument; there are")
 

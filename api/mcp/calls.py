@@ -73,13 +73,17 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
     sent = {} if sent is None else sent
     if not isinstance(sent, dict):
         raise RpcError(INVALID_PARAMS, "params.arguments is an object")
+    payment = meta.get("x402/payment") if isinstance(meta, dict) else None
+    early = _early_call(caller, sent.get("api_key"), payment)
+    if too_many := service.gate.check_early(early):
+        return _refused(service, too_many, caller)
+    grant = None
     try:
         values = arguments.read(tool.arguments, sent)
         request = tool.prepare(service, values)
         call = replace(caller, path=request.path, price=request.price)
         if not caller.authorization:  # the connection's key goes first: a model may repeat an old one
             call = replace(call, api_key=values["api_key"])
-        payment = meta.get("x402/payment") if isinstance(meta, dict) else None
         if payment not in (None, ""):
             call = replace(call, payment=_encoded(payment), fingerprint=_fingerprint(tool, values))
         elif request.price and not (call.authorization or call.api_key):
@@ -105,7 +109,10 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             grant.settle(NO_ANSWER)
             raise
     except (Problem, CallerError, StorageError) as error:
-        return _failed(error if isinstance(error, Problem) else of_error(error), version)
+        problem = error if isinstance(error, Problem) else of_error(error)
+        if grant is None and problem.kind.status < 500:
+            service.gate.count_refusal(early)
+        return _failed(problem, version)
     bought = {"texts": texts, "structured": orjson.Fragment(structured)} if grant.method == "payment" else None
     rows = 0 if stale else answer.rows  # nobody pays for overdue figures
     settled = grant.settle(Answer(200, rows, orjson.dumps(bought) if bought else b""))
@@ -115,6 +122,13 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
     if sample and request.price and service.gate.x402.open and (offer := _offer(service.gate.x402.offer(call))):
         receipt["x402/payment-required"] = orjson.Fragment(offer)
     return Outcome(texts, structured, receipt, settled)
+
+
+def _early_call(caller: Call, api_key: Any, payment: Any) -> Call:
+    """Return a call before its arguments are read: with credentials it is one of a paid path, else a free one."""
+    key = api_key.strip() if isinstance(api_key, str) and not caller.authorization else ""
+    paid = bool(caller.authorization or key or payment)
+    return replace(caller, api_key=key, payment="mcp" if payment else "", price="mcp" if paid else "")
 
 
 def _failed(problem: Problem, version: str) -> Outcome:

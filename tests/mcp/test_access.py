@@ -9,6 +9,7 @@ import pytest
 from api.access.keys import CALLS_PER_DAY
 from tests.mcp.conftest import MODERN, VERSIONS
 from tests.mcp.counted_calls import ARGUMENTS, use_up, used
+from warehouse.market.clock import DAY
 
 
 def test_a_key_in_the_header_and_as_an_argument_is_the_same_key(mcp: Any, key: str) -> None:
@@ -99,3 +100,16 @@ def test_without_accounts_samples_go_on_and_a_key_is_told_of_them_in_words_of_to
     [part] = mcp.call("get_latest", zone="GB", api_key=key)["content"]
     assert part["text"].endswith("Nothing was counted or charged; a call without a key gives a sample.")
     assert mcp.call("get_latest", zone="GB")["structuredContent"]["sample"] is True
+
+
+def test_refused_tool_calls_are_limited(make: Any) -> None:
+    mcp = make(free_calls_per_minute=3)
+    mcp.app.extensions["emds"].gate._clock = lambda: 20_000.5 * DAY
+    texts = [mcp.call("get_latest", MODERN, zone="XX")["content"][0]["text"] for _ in range(4)]
+    assert ["At most 3" in text for text in texts] == [False] * 3 + [True]
+    assert mcp.call("get_latest", MODERN, zone="GB")["isError"]
+
+
+def test_more_than_100_arguments_are_one_fault(mcp: Any) -> None:
+    refused = mcp.call("get_latest", MODERN, **{f"a{i}": 1 for i in range(101)})
+    assert "at most 100 parameters" in refused["content"][0]["text"]
