@@ -18,6 +18,9 @@ _DESCRIPTIONS = {name: meaning for name, (meaning, _) in SHARED.items()} | {
     "known_at": "When this service first had the value, Unix seconds UTC.",
     "superseded_at": "Null: a file holds what is served.",
     **dict.fromkeys(("published_at", "basis"), "Null: of forecasts alone."),
+    "low": "The lower bound of an estimate, in `unit`; null for other metrics.",
+    "high": "The upper bound of an estimate, in `unit`; null for other metrics.",
+    "factors": "The id of the set of factors of an estimate; null for other metrics.",
 }
 """Of each column; a file holds the net of its zone beside the borders."""
 _TYPES = {"string": ("string", "sc:Text"), "int64": ("integer", "sc:Integer"), "double": ("number", "sc:Float")}

@@ -90,8 +90,7 @@ class Gathered:
         """What all answers state together; of two answers the later stays."""
         for key, readings in self.rows.readings.items():
             if _repeats(readings):
-                newest = dict(zip(readings.ts, readings.values, strict=True))
-                self.rows.readings[key] = Readings(list(newest), list(newest.values()))
+                self.rows.readings[key] = readings.newest()
         return self.rows if self.feed.combine is None else self.feed.combine(self.rows)
 
 

@@ -23,7 +23,10 @@ from warehouse.market.feeds import Feed, Request
 from warehouse.rows.forecasts import date_by_answer
 from warehouse.rows.schema import Rows
 
-COLUMNS = ("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution", "published_at", "basis")
+COLUMNS = (
+    *("metric", "zone", "fuel", "counterparty", "ts", "value", "unit", "resolution", "published_at", "basis"),
+    *("low", "high", "factors"),
+)
 
 
 def write_rows(rows: Rows, out: TextIO) -> None:

@@ -35,11 +35,14 @@ COLUMNS = {
     "superseded_at": "Until when the value stood, Unix seconds UTC; null while it stands",
     "published_at": "Of a forecast: when it was issued, Unix seconds UTC",
     "basis": "Of a forecast: what says when: body, name, fetched",
+    "low": "Lower bound of an estimate, in `unit`",
+    "high": "Upper bound of an estimate, in `unit`",
+    "factors": "Id of the set of factors of an estimate",
 }
 """What each column holds, in the views' order."""
-_OF_FORECASTS = ("published_at", "basis")
+_OF_FORECASTS, _OF_ESTIMATES = ("published_at", "basis"), ("low", "high", "factors")
 _TYPES = dict.fromkeys(("ts", "known_at", "superseded_at", "published_at"), "BIGINT")
-_TYPES |= {"value": "DOUBLE", "starts_at": "TIMESTAMPTZ"}
+_TYPES |= dict.fromkeys(("value", "low", "high"), "DOUBLE") | {"starts_at": "TIMESTAMPTZ"}
 _EXPRESSIONS = {
     "starts_at": "to_timestamp(ts) AS starts_at",
     "month": "left(parse_filename(filename, true), 7) AS month",
@@ -53,7 +56,9 @@ class View:
     name: str
     query: str
     comment: str
-    columns: tuple[str, ...] = tuple(name for name in COLUMNS if name not in ("superseded_at", *_OF_FORECASTS))
+    columns: tuple[str, ...] = tuple(
+        name for name in COLUMNS if name not in ("superseded_at", *_OF_FORECASTS, *_OF_ESTIMATES)
+    )
 
 
 Files = Mapping[str, Sequence[str]]
@@ -82,7 +87,7 @@ def by_prefix(keys: Iterable[str]) -> Files:
 def views(files: Files) -> Iterator[View]:
     """Yield every view; one without files has its columns and no row."""
     columns = View("", "", "").columns
-    everything = (*columns, "superseded_at", *_OF_FORECASTS)
+    everything = (*columns, "superseded_at", *_OF_FORECASTS, *_OF_ESTIMATES)
     served = files.get(layout.series_prefix(), ())
     yield View("series", _query(served, columns), "What is served: one row an interval of a metric")
     yield View(

@@ -21,9 +21,9 @@ def body(tmp_path: Path) -> Path:
 def test_rows_are_printed_in_full_and_in_order(body: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", "neso.generation", str(body), "--zone", "GB", "--day", "2026-08-01"]) == 0
     assert capsys.readouterr().out == (
-        "metric,zone,fuel,counterparty,ts,value,unit,resolution,published_at,basis\n"
-        "generation,GB,gas,,1785542400,66.6,%,30m,,\n"
-        "generation,GB,wind,,1785542400,33.4,%,30m,,\n"
+        "metric,zone,fuel,counterparty,ts,value,unit,resolution,published_at,basis,low,high,factors\n"
+        "generation,GB,gas,,1785542400,66.6,%,30m,,,,,\n"
+        "generation,GB,wind,,1785542400,33.4,%,30m,,,,,\n"
     )
 
 
@@ -36,5 +36,5 @@ def test_with_the_instant_of_the_answer_rows_are_judged_as_a_run_judges_them(
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert main([*command, "--answered-at", str(start - 901)]) == 0
     printed = capsys.readouterr()
-    assert printed.out == "metric,zone,fuel,counterparty,ts,value,unit,resolution,published_at,basis\n"
+    assert printed.out == "metric,zone,fuel,counterparty,ts,value,unit,resolution,published_at,basis,low,high,factors\n"
     assert "error time GB generation 1 " in printed.err

@@ -64,6 +64,8 @@ def test_a_body_states_its_expected_rows(small_samples: list[Sample], failures: 
                 (
                     *(r.metric, r.zone, r.fuel or "", r.counterparty or "", r.ts, r.value, r.unit, r.resolution),
                     *(str(r.published_at or ""), r.basis or ""),
+                    *("" if bound is None else str(bound) for bound in (r.low, r.high)),
+                    r.factors or "",
                 )
                 for r in own.parse().sorted()
             ]
@@ -87,6 +89,7 @@ def expected_rows(own: Sample) -> list[tuple[object, ...]]:
                 r["resolution"],
                 r.get("published_at") or "",
                 r.get("basis") or "",
+                *(r.get(name) or "" for name in ("low", "high", "factors")),
             )
             for r in csv.DictReader(file)
         ]

@@ -25,8 +25,9 @@ def rows_of(readings: Iterable[schema.Row]) -> Rows:
     """The rows that these readings make up."""
     rows = Rows()
     for r in readings:
-        place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis)
-        rows.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value])
+        place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis, r.factors)
+        bounds = None if r.low is None or r.high is None else [(r.low, r.high)]
+        rows.extend(SeriesKey(r.zone, r.metric, r.unit, r.resolution, *place), [r.ts], [r.value], bounds)
     return rows
 
 

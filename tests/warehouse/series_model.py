@@ -32,6 +32,8 @@ class Version:
     value: float
     unit: str
     known_at: int
+    estimate: tuple = (None, None, None)
+    """Low, high and factors."""
     superseded_at: int | None = None
 
     @property
@@ -40,7 +42,18 @@ class Version:
 
     def row(self) -> tuple:
         fuel, counterparty, link, resolution = self.key
-        return (self.ts, fuel, counterparty, link, self.value, self.unit, resolution, self.feed, self.known_at)
+        return (
+            self.ts,
+            fuel,
+            counterparty,
+            link,
+            self.value,
+            self.unit,
+            resolution,
+            self.feed,
+            self.known_at,
+            *self.estimate,
+        )
 
 
 class Model:
@@ -52,18 +65,18 @@ class Model:
     def fold(self, feed, rows, spans, known_at) -> None:
         stated = {}
         for r in rows:
-            stated[(r.fuel, r.counterparty, r.link, r.resolution), r.ts] = (r.value, r.unit)
+            stated[(r.fuel, r.counterparty, r.link, r.resolution), r.ts] = (r.value, r.unit, (r.low, r.high, r.factors))
         live = {(v.key, v.ts): v for v in self.versions if v.feed == feed and v.superseded_at is None}
         for place, old in live.items():
             if place not in stated and any(span.start <= old.ts < span.end for span in spans):
                 old.superseded_at = known_at
-        for (key, ts), (value, unit) in stated.items():
+        for (key, ts), (value, unit, estimate) in stated.items():
             old = live.get((key, ts))
-            if old is not None and (old.value, old.unit) == (value, unit):
+            if old is not None and (old.value, old.unit, old.estimate) == (value, unit, estimate):
                 continue
             if old is not None:
                 old.superseded_at = known_at
-            self.versions.append(Version(feed, key, ts, value, unit, known_at))
+            self.versions.append(Version(feed, key, ts, value, unit, known_at, estimate))
         self.versions = [v for v in self.versions if v.superseded_at is None or v.superseded_at > v.known_at]
 
     def served(self, ranks, at=None):
@@ -116,6 +129,9 @@ def tuples(table: pa.Table) -> list[tuple]:
             r["resolution"],
             r["feed"],
             r["known_at"],
+            r["low"],
+            r["high"],
+            r["factors"],
         )
         for r in rows
     ]
@@ -136,9 +152,26 @@ def feed_rows(draw):
         step = RESOLUTIONS[resolution]
         first = BASE + draw(st.integers(0, 8)) * 3600
         unit = draw(st.sampled_from(["MW", "MW", "MW", "GW"]))
+        factors = draw(st.sampled_from([None, None, "set-1", "set-2"]))
+        low, high = draw(st.sampled_from([(0.0, 4.0), (0.0, 5.0), (-1.0, 4.0)])) if factors else (None, None)
         stated = enumerate(draw(st.lists(st.sampled_from([None, 0.0, 1.0, 2.0, 3.5]), max_size=10)))
         rows += [
-            Row("GB", "demand", fuel, counterparty, link, first + i * step, v, unit, resolution)
+            Row(
+                "GB",
+                "demand",
+                fuel,
+                counterparty,
+                link,
+                first + i * step,
+                v,
+                unit,
+                resolution,
+                None,
+                None,
+                low,
+                high,
+                factors,
+            )
             for i, v in stated
             if v is not None
         ]
@@ -181,6 +214,7 @@ def spelled(month):
             month.value.tolist(),
             month.known_at.tolist(),
             month.superseded_at.tolist(),
+            [None] * len(month) if month.bounds is None else [str(pair) for pair in month.bounds.tolist()],
             strict=True,
         )
     )

@@ -20,7 +20,7 @@ from warehouse.store.storage import Folder
 
 START = 1793577600
 """2026-11-02."""
-KEY = SeriesKey("GB", "demand", "MW", "1h")
+KEY = SeriesKey("GB", "demand", "MW", "1h", factors="set-1")
 PLACE = Month("demand", "GB", "2026-11")
 FEED, RANKS = "neso.demand", {"neso.demand": 1}
 Bodies = list[dict[int, int]]
@@ -30,8 +30,10 @@ few = settings(max_examples=40)
 
 
 def rows(body: dict[int, int]) -> Rows:
+    """Estimates, of which some differ in their upper bound alone."""
     made = Rows()
-    made.extend(KEY, [START + hour * HOUR for hour in body], [float(value) for value in body.values()])
+    values = [float((stated + 1) // 2) for stated in body.values()]
+    made.extend(KEY, [START + hour * HOUR for hour in body], values, [(0.0, float(high)) for high in body.values()])
     return made
 
 
@@ -53,7 +55,7 @@ def known(versions: Versions, at: int) -> dict[int, float]:
     then = resolve.known(versions, at)
     hours = ((then.ts - START) // HOUR).tolist()
     assert len(set(hours)) == len(hours), "a reading is live twice"
-    return dict(zip(hours, then.value.tolist(), strict=True))
+    return dict(zip(hours, [] if then.bounds is None else then.bounds[:, 1].tolist(), strict=True))
 
 
 def _instants(stated: Bodies) -> range:

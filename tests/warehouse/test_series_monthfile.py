@@ -30,7 +30,9 @@ labels = st.builds(
     st.sampled_from(["5m", "1h"]),
     st.just("s"),
     st.sampled_from(["s.a", "s.b"]),
+    factors=texts,
 )
+bounds = st.one_of(st.just((np.nan, np.nan)), st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2))
 
 
 @st.composite
@@ -50,7 +52,9 @@ def versions(draw):
         )
     )
     columns = [np.array([r[i] for r in rows], np.float64 if i == 2 else np.int64) for i in range(6)]
-    return Versions(own, *columns)
+    pairs = draw(st.lists(bounds, min_size=len(rows), max_size=len(rows)))
+    among = np.array(pairs, np.float64) if any(low == low for low, _ in pairs) else None
+    return Versions(own, *columns, among)
 
 
 KEY = layout.series("demand", "GB", "2026-10")
@@ -79,6 +83,7 @@ def test_equal_versions_give_equal_bytes(month, random):
         month.known_at,
         month.superseded_at,
         month.published_at,
+        month.bounds,
     ).take(np.array(order, np.int64))
     once = {(s, t, k) for s, t, k in zip(month.label.tolist(), month.ts.tolist(), month.known_at.tolist(), strict=True)}
     if len(once) == len(month):

@@ -215,9 +215,6 @@ def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
 
 def to_json(judgement: Judgement) -> bytes:
     """JSON of what was set aside and why, for a person; `emds rebuild` judges the kept bodies again."""
-    series = [
-        {**key._asdict(), "ts": readings.ts, "values": readings.values}
-        for key, readings in judgement.quarantined.readings.items()
-    ]
+    series = [{**key._asdict(), **asdict(readings)} for key, readings in judgement.quarantined.readings.items()]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": series})

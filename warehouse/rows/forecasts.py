@@ -66,7 +66,7 @@ def put_together(both: Versions, older: int | None = None) -> tuple[Versions, In
     identity, units = _identities(both), both.codes("unit")
     order = np.lexsort((both.known_at, both.published_at, identity))
     before = np.roll(order, 1)
-    same = _repeats(identity[order]) & (both.value[order] == both.value[before]) & (units[order] == units[before])
+    same = _repeats(identity[order]) & both.equal(order, before) & (units[order] == units[before])
     picked = order[
         ~(
             same

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress, repeat
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -36,12 +36,20 @@ SCHEMA = pa.schema(
         pa.field("superseded_at", pa.int64()),
         pa.field("published_at", pa.int64()),
         pa.field("basis", pa.string()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("factors", pa.string()),
     ]
 )
 """A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net.
 
-`published_at` and `basis` (what says so: `warehouse.rows.forecasts`) are those of forecasts, null elsewhere.
+`published_at` and `basis` (what says so: `warehouse.rows.forecasts`) are those of forecasts, null elsewhere. `low`,
+`high` (the bounds of `value`, in its unit) and `factors` (the id of the set of factors) belong to estimates, null
+elsewhere.
 """
+
+Bounds = tuple[float, float]
+"""The `low` and `high` of an estimate."""
 
 
 Basis = Literal["body", "name", "fetched"]
@@ -62,6 +70,8 @@ class SeriesKey(NamedTuple):
     published_at: int | None = None
     """Of a forecast whose publisher says when it was issued, Unix seconds."""
     basis: str | None = None
+    factors: str | None = None
+    """The id of the set of factors that an estimate was computed with."""
 
 
 class Row(NamedTuple):
@@ -78,19 +88,40 @@ class Row(NamedTuple):
     resolution: str
     published_at: int | None = None
     basis: str | None = None
+    low: float | None = None
+    high: float | None = None
+    factors: str | None = None
 
 
 @dataclass(slots=True)
 class Readings:
-    """The readings of one key: parallel columns of interval starts and values, in the body's order."""
+    """The readings of one key: parallel columns of interval starts and values, in the body's order.
+
+    `bounds` is a further column of estimates, whose key names `factors`; None for all other series.
+    """
 
     ts: list[int]
     values: list[float]
+    bounds: list[Bounds] | None = None
 
     def take(self, chosen: Flags) -> Readings:
         """Some of the readings."""
         among = chosen.tolist()
-        return Readings(list(compress(self.ts, among)), list(compress(self.values, among)))
+        bounds = None if self.bounds is None else list(compress(self.bounds, among))
+        return Readings(list(compress(self.ts, among)), list(compress(self.values, among)), bounds)
+
+    def extend(self, ts: Sequence[int], values: Sequence[float], bounds: Sequence[Bounds] | None) -> None:
+        """Append readings of the same series."""
+        self.ts.extend(ts)
+        self.values.extend(values)
+        if bounds is not None:
+            self.bounds = [*(self.bounds or ()), *bounds]
+
+    def newest(self) -> Readings:
+        """Keep, of several readings of one interval, the one that was stated last."""
+        places = {ts: place for place, ts in enumerate(self.ts)}
+        bounds = None if self.bounds is None else [self.bounds[place] for place in places.values()]
+        return Readings([*places], [self.values[place] for place in places.values()], bounds)
 
 
 class Member(NamedTuple):
@@ -144,15 +175,20 @@ class Rows:
         readings.ts.append(ts)
         readings.values.append(value)
 
-    def extend(self, key: SeriesKey, ts: Sequence[int], values: Sequence[float]) -> None:
-        """Many readings of one key at once. Raises FeedChanged for a value that is not finite."""
-        if len(ts) != len(values):
-            raise ValueError("ts and values differ in length")
-        if not all(map(math.isfinite, values)):
+    def extend(
+        self, key: SeriesKey, ts: Sequence[int], values: Sequence[float], bounds: Sequence[Bounds] | None = None
+    ) -> None:
+        """Add many readings of one key at once. Raises FeedChanged for a value or a bound that is not finite.
+
+        Estimates have `bounds`, one pair for each value, and their key names the `factors`.
+        """
+        if len(ts) != len(values) or (bounds is not None and len(bounds) != len(ts)):
+            raise ValueError("ts, values and bounds differ in length")
+        if (bounds is None) != (key.factors is None):
+            raise ValueError(f"{key.zone} {key.metric}: an estimate has both bounds and factors")
+        if not all(map(math.isfinite, values)) or not all(map(math.isfinite, chain.from_iterable(bounds or ()))):
             raise FeedChanged(f"{key.zone} {key.metric}: a value is not finite")
-        readings = self._of(key)
-        readings.ts.extend(ts)
-        readings.values.extend(values)
+        self._of(key).extend(ts, values, bounds)
 
     def extend_vintage(
         self, key: SeriesKey, published_at: int, basis: Basis, ts: Sequence[int], values: Sequence[float]
@@ -182,9 +218,7 @@ class Rows:
         """Takes the rows, drop counts, refusals and unknown members of another body in."""
         self.merge_notes(other)
         for key, readings in other.readings.items():
-            mine = self._of(key)
-            mine.ts.extend(readings.ts)
-            mine.values.extend(readings.values)
+            self._of(key).extend(readings.ts, readings.values, readings.bounds)
 
     def merge_notes(self, other: Rows) -> None:
         """Takes in what another body says beside its rows: drop counts, refusals, unknown members and notices."""
@@ -208,8 +242,11 @@ class Rows:
 
     def __iter__(self) -> Iterator[Row]:
         for k, readings in self.readings.items():
-            for ts, value in zip(readings.ts, readings.values, strict=True):
-                labels = (k.unit, k.resolution, k.published_at, k.basis)
+            bounds: Iterable[tuple[float | None, float | None]] = readings.bounds or repeat(
+                (None, None), len(readings.ts)
+            )
+            for ts, value, (low, high) in zip(readings.ts, readings.values, bounds, strict=True):
+                labels = (k.unit, k.resolution, k.published_at, k.basis, low, high, k.factors)
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
 
     def part(self, wrong: Callable[[SeriesKey, Ints], Flags]) -> tuple[Rows, Rows]:

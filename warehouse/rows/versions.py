@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class RowLabels(NamedTuple):
     source: str
     feed: str
     basis: str | None = None
+    factors: str | None = None
 
     @property
     def border(self) -> bool:
@@ -41,7 +42,10 @@ class RowLabels(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`."""
+    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`.
+
+    `bounds` holds low and high of each estimate, NaN where a version has none; None where no version has any.
+    """
 
     labels: tuple[RowLabels, ...]
     label: Ints
@@ -50,13 +54,23 @@ class Versions:
     known_at: Ints
     superseded_at: Ints
     published_at: Ints
+    bounds: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def take(self, chosen: Flags | Ints) -> Versions:
         """The chosen versions, under the same labels."""
-        return Versions(self.labels, *(getattr(self, name)[chosen] for name in _COLUMNS))
+        bounds = None if self.bounds is None else self.bounds[chosen]
+        return Versions(self.labels, *[*(getattr(self, name)[chosen] for name in _COLUMNS), bounds])
+
+    def equal(self, these: Flags | Ints, those: Flags | Ints) -> Flags:
+        """Per pair of chosen versions, whether both state the same value, with the same bounds."""
+        same: Flags = self.value[these] == self.value[those]
+        if self.bounds is not None:
+            one, other = self.bounds[these], self.bounds[those]
+            same &= ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
+        return same
 
     def codes(self, *fields: str) -> Ints:
         """A number per version, equal where these text columns are equal."""
@@ -111,5 +125,12 @@ def concat(parts: list[Versions]) -> Versions:
     for part in parts:
         own = np.array([labels.setdefault(each, len(labels)) for each in part.labels] or [0], np.int64)
         codes.append(own[part.label])
-    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS[1:])
-    return Versions(tuple(labels), np.concatenate(codes), *columns)
+    columns: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS[1:]]
+    return Versions(tuple(labels), np.concatenate(codes), *[*columns, _bounds(parts)])
+
+
+def _bounds(parts: list[Versions]) -> Floats | None:
+    """Return the bounds of the versions of several tables."""
+    if all(part.bounds is None for part in parts):
+        return None
+    return np.concatenate([np.full((len(part), 2), np.nan) if part.bounds is None else part.bounds for part in parts])

@@ -21,7 +21,7 @@ from warehouse.market.feeds import Terms
 from warehouse.market.vocabulary import is_forecast
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Readings, Rows, SeriesKey
-from warehouse.rows.versions import LIVE, NEVER, Flags, Ints, RowLabels, Versions, concat, empty
+from warehouse.rows.versions import LIVE, NEVER, Flags, Floats, Ints, RowLabels, Versions, concat, empty
 from warehouse.series import month_versions
 from warehouse.series.month_versions import Merge, Month, StoredMonth
 from warehouse.store import layout, modes
@@ -108,7 +108,8 @@ def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_a
         return empty()
     source = feed.split(".", 1)[0]
     labels = tuple(
-        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis) for k, _ in series
+        RowLabels(k.fuel, k.counterparty, k.link, k.unit, k.resolution, source, feed, k.basis, k.factors)
+        for k, _ in series
     )
     ts = np.concatenate([np.asarray(readings.ts, np.int64) for _, readings in series])
     lengths = [len(readings.ts) for _, readings in series]
@@ -120,11 +121,20 @@ def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_a
         np.full(len(ts), known_at),
         np.full(len(ts), LIVE),
         np.repeat([NEVER if k.published_at is None else k.published_at for k, _ in series], lengths),
+        _bounds([readings for _, readings in series]),
     )
     if is_forecast(series[0][0].metric):
         return statements
     _, last = np.unique(identities(statements)[::-1], return_index=True)
     return statements.take(np.sort(len(ts) - 1 - last))
+
+
+def _bounds(series: Sequence[Readings]) -> Floats | None:
+    """Return the bounds of readings, one series after the other; None where no reading has any."""
+    if not any(readings.bounds for readings in series):
+        return None
+    none = (np.nan, np.nan)
+    return np.array([pair for each in series for pair in each.bounds or [none] * len(each.ts)], np.float64)
 
 
 def identities(versions: Versions) -> Ints:
@@ -168,9 +178,8 @@ def _merge(
     match = _matches(identity, live, count)
     known = match >= 0
     same = known.copy()
-    same[known] = (both.value[match[known]] == new.value[known]) & (
-        both.label[match[known]] == both.label[count:][known]
-    )
+    repeats = count + np.flatnonzero(known)
+    same[known] = both.equal(match[known], repeats) & (both.label[match[known]] == both.label[repeats])
     gone = live[~np.isin(live, match) & _within(both.ts[live], spans)]
     superseded = both.superseded_at.copy()
     superseded[match[known & ~same]] = known_at

@@ -185,7 +185,7 @@ def _change(
 
 _IDENTITY = ("fuel", "counterparty", "link")
 """With `ts`, what tells served rows apart: one row answers for each."""
-_CONTENT = ("unit", "resolution", "source", "feed")
+_CONTENT = ("unit", "resolution", "source", "feed", "factors")
 
 
 def _between(place: Month, feed: str | None, before: Versions, after: Versions) -> Change | None:
@@ -195,9 +195,7 @@ def _between(place: Month, feed: str | None, before: Versions, after: Versions) 
     content = both.codes(*_CONTENT)
     old, new = identity[: len(before)], identity[len(before) :]
     _, at_old, at_new = np.intersect1d(old, new, assume_unique=True, return_indices=True)
-    other = (both.value[at_old] != both.value[len(before) + at_new]) | (
-        content[at_old] != content[len(before) + at_new]
-    )
+    other = ~both.equal(at_old, len(before) + at_new) | (content[at_old] != content[len(before) + at_new])
     came, went = np.delete(np.arange(len(new)), at_new), np.delete(np.arange(len(old)), at_old)
     touched = np.concatenate([both.ts[went], both.ts[len(before) + came], both.ts[at_old[other]]])
     if not len(touched):

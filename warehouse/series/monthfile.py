@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from warehouse.errors import DamagedFile
 from warehouse.market.feeds import Terms, join_terms
 from warehouse.rows.schema import SCHEMA
-from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions, empty
+from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 from warehouse.series import net_rows
 from warehouse.series.net_rows import NetLayout
 from warehouse.store import layout, modes, seal
@@ -39,7 +39,8 @@ _TAIL_BYTES = 4096
 """So much of a file's end holds its footer's text, but where a month has many runs."""
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
-_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis")
+_TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis", "factors")
+_BOUNDS = ("low", "high")
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 """What pandas and Arrow make of a Hive folder's name: in a column of another type they cannot read `series` whole."""
 _FILE_SCHEMA = pa.schema(
@@ -86,7 +87,7 @@ def encode(
     apart = not fuel.any()
     parts = [rows.take(~border), rows.take(border)] if apart else [rows]
     metric, zone, _, is_history = layout.of_series(key)
-    plain = apart and not is_history
+    plain = apart and not is_history and rows.bounds is None
     out = io.BytesIO()
     writer = pq.ParquetWriter(
         out,
@@ -141,6 +142,9 @@ def _table(rows: Versions, zone: str, metric: str) -> pa.Table:
         "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
         "published_at": pa.array(rows.published_at, mask=rows.published_at == NEVER),
     }
+    bounds = np.full((len(rows), 2), np.nan) if rows.bounds is None else rows.bounds
+    for name, bound in zip(_BOUNDS, bounds.T, strict=True):
+        columns[name] = pa.array(bound, from_pandas=True)
     for name in _TEXT:
         per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_label.take(pa.array(rows.label))
@@ -269,4 +273,13 @@ def _of_table(table: pa.Table) -> Versions:
         table.column("known_at").to_numpy(),
         superseded,
         published,
+        _bounds(table),
     )
+
+
+def _bounds(table: pa.Table) -> Floats | None:
+    """Return the bounds that the columns of a month file state; None where all are null."""
+    low, high = (table.column(name) for name in _BOUNDS)
+    if low.null_count == high.null_count == table.num_rows:
+        return None
+    return np.column_stack([low.to_numpy(), high.to_numpy()])

@@ -76,7 +76,9 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, month: 
     order = np.argsort(folding.identities(from_bodies), kind="stable")
     rows, identity = from_bodies.take(order), folding.identities(from_bodies)[order]
     new = np.concatenate([[True], np.diff(identity) != 0])[: len(rows)]
-    changed = new | np.concatenate([[True], (np.diff(rows.value) != 0) | (np.diff(rows.label) != 0)])[: len(rows)]
+    places = np.arange(1, len(rows))
+    differs = ~rows.equal(places, places - 1) | (np.diff(rows.label) != 0)
+    changed = new | np.concatenate([[True], differs])[: len(rows)]
     rows, identity = rows.take(changed), identity[changed]
     ends = np.append(np.where(np.diff(identity) == 0, rows.known_at[1:], LIVE), LIVE)[: len(rows)]
     rows = replace(rows, superseded_at=ends)
@@ -102,13 +104,14 @@ def merge(left: Versions, from_bodies: Versions) -> Versions:
     readings = int(code.max(initial=-1)) + 1
     mine, own = code[:count], code[count:]
     ends = np.where(both.superseded_at == LIVE, _EVER, both.superseded_at)
-    first, last, value = np.full(readings, _EVER), np.zeros(readings, np.int64), np.full(readings, np.nan)
+    first, last, holder = np.full(readings, _EVER), *np.zeros((2, readings), np.int64)
     np.minimum.at(first, mine, left.known_at)
     np.maximum.at(last, mine, ends[:count])
     is_first = left.known_at == first[mine]
-    value[mine[is_first]] = left.value[is_first]
+    holder[mine[is_first]] = np.flatnonzero(is_first)
     begin, end = from_bodies.known_at, ends[count:]
-    reaches = (begin < first[own]) & (end > first[own]) & (from_bodies.value == value[own])
+    # Of a reading that is not left, `first` is later than every end.
+    reaches = (begin < first[own]) & (end > first[own]) & both.equal(np.arange(count, len(both)), holder[own])
     since = first.copy()
     since[own[reaches]] = begin[reaches]
     parts = [

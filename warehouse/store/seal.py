@@ -10,7 +10,7 @@ import hashlib
 
 from warehouse.errors import DamagedFile, StorageError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Of the layout and of every file that this release writes."""
 
 DIGITS = 64
