@@ -18,6 +18,7 @@ CLIENTS = ROOT / "clients"
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 BASICS = {
+    "warehouse.market.carbon",
     "warehouse.market.feeds",
     "warehouse.market.metrics",
     "warehouse.market.vocabulary",
