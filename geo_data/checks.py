@@ -14,7 +14,7 @@ import shapely
 from pyproj import Geod
 
 from geo_data.table_rows import BASES, STATUSES, Counterpart, Interconnector, KnownTotal, Outside, Plant
-from warehouse.market.vocabulary import Fuel
+from warehouse.market.vocabulary import PLANT_FUELS, Fuel
 from warehouse.market.zones import ZONES
 
 FLOOR_MW = 250.0
@@ -84,7 +84,7 @@ def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str
 
 def vocabulary(plants: Iterable[Plant]) -> list[str]:
     """Plants of unknown zone, fuel, basis or status, below 250 MW, or with shares that exceed the whole."""
-    fuels = set(Fuel) - {Fuel.IMPORTS}
+    fuels = set(PLANT_FUELS) - {Fuel.IMPORTS}
     faults = []
     for plant in plants:
         shares = plant.shares()

@@ -7,7 +7,7 @@ from typing import Any
 
 from api.geo.layers import Box
 from api.http.parameters import Parameter, choice, number, words, zones
-from warehouse.market.vocabulary import Fuel
+from warehouse.market.vocabulary import PLANT_FUELS
 
 FLOOR_MW = 250
 """The smallest plant that the layer holds."""
@@ -96,7 +96,7 @@ MIN_MW = number("min_mw", f"Capacity from so many MW; at least {FLOOR_MW}: there
 FUEL = words(
     "fuel",
     "Main fuel, one or several with commas, in the words of generation and capacity. `wind`: onshore and offshore.",
-    Fuel,
+    PLANT_FUELS,
     "nuclear",
 )
 AT = Parameter(

@@ -8,7 +8,7 @@ from api.access.keys import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
-from warehouse.market.vocabulary import Fuel
+from warehouse.market.vocabulary import PLANT_FUELS, Fuel
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Basis
 
@@ -69,6 +69,7 @@ TYPES: dict[str, Schema] = {
     "fraction": {"type": "number", "minimum": 0, "maximum": 1},
     "percentile": {"type": "integer", "minimum": 0, "maximum": 100},
     "fuel": choice(*Fuel),
+    "plant fuel": choice(*PLANT_FUELS),
     "zone": ref("ZoneId"),
     "metric": ref("MetricName"),
     "resolution": choice(*dict.fromkeys([*RESOLUTIONS, *LONGEST])),

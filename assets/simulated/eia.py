@@ -19,7 +19,7 @@ from assets.parsing.outside_areas import AMERICAN
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
-from assets.sources.eia import FUELS, PAGE, RESPONDENTS
+from assets.sources.eia.bodies import FUELS, PAGE, RESPONDENTS
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.feeds import Request
 
@@ -32,6 +32,9 @@ FORECAST_OUT = 7 * HOUR
 """After midnight on the Eastern clock: when the forecast (DF) of the day that has begun is there."""
 CALIFORNIAN = ("COL", "NG", "NUC", "OIL", "WAT", "SUN", "WND", "GEO", "BAT", "OTH")
 """The energy sources that California reports. Its OTH holds the grid's biomass too; the grid has no oil."""
+
+BESIDE_BATTERIES = 0.05
+_CODE_OF_FUEL = {fuel.value: code for code, fuel in FUELS.items() if code not in ("SNB", "WNB", "OES", "UES", "UNK")}
 
 Rows = list[dict[str, str | None]]
 Facets = Mapping[str, Sequence[str]]
@@ -100,16 +103,30 @@ def _series(dataset: str, facets: Facets, ts: Ints) -> Iterator[tuple[dict[str, 
                 flow = -grid.border(RESPONDENTS[code], area, ts, HOUR)
                 yield {"fromba": code, "toba": CODE_OF_AREA[area]}, f"{code}>{area}", flow
     elif dataset == "fuel-type-data":
-        mix = grid.generation("US-CAISO", ts, HOUR)
-        for code in CALIFORNIAN:
-            values = mix.get(FUELS[code], np.zeros(len(ts))) + (mix["biomass"] if code == "OTH" else 0.0)
-            yield {"respondent": "CISO", "fueltype": code}, f"{code}/CISO", values
+        for respondent in facets["respondent"]:
+            for code, values in (_californian(ts) if respondent == "CISO" else _by_source(respondent, ts)).items():
+                yield {"respondent": respondent, "fueltype": code}, f"{code}/{respondent}", values
     else:
         for code in facets.get("respondent", RESPONDENTS):
             zone = RESPONDENTS[code]
             for kind in facets["type"]:
                 values = grid.demand(zone, ts, HOUR) if kind == "D" else -grid.interchange(zone, ts, HOUR)
                 yield {"respondent": code, "type": kind}, f"{kind}/{code}", values
+
+
+def _californian(ts: Ints) -> dict[str, Floats]:
+    mix = grid.generation("US-CAISO", ts, HOUR)
+    return {
+        code: mix.get(FUELS[code], np.zeros(len(ts))) + (mix["biomass"] if code == "OTH" else 0.0)
+        for code in CALIFORNIAN
+    }
+
+
+def _by_source(respondent: str, ts: Ints) -> dict[str, Floats]:
+    """MWh by energy source; a part of the solar panels stands beside batteries, as SNB."""
+    mix = grid.mix(RESPONDENTS[respondent], ts, HOUR)
+    by_source = {_CODE_OF_FUEL[fuel]: values for fuel, values in mix.items()}
+    return by_source | {"SUN": (1.0 - BESIDE_BATTERIES) * mix["solar"], "SNB": BESIDE_BATTERIES * mix["solar"]}
 
 
 def _row(end: int, names: dict[str, str], value: float | None) -> dict[str, str | None]:

@@ -42,7 +42,13 @@ NEWEST_ONLY = {"miso.lmp_rt", "spp.lmp_rt"}
 """What they lack of a running day came with earlier polls."""
 ESTIMATES = 0.0101
 """By how much first estimates may err."""
-TOLERANCE = {Metric.PRICE: 0.0051, Metric.PRICE_DAY_AHEAD: 0.0051, Metric.GENERATION: 1.01, Metric.INTERCHANGE: 6.0}
+TOLERANCE = {
+    Metric.PRICE: 0.0051,
+    Metric.PRICE_DAY_AHEAD: 0.0051,
+    Metric.GENERATION: 1.01,
+    Metric.MIX: 1.01,
+    Metric.INTERCHANGE: 6.0,
+}
 """Rounding: cents, whole MW and tenths of a per cent; a net is a sum of up to twelve rounded ties."""
 
 
@@ -75,6 +81,8 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         mix = grid.generation(zone, ts, step)
         wide = feed.source == "eia"  # its "other" holds biomass, and its oil is always 0
         return mix["other"] + mix["biomass"] * wide if key.fuel == "other" else mix.get(str(key.fuel), 0.0 * ts)
+    if key.metric == Metric.MIX:
+        return grid.rooftop(zone, ts, step) if key.fuel == "solar_rooftop" else grid.mix(zone, ts, step)[str(key.fuel)]
     if key.metric == Metric.CAPACITY:
         return [grid.capacity(zone, utc(at + DAY).year)[str(key.fuel)] for at in ts.tolist()]
     if key.link:

@@ -145,6 +145,9 @@ LISTS = {
     "eia.generation": (
         Case("energy source", entry("response.data", fueltype="AVAL"), False, ("megawatthours", "gigawatthours")),
     ),
+    "eia.mix": (
+        Case("energy source", entry("response.data", fueltype="AVAL"), False, ("megawatthours", "gigawatthours")),
+    ),
     "elexon.price": (Case("provider", entry("data", dataProvider="AVALONMIDP"), False, ('"price"', '"preis"')),),
     "elexon.interconnectors": (
         Case("interconnector", entry("data", interconnectorName="Avalon (INTAVL)"), True, ('"generation"', '"flow"')),

@@ -114,7 +114,7 @@ def test_another_market_run_interval_or_column_is_a_changed_feed(text):
 def test_half_a_sum_is_none():
     rows = read(FUELSOURCE, OUTLOOK + "00:00,1,2,3,287,,191,4,5,6,,7,8,9\r\n", date(2023, 1, 1))
     assert not [r for r in rows if r.fuel in ("biomass", "hydro")]
-    assert [r.value for r in rows if r.fuel == "gas"] == [6.0]
+    assert [(r.metric, r.value) for r in rows if r.fuel == "gas"] == [("generation", 6.0), ("mix", 6.0)]
 
 
 def demand(*lines: tuple[str, object]) -> str:

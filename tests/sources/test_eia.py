@@ -8,13 +8,17 @@ from datetime import date
 import pytest
 
 from assets import sources
+from assets.sources.eia.bodies import FUELS
 from warehouse.errors import FeedChanged, NotPublished
+from warehouse.judge import quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, instant
 from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
-DEMAND, INTERCHANGE, GENERATION = (sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation"))
+DEMAND, INTERCHANGE, GENERATION, MIX = (
+    sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation", "mix")
+)
 WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]
 
 
@@ -120,3 +124,62 @@ def test_a_cut_answer_leads_to_its_next_page():
     assert dict(last.params)["offset"] == "6"
     assert DEMAND.follow(json.dumps(answer([region("2026-11-20T08", 1)], 7)).encode(), last) == []
     assert DEMAND.follow(json.dumps(answer([], 7)).encode(), further) == [], "no page without rows leads on"
+
+
+@pytest.mark.parametrize(("month", "hours"), [(date(2026, 3, 7), 49), (date(2026, 10, 31), 49)])
+def test_a_mix_is_requested_for_six_respondents_and_two_days_so_that_one_page_holds_it(month, hours):
+    days = [MarketDay(month, "UTC").next(i) for i in range(5)]
+    asked = MIX.requests(days, clock.now())
+    assert [len(request.days) for request in asked] == [2, 2, 1]
+    params = dict(asked[0].params)
+    respondents = [value for name, value in asked[0].params if name.startswith("facets[respondent]")]
+    assert "CISO" not in respondents
+    assert len(respondents) == 6
+    assert (params["start"], params["end"]) == (str(days[0]), str(days[2])), "the end is included: an hour more"
+    assert len(respondents) * len(FUELS) * hours <= int(params["length"])
+
+
+def test_the_mix_of_california_is_left_out_of_the_response_of_six_respondents():
+    rows = read(MIX, answer([fuel("2026-11-20T08", 11_017, "OTH"), fuel("2026-11-20T08", -55, "BAT", "ERCO")]))
+    assert stated(rows) == {("US-ERCOT", "battery", MORNING): -55.0}
+    assert rows.dropped == {"respondent without a mix of this feed": 1}
+
+
+def test_a_fuel_of_several_codes_has_a_row_only_where_each_code_of_the_response_has_a_value():
+    hours = [f"2026-11-{day}T08" for day in (20, 21)]
+    rows = [fuel(at, 100, "SUN", "PJM") for at in hours]
+    rows += [fuel(hours[0], 7, "SNB", "PJM"), fuel(hours[1], None, "SNB", "PJM"), fuel(hours[1], 3, "SUN", "MISO")]
+    assert stated(read(MIX, answer(rows))) == {
+        ("US-PJM", "solar", MORNING): 107.0,
+        ("US-MISO", "solar", MORNING + 86_400): 3.0,
+    }
+
+
+@pytest.mark.parametrize("zero", [0, "0", "-0.0"])
+def test_an_hour_of_nothing_but_zeros_is_a_missing_report(zero):
+    """Of one authority; a code that is 0 beside others is a reading."""
+    rows = [fuel("2026-11-20T08", zero, code, "PJM") for code in ("COL", "NG", "NUC")]
+    rows += [fuel("2026-11-20T08", value, code, "MISO") for code, value in (("COL", 0), ("NG", 5))]
+    read_ = read(MIX, answer(rows))
+    assert {zone for zone, _, _ in stated(read_)} == {"US-MISO"}
+    assert stated(read_)["US-MISO", "coal", MORNING] == 0.0
+    assert read_.refused == {("US-PJM", "mix"): {MORNING}}
+
+
+def test_pumping_inside_hydro_is_negative_and_believed():
+    rows = read(MIX, answer([fuel("2023-01-02T08", -1_500, "WAT", "PJM"), fuel("2023-01-02T08", -36, "SUN", "PJM")]))
+    judged = quality.judge(rows, MIX, [], clock.now())
+    assert {row.value for row in judged.accepted} == {-1_500.0, -36.0}
+
+
+def test_an_unknown_source_of_a_mix_is_reported_and_costs_only_its_own_rows():
+    rows = read(MIX, answer([fuel("2026-11-20T08", 510, "BM", "ISNE"), fuel("2026-11-20T08", 9, "NG", "ISNE")]))
+    assert stated(rows) == {("US-ISONE", "gas", MORNING): 9.0}
+    assert {(member.zone, member.name) for member in rows.unknown} == {("US-ISONE", "energy source 'BM'")}
+
+
+def test_a_cut_mix_is_refused():
+    with pytest.raises(FeedChanged, match="not the whole response"):
+        read(MIX, answer([fuel("2026-11-20T08", 1, "NG", "PJM")], 2, warnings=WARNING))
+    with pytest.raises(FeedChanged, match="not the whole response"):
+        read(MIX, answer([fuel("2026-11-20T08", 1, "NG", "PJM")], 2), params=(("offset", "1"),))

@@ -116,6 +116,13 @@ def _generation_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     return Limits(-zone.peak_mw if stores else -0.05 * zone.peak_mw, 1.5 * zone.peak_mw)
 
 
+def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
+    # Publishers count pumping and charging into hydro or other where they have no fuel of its own for storage.
+    if fuel in ("hydro", "other"):
+        return Limits(-zone.peak_mw, 1.5 * zone.peak_mw)
+    return _generation_limits(zone, unit, fuel)
+
+
 _MEAN = (
     "The interval that starts at `ts`: its mean, or the reading at `ts` where the publisher reads meters at instants."
 )
@@ -224,7 +231,29 @@ METRICS: dict[Metric, Definition] = {
             "Generation by fuel, MW (US-CAISO) or % of the total (GB).",
             "Electricity generation by fuel",
             31.4,
-            other_words=("mix", "fuels", "production"),
+            other_words=("fuels", "production"),
+        ),
+        brief=None,
+        by_fuel=True,
+    ),
+    Metric.MIX: Definition(
+        title="Mix",
+        definition="Generation inside the zone by fuel, in MW, from one publisher per zone. Imports are not a fuel. "
+        "A fuel that the publisher does not report has no row. Solar panels on roofs are a fuel of their own, "
+        "`solar_rooftop`, if they are published separately.",
+        units="MW",
+        unit=_mw,
+        sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging.",
+        interval=_MEAN,
+        limits=_mix_limits,
+        level=None,  # fuels of one interval arrive one after the other: their sum is not a level
+        agreement=None,
+        frozen_hours=None,
+        path=Path(
+            "mix",
+            "Generation by fuel, MW. Storage is net and negative while charging; imports are not a fuel.",
+            "Generation mix by fuel in MW",
+            11200.0,
         ),
         brief=None,
         by_fuel=True,
@@ -247,7 +276,7 @@ METRICS: dict[Metric, Definition] = {
             "Carbon intensity of generation, gCO2/kWh, actual.",
             "Carbon intensity of electricity",
             142.0,
-            other_words=("carbon", "co2", "emissions", "intensity"),
+            other_words=("co2", "emissions", "intensity"),
         ),
         brief=BriefWords("Carbon intensity"),
         in_windows=True,

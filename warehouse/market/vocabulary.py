@@ -13,6 +13,7 @@ class Metric(StrEnum):
     DEMAND = "demand"
     INTERCHANGE = "interchange"
     GENERATION = "generation"
+    MIX = "mix"
     CARBON_INTENSITY = "carbon_intensity"
     CAPACITY = "capacity"
 
@@ -44,7 +45,7 @@ def forecast_of(metric: Metric) -> Forecast:
 
 
 class Fuel(StrEnum):
-    """One vocabulary for generation, capacity and plants."""
+    """One vocabulary for generation, mix, capacity and plants."""
 
     NUCLEAR = "nuclear"
     COAL = "coal"
@@ -57,6 +58,7 @@ class Fuel(StrEnum):
     WIND_ONSHORE = "wind_onshore"
     WIND_OFFSHORE = "wind_offshore"
     SOLAR = "solar"
+    SOLAR_ROOFTOP = "solar_rooftop"
     BIOMASS = "biomass"
     WASTE = "waste"
     GEOTHERMAL = "geothermal"
@@ -64,3 +66,7 @@ class Fuel(StrEnum):
     BATTERY = "battery"
     IMPORTS = "imports"
     OTHER = "other"
+
+
+PLANT_FUELS = tuple(fuel for fuel in Fuel if fuel is not Fuel.SOLAR_ROOFTOP)
+"""The fuels of the plants layer: panels on roofs are part of a mix alone."""

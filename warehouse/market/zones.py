@@ -78,7 +78,7 @@ def _us(zone: str, name: str, tz: str, hub: str, peak_mw: float, place: Place, s
         tz,
         tz,
         "USD",
-        _ALL,
+        _ALL | {Metric.MIX},
         f"real-time {step} LMP at {hub}",
         peak_mw,
         place,
@@ -115,7 +115,7 @@ def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, place: Plac
 _RECORDS = (
     replace(
         _us("US-CAISO", "California (CAISO)", "America/Los_Angeles", "hub TH_SP15_GEN-APND", 52_100, (36.5, -119.5)),
-        metrics=_ALL | {Metric.GENERATION},
+        metrics=_ALL | {Metric.GENERATION, Metric.MIX},
     ),
     _us("US-ERCOT", "Texas (ERCOT)", "America/Chicago", "hub average HB_HUBAVG", 85_500, (31.0, -98.0), "15-minute"),
     _us("US-PJM", "Mid-Atlantic and Ohio Valley (PJM)", "America/New_York", "PJM-RTO", 165_600, (40.0, -78.0)),

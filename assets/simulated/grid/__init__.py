@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from assets.simulated.grid.fleets import dispatch, split_wind
 from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
 from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, site_of
 from assets.simulated.grid.sky import season, sun, week_hour
@@ -62,6 +63,22 @@ def generation(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
     fuels = tuple(mix(np.zeros(1, np.int64)))
     stacked = _mean(lambda at: np.stack([*mix(at).values()]), ts, step)
     return dict(zip(fuels, stacked, strict=True))
+
+
+def mix(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
+    """MW by fuel, without imports; storage that charges is negative. Solar on roofs is apart: `rooftop`.
+
+    The fuels and the interchange of a zone add up to its demand, as far as it has storage to balance them.
+    """
+    at_instants = {"GB": _generation_of_gb, "US-CAISO": _mix_of_california}.get(zone, lambda at: _mix(zone, at))
+    fuels = tuple(at_instants(np.zeros(1, np.int64)))
+    stacked = _mean(lambda at: np.stack([*at_instants(at).values()]), ts, step)
+    return dict(zip(fuels, stacked, strict=True))
+
+
+def rooftop(zone: str, ts: Ints, step: int = FIVE) -> Floats:
+    """MW of solar behind the meter, which demand is already less by."""
+    return _mean(lambda at: site_of(zone).rooftop * _sunshine(zone, at), ts, step)
 
 
 def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
@@ -230,8 +247,30 @@ def _flow(tie: Tie, ts: Ints) -> Floats:
     return np.where(ts >= tie.since, megawatts, 0.0) if tie.since else megawatts
 
 
+def _mix(zone: str, ts: Ints) -> dict[str, Floats]:
+    """MW by fuel of a zone by its plants."""
+    site, height = site_of(zone), sun(ts, *ZONES[zone].place)
+    hours = week_hour(ts, ZONES[zone].tz) % 24.0
+    evening = np.interp(hours, [0, 5, 8, 16, 19, 21, 24], [-0.1, -0.2, 0.2, 0.0, 1.0, 0.7, -0.1]) - 0.9 * height**2
+    wind, solar = site.wind * _breeze(zone, ts), site.solar * _sunshine(zone, ts)
+    return dispatch(zone, ts, _demand(zone, ts) - interchange(zone, ts), wind, solar, evening, site.mean)
+
+
+def _generation_of_gb(ts: Ints) -> dict[str, Floats]:
+    """MW of generation inside Great Britain, its wind on land and at sea apart."""
+    mix = _megawatts_of_gb(ts)
+    return {fuel: mw for fuel, mw in mix.items() if fuel not in ("imports", "wind")} | split_wind("GB", mix["wind"])
+
+
 def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
-    """Per cent by NESO's fuels. Gas follows; where even its least is too much, wind is held back."""
+    """Per cent by NESO's fuels."""
+    mix = _megawatts_of_gb(ts)
+    total = sum(mix.values(), np.zeros(ts.shape))
+    return {fuel: 100.0 * mw / total for fuel, mw in mix.items()}
+
+
+def _megawatts_of_gb(ts: Ints) -> dict[str, Floats]:
+    """MW by NESO's fuels. Gas follows; where even its least is too much, wind is held back."""
     used, net = _demand("GB", ts), interchange("GB", ts)
     imports, needed = np.maximum(0.0, net), used + np.maximum(0.0, -net)
     mix = {
@@ -248,8 +287,7 @@ def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
     rest = needed - sum(mix[name] for name in ("biomass", "imports", "nuclear", "other", "hydro", "solar"))
     mix["wind"] = np.minimum(mix["wind"], np.maximum(0.0, rest - 1_000.0))
     mix["gas"] = np.maximum(1_000.0, rest - mix["wind"])
-    total = sum(mix.values(), np.zeros(ts.shape))
-    return {fuel: 100.0 * mw / total for fuel, mw in mix.items()}
+    return mix
 
 
 def _mix_of_california(ts: Ints) -> dict[str, Floats]:

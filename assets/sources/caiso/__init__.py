@@ -10,6 +10,7 @@ from functools import partial
 from assets.parsing.body import columns
 from assets.parsing.days import age, runs
 from assets.parsing.members import Members
+from assets.parsing.mix import Code, MixByCode, extend_mix
 from assets.sources.caiso import oasis
 from assets.sources.caiso import outlook as _outlook
 from warehouse.errors import FeedChanged
@@ -105,15 +106,20 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def parse_fuelsource(body: bytes, request: Request) -> Rows:
-    """Generation by fuel, and the column Imports as the zone's net import."""
+    """Generation by fuel, the same as mix, and the column Imports as the zone's net import."""
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
     rows.extend(
         SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m"),
         *_outlook.values(outlook, columns(outlook.header, IMPORTS), IMPORTS),
     )
+    by_code = MixByCode()
     for fuel, places in _fuel_columns(rows, outlook).items():
         rows.extend(SeriesKey(ZONE, Metric.GENERATION, "MW", "5m", fuel), *_outlook.values(outlook, places, fuel))
+        for place in places:
+            code = Code(ZONE, fuel, outlook.header[place], "5m")
+            by_code.extend(code, *_outlook.values(outlook, [place], code.name))
+    extend_mix(rows, by_code)
     rows.dropped.update(+outlook.dropped)
     return rows
 
@@ -204,9 +210,9 @@ SOURCE = Source(
         Feed(
             id="caiso.fuelsource",
             files=True,
-            version="2",
+            version="3",
             title="CAISO generation by fuel, and net imports",
-            metrics=(Metric.GENERATION, Metric.INTERCHANGE),
+            metrics=(Metric.GENERATION, Metric.MIX, Metric.INTERCHANGE),
             since=date(2018, 4, 10),
             publication=Publication(lag_minutes=10, grace_minutes=30),
             requests=partial(_outlook_requests, "caiso.fuelsource", "fuelsource.csv"),
@@ -219,6 +225,7 @@ SOURCE = Source(
         "Price is the total LMP of the SP15 trading hub, not one of its parts (energy, congestion, losses, gas).",
         "Demand leaves out dispatchable pump load and battery charging.",
         "The day-ahead demand forecast does not say when it was made: it counts from when it was fetched.",
+        "The mix is the same columns as generation. Pumped storage is inside hydro.",
         "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, "
         "biomass includes biogas.",
         "Interchange is the column Imports (+ = into California); it is no part of the generation.",

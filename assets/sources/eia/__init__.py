@@ -1,4 +1,4 @@
-"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California.
+"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California, mix of the others.
 
 https://www.eia.gov/opendata/documentation.php describes the API.
 
@@ -18,52 +18,32 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, time
 from functools import partial
-from typing import Any
 
-from assets.parsing.body import json_of, member, number, reading
+from assets.parsing.body import member
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
 from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.stamps import iso_instant
 from assets.parsing.totals import summed, undisputed
-from warehouse.errors import FeedChanged, NotPublished
+from assets.sources.eia.bodies import (
+    FUELS,
+    HOST,
+    PAGE,
+    RESPONDENTS,
+    entries_of,
+    is_cut,
+    megawatts_of,
+    offset_of,
+    response_of,
+    start_of,
+)
+from assets.sources.eia.mix import MIX_DAYS, MIX_RESPONDENTS, parse_mix
+from warehouse.errors import FeedChanged
 from warehouse.market.clock import HOUR, MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
-from warehouse.market.vocabulary import Forecast, Fuel, Metric
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
-HOST = "api.eia.gov"
-PAGE = 5000
 TZ = "UTC"
-RESPONDENTS = {
-    "CISO": "US-CAISO",
-    "ERCO": "US-ERCOT",
-    "PJM": "US-PJM",
-    "MISO": "US-MISO",
-    "NYIS": "US-NYISO",
-    "ISNE": "US-ISONE",
-    "SWPP": "US-SPP",
-}
-FUELS = {
-    "COL": Fuel.COAL,
-    "NG": Fuel.GAS,
-    "NUC": Fuel.NUCLEAR,
-    "OIL": Fuel.OIL,
-    "WAT": Fuel.HYDRO,
-    "PS": Fuel.PUMPED_STORAGE,
-    "SUN": Fuel.SOLAR,
-    "SNB": Fuel.SOLAR,
-    "WND": Fuel.WIND,
-    "WNB": Fuel.WIND,
-    "GEO": Fuel.GEOTHERMAL,
-    "BAT": Fuel.BATTERY,
-    "OES": Fuel.OTHER,
-    "UES": Fuel.OTHER,
-    "OTH": Fuel.OTHER,
-    "UNK": Fuel.OTHER,
-}
-"""SNB and WNB are solar and wind with a battery behind the same meter; OES and UES are other and unknown storage."""
-
 NEIGHBOURS = Members("balancing authority", Metric.INTERCHANGE, AMERICAN | RESPONDENTS, summed=True)
 SOURCES = Members("energy source", Metric.GENERATION, FUELS, "US-CAISO")
 
@@ -102,10 +82,10 @@ def _forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 def next_page(body: bytes, request: Request) -> list[Request]:
     """The question for the rows that a cut answer left out; none where it is whole. Raises FeedChanged."""
-    response = _response(body)
+    response = response_of(body)
     page = member(response, "data", list)
-    reached = _offset(request) + len(page)
-    if not page or not _cut(response, reached):
+    reached = offset_of(request) + len(page)
+    if not page or not is_cut(response, reached):
         return []
     further = tuple((name, str(reached) if name == "offset" else value) for name, value in request.params)
     return [replace(request, params=further, part=f"offset {reached}")]
@@ -116,19 +96,19 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 
     Raises FeedChanged, FeedUnavailable, NotPublished.
     """
-    response = _response(body)
-    entries = _entries(response)
+    response = response_of(body)
+    entries = entries_of(response)
     if "fromba" not in entries[0]:
         return _by_zone(Metric.INTERCHANGE, "TI", -1.0, body, request)
     rows = Rows()
     for entry in entries:
         zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
-        if zone is not None and (megawatts := _megawatts(entry)) is not None:
-            start = _start(entry)
+        if zone is not None and (megawatts := megawatts_of(entry)) is not None:
+            start = start_of(entry)
             if counterparty := NEIGHBOURS.find(rows, other, [start], zone):
                 rows.add(zone, Metric.INTERCHANGE, start, 0.0 - megawatts, "MW", "1h", None, counterparty)
     require_known(rows)
-    return rows if _cut(response, _offset(request) + len(entries)) else combine_interchange(rows)
+    return rows if is_cut(response, offset_of(request) + len(entries)) else combine_interchange(rows)
 
 
 def combine_interchange(rows: Rows) -> Rows:
@@ -163,11 +143,11 @@ def parse_generation(body: bytes, request: Request) -> Rows:
     """`generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
     rows = Rows()
     by_code: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for entry in _entries(_response(body)):
+    for entry in entries_of(response_of(body)):
         code = member(entry, "fueltype", str)
-        megawatts = _megawatts(entry) if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" else None
+        megawatts = megawatts_of(entry) if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" else None
         if megawatts is not None:
-            start = _start(entry)
+            start = start_of(entry)
             if SOURCES.find(rows, code, [start]):
                 by_code[code][0].append(start)
                 by_code[code][1].append(megawatts)
@@ -184,61 +164,19 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 
 def _by_zone(metric: str, kind: str, sign: float, body: bytes, request: Request) -> Rows:
     """One net series a zone, from region-data rows of one type. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    entries = [entry for entry in _entries(_response(body)) if member(entry, "type", str) == kind]
+    entries = [entry for entry in entries_of(response_of(body)) if member(entry, "type", str) == kind]
     if not entries:
         raise FeedChanged(f"no row of type {kind}")
     rows = Rows()
     for entry in entries:
         zone = RESPONDENTS.get(member(entry, "respondent", str))
-        if zone is not None and (megawatts := _megawatts(entry)) is not None:
-            rows.add(zone, metric, _start(entry), sign * megawatts + 0.0, "MW", "1h")
+        if zone is not None and (megawatts := megawatts_of(entry)) is not None:
+            rows.add(zone, metric, start_of(entry), sign * megawatts + 0.0, "MW", "1h")
     return rows
 
 
 def _key(zone: str, metric: str) -> SeriesKey:
     return SeriesKey(zone, metric, "MW", "1h")
-
-
-def _start(entry: Mapping[str, Any]) -> int:
-    """The start of the hour that ends at `period`. A day's period, `2026-07-01`, is of another dataset."""
-    period = member(entry, "period", str)
-    end = iso_instant(period)
-    if "T" not in period or end % HOUR:
-        raise FeedChanged(f"{period[:40]!r} ends no hour")
-    return end - HOUR
-
-
-def _megawatts(entry: Mapping[str, Any]) -> float | None:
-    """Megawatt-hours of one hour; None where there is no reading."""
-    value = reading(member(entry, "value"), "value")
-    if value is not None and entry.get("value-units") != "megawatthours":
-        raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}, not megawatthours")
-    return value
-
-
-def _response(body: bytes) -> dict[str, Any]:
-    response: dict[str, Any] = member(json_of(body), "response", dict)
-    return response
-
-
-def _entries(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = member(response, "data", list)
-    if not entries:
-        raise NotPublished("no row for what was asked")
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise FeedChanged("'data' holds something else than rows")
-    return entries
-
-
-def _cut(response: Mapping[str, Any], reached: int) -> bool:
-    """Whether rows follow the first `reached` ones. `total` counts them all; without it, the warning tells."""
-    if "total" in response:
-        return reached < number(response["total"], "total")
-    return "incomplete return" in str(response.get("warnings", ""))
-
-
-def _offset(request: Request) -> int:
-    return int(dict(request.params).get("offset", "0"))
 
 
 def _facets(**groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -311,11 +249,29 @@ SOURCE = Source(
             follow=next_page,
             every_minutes=60,
         ),
+        Feed(
+            id="eia.mix",
+            title="Hourly net generation of six balancing authorities by energy source",
+            zones=tuple(MIX_RESPONDENTS.values()),
+            metrics=(Metric.MIX,),
+            rank=1,
+            since=date(2018, 7, 1),
+            # Authorities must report by 7 a.m. Eastern of the next day; several do within two hours.
+            publication=Publication(lag_minutes=120, grace_minutes=1680),
+            requests=partial(
+                _requests, "eia.mix", "fuel-type-data", MIX_DAYS, _facets(respondent=tuple(MIX_RESPONDENTS))
+            ),
+            parse=parse_mix,
+            every_minutes=60,
+        ),
     ),
     notes=(
         "Balancing authorities report hour by hour and correct for days; values are means over the hour.",
         "The day-ahead demand forecast is reported when its day has begun, and counts from when it was fetched.",
         "Interchange is the sum over the borders that the authority reports, written where none of them is missing.",
+        "The mix is net generation by energy source. Before the third quarter of 2024, pumped storage is inside hydro "
+        "(negative while pumping) and batteries are inside other. Solar panels behind the meter are not in it.",
+        "Some sources are put into other to protect what single plants report.",
         "US-SPP is SWPP, the eastern balancing authority; SWPW in the west is another one.",
     ),
 )

@@ -1,0 +1,70 @@
+"""Rows of the metric `mix` from what one response states by code: the one place that every mix passes through.
+
+A publisher's codes that share a fuel are added up. The sum has a row only where every code that the response has for
+this fuel has a value. Storage is the exception: output and consumption are codes of one fuel, the caller negates
+consumption, and where one side has no value the other stands alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from assets.parsing.columns import drop
+from assets.parsing.totals import Part, extend_total, summed, undisputed
+from warehouse.market.vocabulary import Fuel, Metric
+from warehouse.rows.schema import Readings, Rows, SeriesKey
+
+STORAGE = frozenset({Fuel.PUMPED_STORAGE, Fuel.BATTERY})
+
+
+class Code(NamedTuple):
+    """One column of a mix: the publisher's code, and the fuel that it counts towards."""
+
+    zone: str
+    fuel: Fuel
+    name: str
+    resolution: str
+
+
+class MixByCode:
+    """The readings of one response by code, in MW: output is positive, consumption of storage is negative."""
+
+    __slots__ = ("readings",)
+
+    def __init__(self) -> None:
+        self.readings: dict[Code, Readings] = defaultdict(lambda: Readings([], []))
+
+    def add(self, code: Code, ts: int, megawatts: float) -> None:
+        """Add one reading of a code."""
+        self.extend(code, [ts], [megawatts])
+
+    def extend(self, code: Code, ts: Sequence[int], megawatts: Sequence[float]) -> None:
+        """Add the readings of a code as parallel columns; without any, the response has the code but no value of it."""
+        readings = self.readings[code]
+        readings.ts.extend(ts)
+        readings.values.extend(megawatts)
+
+
+def extend_mix(rows: Rows, by_code: MixByCode) -> None:
+    """Add the `mix` rows of a response to `rows`, and count the intervals at which a sum lacks a code."""
+    by_key: dict[SeriesKey, list[Readings]] = defaultdict(list)
+    for code, readings in by_code.readings.items():
+        by_key[SeriesKey(code.zone, Metric.MIX, "MW", code.resolution, code.fuel.value)].append(readings)
+    for key, parts in by_key.items():
+        if len(parts) == 1:
+            rows.extend(key, parts[0].ts, parts[0].values)
+        elif key.fuel in STORAGE:
+            _extend_net(rows, key, parts)
+        elif all(part.ts for part in parts):
+            extend_total(rows, key, [Part(part.ts, part.values) for part in parts])
+
+
+def _extend_net(rows: Rows, key: SeriesKey, sides: list[Readings]) -> None:
+    """Add output minus consumption of a storage fuel; an interval that one side states twice has no row."""
+    by_side = [undisputed(side.ts, side.values) for side in sides]
+    torn = {at for known, side in zip(by_side, sides, strict=True) for at in side.ts if at not in known}
+    instants = sorted(set().union(*by_side) - torn)
+    rows.extend(key, instants, [summed(known[at] for known in by_side if at in known) for at in instants])
+    drop(rows, "sum of contradicting parts", len(torn))
