@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import secrets
 from typing import Any
 
 import pytest
 from eth_account import Account
+from x402.schemas import PaymentPayload
 
+from api.access.x402.circuits import EVERYONE, Circuits
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER, KEYS
 from tests.stand_ins.facilitator import Fault
@@ -219,6 +223,125 @@ def test_a_circuit_opens_for_all_once_two_payers_met_failures(trade: Trade, verb
     asked = trade.a.calls[verb]
     assert trade.get(trade.payment()).status_code == 200
     assert trade.a.calls[verb] == asked, "left alone by all"
+
+
+def nested(levels: int) -> Any:
+    return {"in": nested(levels - 1)} if levels else {}
+
+
+ODD: tuple[tuple[str, Any], ...] = (
+    ("accepted.extra", 5),
+    ("accepted.extra", None),
+    ("accepted.extra", {"name": {"deep": [1]}, "version": 7}),
+    ("accepted.maxTimeoutSeconds", ...),
+    ("accepted.maxTimeoutSeconds", "soon"),
+    ("resource", 5),
+    ("extensions", 5),
+    ("extensions", {"bazaar": {"info": 5}}),
+    ("extensions", nested(300)),
+    ("accepted.description", nested(300)),
+    ("payload.more", {"x": 1}),
+    ("payload.authorization.more", 5),
+    ("more", [1]),
+)
+"""What a client may write into a payment that is otherwise valid; `...`: left out."""
+
+
+def odd(payment: str, path: str, value: Any) -> str:
+    document = json.loads(base64.b64decode(payment))
+    *parts, name = path.split(".")
+    part = document
+    for each in parts:
+        part = part[each]
+    part[name] = value
+    if value is ...:
+        del part[name]
+    return buyer.header(document)
+
+
+class Strict:
+    """A facilitator's core that fails on what the official SDK's types do not read."""
+
+    def __init__(self, trade: Trade) -> None:
+        self.trade, self.seen = trade, list[dict[str, Any]]()
+
+    def verify(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.seen.append(question)
+        PaymentPayload.model_validate(question["paymentPayload"])
+        if not isinstance(question["paymentPayload"]["accepted"]["extra"]["name"], str):
+            raise ValueError("extra")
+        return self.trade.book.verify(question)
+
+    def settle(self, question: dict[str, Any]) -> dict[str, Any]:
+        return self.trade.book.settle(question)
+
+
+@pytest.mark.parametrize(("path", "value"), ODD)
+def test_facilitators_see_nothing_of_a_client_but_what_it_signed(trade: Trade, path: str, value: Any) -> None:
+    core = trade.a.core = trade.b.core = Strict(trade)
+    honest = trade.payment()
+    assert trade.get(honest).status_code == 200
+    answer = trade.get(odd(trade.payment(), path, value))
+    assert answer.status_code == 200
+    first, second = core.seen
+    for each in (first, second):
+        each["paymentPayload"]["payload"] = {}
+    assert first == second
+    assert first["paymentPayload"]["resource"] == trade.offered()["resource"]
+    assert first["paymentPayload"]["extensions"] == trade.offered()["extensions"]
+
+
+def test_clients_without_money_stop_no_payment(trade: Trade) -> None:
+    poor = [Wallet(trade, number) for number in (0, 1)]
+    trade.a.core = trade.b.core = Strict(trade)
+    for wallet in poor:
+        trade.book.balances[wallet.address.lower()] = 0
+    statuses = []
+    for number in range(20):
+        attack = odd(poor[number % 2].payment(), *ODD[number % len(ODD)])
+        assert trade.get(attack).status_code == 402
+        statuses.append(trade.get(trade.payment()).status_code)
+    assert statuses == [200] * 20
+
+
+@pytest.mark.parametrize("fault", ["500", "drop", "html", "400", "429"])
+def test_what_a_client_may_cause_opens_no_circuit_for_others(trade: Trade, fault: Fault) -> None:
+    """The signature of a contract wallet is anybody's to write; a 4xx is never the facilitator's fault."""
+    wallets = [Wallet(trade, number) for number in (0, 1)]
+    trade.a.faults["verify"] = trade.b.faults["verify"] = fault
+    for wallet in wallets:
+        payment = wallet.payment()
+        if fault in ("500", "drop"):
+            payment = odd(payment, "payload.signature", "0x" + secrets.token_hex(96))
+        assert trade.get(payment).status_code == 503
+    trade.a.faults["verify"] = trade.b.faults["verify"] = ""
+    assert trade.get(trade.payment()).status_code == 200
+    assert trade.a.calls["settle"] == 1
+
+
+def test_a_half_open_circuit_lets_one_payment_a_second_through() -> None:
+    now = [0.0]
+    circuits = Circuits(lambda: now[0])
+
+    def admitted(second: float, payers: int = 5) -> int:
+        now[0] = second
+        return sum(circuits.admit("a", f"payer {n}", f"{second} {n}") for n in range(payers))
+
+    assert admitted(0) == 5
+    circuits.open("a", "verify", EVERYONE)
+    assert [admitted(second) for second in (0.1, 9.9, 10.0, 10.9, 11.0, 11.5, 12.0)] == [0, 0, 1, 0, 1, 0, 1]
+    assert circuits.admit("a", "payer 0", "12.0 0"), "its settlement comes after its verification"
+    circuits.close("a", "settle")
+    assert admitted(12.1) == 0, "the endpoint that failed has not responded yet"
+    circuits.open("a", "verify", "payer 0", own_fault=True)
+    assert [admitted(second) for second in (13.0, 22.0, 22.2)] == [0, 0, 1], "one failed trial opens it again"
+    circuits.close("a", "verify")
+    assert admitted(22.3) == 5
+    circuits.open("a", "verify", "payer 0", own_fault=True)
+    circuits.open("a", "verify", "payer 1")
+    assert admitted(22.4) == 3, "a failure that a client may have caused is its own"
+    circuits.open("a", "verify", "payer 2", own_fault=True)
+    assert admitted(22.5) == 0
 
 
 def test_a_doubt_whose_transaction_was_reverted_ends(trade: Trade) -> None:

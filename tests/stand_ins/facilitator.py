@@ -25,7 +25,7 @@ with the 500, `drip` a byte at a time. `lie`: claims success without settling, o
 
 
 class Core(Protocol):
-    """Answers as `POST /verify` and `POST /settle` do."""
+    """Answers as `POST /verify` and `POST /settle` do. A ValueError becomes status 500."""
 
     def verify(self, body: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -69,7 +69,10 @@ class Facilitator:
             fault = self.faults[verb]
             if fault == "pending-once":
                 self.faults[verb] = ""
-        result = None if fault in _UNDONE else self._ask(verb, body)
+        try:
+            result = None if fault in _UNDONE else self._ask(verb, body)
+        except ValueError:  # a core that cannot read the request
+            fault, result = "500", None
         return _failing(fault, result, body, self)
 
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:

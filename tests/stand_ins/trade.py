@@ -65,6 +65,11 @@ class Trade:
         element: dict[str, Any] = document["accepts"][0]
         return element
 
+    def offered(self) -> dict[str, Any]:
+        """The whole offer of version 2."""
+        document: dict[str, Any] = json.loads(base64.b64decode(self.http.get(PATH).headers["PAYMENT-REQUIRED"]))
+        return document
+
     def payment(self, version: int = 2, **other: Any) -> str:
         """A valid payment, with parts of its authorization replaced."""
         offer = self.offer(version)

@@ -1,4 +1,4 @@
-"""The facilitators in the owner's order: which one is asked, what its answer means, and when its circuit is open.
+"""The facilitators in the operator's order: which one receives a payment, and what its response means.
 
 Asking the next one is always safe, also after a settlement in doubt: an EIP-3009 authorization moves money once.
 Reasons are classified, never matched exhaustively: hosted facilitators know two hundred codes.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import base64
 import re
 import secrets
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from api.access.x402.chain import Refused, Settled
+from api.access.x402.circuits import EVERYONE, Circuits
 from api.access.x402.json_post import JsonReply, post
 from api.access.x402.ledger import NONCE_USED
 from api.access.x402.offers import NETWORK, NETWORK_V1
@@ -43,8 +43,6 @@ _PENDING = "settlement_pending"
 _TOKEN_LIFE_S = 120
 _CODE = re.compile(r"[a-z0-9_]{1,80}")
 _TX = re.compile(r"0x[0-9a-fA-F]{64}")
-_OPEN_S = 10.0
-"""A facilitator that failed is left alone for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +77,29 @@ Outcome = Settled | Refused | Unreachable | Unknown
 
 @dataclass(slots=True)
 class Facilitators:
-    """Ask facilitators for a worker, and leave those alone for a while that failed.
-
-    A circuit opens for the payer whose payment met the failure, and for everybody once another payer's meets one too:
-    a payer whose transfers fail silences nobody else's facilitators.
-    """
+    """Send payments to facilitators for a worker. `question` is the request body (`payment.facilitator_request`)."""
 
     listed: Sequence[Facilitator]
     timeouts: Timeouts
     clock: Callable[[], float] = time.monotonic
-    _circuits: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By address and payer, "" for everybody: until when it is open."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    circuits: Circuits = field(init=False)
 
-    def verify(self, payment: Payment, requirement: Mapping[str, Any]) -> str | Refused | Unreachable:
-        """Return the address of the facilitator that says that the payment would settle; else why it would not."""
+    def __post_init__(self) -> None:
+        self.circuits = Circuits(self.clock)
+
+    def verify(self, payment: Payment, question: Mapping[str, Any]) -> str | Refused | Unreachable:
+        """Return the URL of the facilitator that confirms that the payment would settle; else why it would not."""
         last: Refused | Unreachable = Unreachable()
-        for facilitator in self._available(payment.payer):
-            reply = self._ask(facilitator, "verify", payment, requirement, self.timeouts.verify)
+        for facilitator in self._available(payment):
+            reply = self._post(facilitator, "verify", question, self.timeouts.verify)
             if reply is None:
-                self.open_circuit(facilitator.url)
+                self.circuits.open(facilitator.url, "verify", EVERYONE)
                 continue
             last, document = Unreachable(reached=True), reply.document
             if document is None or not isinstance(document.get("isValid"), bool) or _other_payer(document, payment):
-                self.open_circuit(facilitator.url, payment.payer)
+                self.circuits.open(facilitator.url, "verify", payment.payer, _is_own_fault(reply, payment))
                 continue
+            self.circuits.close(facilitator.url, "verify")
             if document["isValid"]:
                 return facilitator.url
             code = _code(document.get("invalidReason"))
@@ -113,73 +109,70 @@ class Facilitators:
                 last = Refused(code)
         return last
 
-    def settle(self, payment: Payment, requirement: Mapping[str, Any], first: str) -> Outcome:
+    def settle(self, payment: Payment, question: Mapping[str, Any], first: str) -> Outcome:
         """Move the money once, by the facilitator at `first`, else by those after it."""
         until, unknown, reached = self.clock() + self.timeouts.whole, None, False
-        for facilitator in self._available(payment.payer, first):
+        for facilitator in self._available(payment, first):
             left = until - self.clock()
             if left <= 0:
                 break
-            outcome = self._settle_at(facilitator, payment, requirement, min(self.timeouts.settle, left))
-            if isinstance(outcome, Settled):
-                return outcome
-            if isinstance(outcome, Refused):
-                return unknown or outcome
-            touched = not isinstance(outcome, Unreachable) or outcome.reached
-            # One that sent a transaction met the payer's fault; one asked after another may find the money moved.
+            reply = self._settle_at(facilitator, question, min(self.timeouts.settle, left))
+            outcome = Unreachable() if reply is None else _outcome_of(reply, payment)
+            if isinstance(outcome, Settled | Refused):
+                self.circuits.close(facilitator.url, "settle")
+                return outcome if isinstance(outcome, Settled) else unknown or outcome
+            # One that sent a transaction met the payer's fault. One that comes after another may find the money moved.
             sent = isinstance(outcome, Unknown) and outcome.tx and not outcome.pending
-            if not sent and not reached:
-                self.open_circuit(facilitator.url, payment.payer if touched else "")
-            reached = reached or touched
+            if reply is None and not reached:
+                self.circuits.open(facilitator.url, "settle", EVERYONE)
+            elif reply is not None and not sent and not reached:
+                self.circuits.open(facilitator.url, "settle", payment.payer, _is_own_fault(reply, payment))
+            reached = reached or reply is not None
             if isinstance(outcome, Unknown):
                 unknown = outcome
         return unknown or Unreachable(reached)
 
-    def _settle_at(
-        self, facilitator: Facilitator, payment: Payment, requirement: Mapping[str, Any], read_s: float
-    ) -> Outcome:
-        reply = self._ask(facilitator, "settle", payment, requirement, read_s)
+    def _settle_at(self, facilitator: Facilitator, question: Mapping[str, Any], read_s: float) -> JsonReply | None:
+        reply = self._post(facilitator, "settle", question, read_s)
         if reply and reply.document and reply.document.get("errorReason") == _PENDING:
             time.sleep(self.timeouts.pending)  # asked again with the same payment, it tells how that one ended
-            reply = self._ask(facilitator, "settle", payment, requirement, read_s) or reply
-        if reply is None:
-            return Unreachable()
-        document = reply.document
-        if document is None or not isinstance(document.get("success"), bool):
-            # No answer, a 5xx, and a 200 without sense tell nothing; any other status turned us away before the work.
-            is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
-            return Unknown() if is_inconclusive else Unreachable(reached=True)
-        return _settlement(document, payment)
+            reply = self._post(facilitator, "settle", question, read_s) or reply
+        return reply
 
-    def _ask(
-        self, facilitator: Facilitator, verb: str, payment: Payment, requirement: Mapping[str, Any], read_s: float
+    def _post(
+        self, facilitator: Facilitator, verb: str, question: Mapping[str, Any], read_s: float
     ) -> JsonReply | None:
         url = f"{facilitator.url}/{verb}"
-        question = {"x402Version": payment.version, "paymentPayload": payment.document}
-        question["paymentRequirements"] = requirement
         token = facilitator.secret
         if facilitator.auth == "cdp":
             token = cdp_token(token, "POST", url, int(time.time()))
         headers = {"Authorization": f"Bearer {token}"} if facilitator.auth in ("bearer", "cdp") else {}
         return post(url, question, headers, self.timeouts.connect, read_s)
 
-    def _available(self, payer: str, first: str = "") -> list[Facilitator]:
-        """Return those whose circuit is closed for a payer, the one at `first` before the others."""
-        now = self.clock()
-        with self._lock:
-            opened = {url for (url, whose), until in self._circuits.items() if until > now and whose in ("", payer)}
-        return sorted((each for each in self.listed if each.url not in opened), key=lambda each: each.url != first)
+    def _available(self, payment: Payment, first: str = "") -> Iterator[Facilitator]:
+        """Yield the facilitators that may receive a payment now, the one at `first` before the others."""
+        for facilitator in sorted(self.listed, key=lambda each: each.url != first):
+            if self.circuits.admit(facilitator.url, payment.payer, payment.nonce):
+                yield facilitator
 
-    def open_circuit(self, url: str, payer: str = "") -> None:
-        """Leave a facilitator alone for a while.
 
-        `payer`: whose payment met the failure; empty where it had to do with no payment.
-        """
-        now = self.clock()
-        with self._lock:
-            self._circuits = {key: until for key, until in self._circuits.items() if until > now}
-            others = any(known == url and whose not in ("", payer) for known, whose in self._circuits)
-            self._circuits |= {(url, whose): now + _OPEN_S for whose in ({payer, ""} if others else {payer})}
+def _is_own_fault(reply: JsonReply, payment: Payment) -> bool:
+    """Return whether a failure is the facilitator's: no response in time or a 5xx, on a payment that we checked whole.
+
+    The signature of a contract wallet is unchecked here, and any client can write one.
+    """
+    is_in_form = reply.document is not None and isinstance(reply.document.get("success"), bool)
+    return payment.is_plain and not is_in_form and (reply.status == 0 or reply.status >= 500)
+
+
+def _outcome_of(reply: JsonReply, payment: Payment) -> Outcome:
+    """Return what the response to a settlement means."""
+    document = reply.document
+    if document is None or not isinstance(document.get("success"), bool):
+        # No response, a 5xx, and a 200 without sense are inconclusive; any other status refused the request unread.
+        is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
+        return Unknown() if is_inconclusive else Unreachable(reached=True)
+    return _settlement(document, payment)
 
 
 def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:

@@ -101,10 +101,8 @@ def requirement(version: int, base_url: str, pay_to: str, price: str, path: str)
     }
 
 
-@lru_cache(maxsize=2048)
-def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Problem:
-    """Return the 402; without `pay_to` its `accepts` are empty."""
-    v1, v2 = ([requirement(version, base_url, pay_to, price, path)] if pay_to else [] for version in (1, 2))
+def offered_terms(base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
+    """Return `resource`, `accepts` and `extensions` of version 2, which clients repeat in their payment."""
     resource = {
         "url": base_url + path,
         "description": price_of(price).offer,
@@ -112,14 +110,20 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Prob
         "serviceName": _SERVICE_NAME,
         "tags": _TAGS,
     }
-    second = {
-        "x402Version": 2,
-        "error": error,
+    accepts = [requirement(2, base_url, pay_to, price, path)] if pay_to else []
+    return {
         "resource": resource,
-        "accepts": v2,
+        "accepts": accepts,
         "extensions": {"bazaar": _discovery(price, path)} if pay_to else {},
     }
-    body = orjson.dumps({"x402Version": 1, "error": error, "accepts": v1})
+
+
+@lru_cache(maxsize=2048)
+def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Problem:
+    """Return the 402; without `pay_to` its `accepts` are empty."""
+    first = [requirement(1, base_url, pay_to, price, path)] if pay_to else []
+    second = {"x402Version": 2, "error": error, **offered_terms(base_url, pay_to, price, path)}
+    body = orjson.dumps({"x402Version": 1, "error": error, "accepts": first})
     return Problem(_PAYMENT_REQUIRED, error, headers=[("PAYMENT-REQUIRED", encode(second))], body=body)
 
 

@@ -16,8 +16,17 @@ from typing import Any
 
 import orjson
 
-from api.access.x402.ethereum_address import keccak256
-from api.access.x402.offers import CHAIN_ID, DOMAIN, NETWORK, NETWORK_V1, USDC, malformed
+from api.access.x402.ethereum_address import checksummed, keccak256
+from api.access.x402.offers import (
+    CHAIN_ID,
+    DOMAIN,
+    NETWORK,
+    NETWORK_V1,
+    USDC,
+    malformed,
+    offered_terms,
+    requirement,
+)
 
 MAX_HEADER = 16384
 SETTLE_MARGIN_S = 6
@@ -42,10 +51,10 @@ class Payment:
     """A transferWithAuthorization (EIP-3009) as it was sent; addresses and nonce in lower case."""
 
     version: int
-    document: dict[str, Any]
-    """The whole payload, as a facilitator gets it."""
     hash: str
     """SHA-256 of the header."""
+    accepted: tuple[str, str, object]
+    """Asset, receiver and amount of the offer that the payment names; of version 2 alone."""
     scheme: str
     network: str
     payer: str
@@ -55,6 +64,11 @@ class Payment:
     valid_before: int
     nonce: str
     signature: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether the signature has the form of an ordinary account's, which is checked here."""
+        return len(self.signature) == 2 + 2 * _PLAIN_BYTES
 
 
 def decode(header: str) -> Payment:
@@ -68,8 +82,8 @@ def decode(header: str) -> Payment:
     signed = _part(payload, "authorization")
     return Payment(
         version,
-        document,
         hashlib.sha256(header.encode()).hexdigest(),
+        accepted=(_lower(terms.get("asset")), _lower(terms.get("payTo")), terms.get("amount")),
         scheme=_matching(terms, "scheme", re.compile(r".{1,64}")),
         network=_matching(terms, "network", re.compile(r".{1,64}")),
         payer=_matching(signed, "from", _ADDRESS).lower(),
@@ -87,12 +101,12 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
 
     What the payload says of the offer proves nothing.
     """
-    payee, offer = pay_to.lower(), payment.document["accepted"] if payment.version == 2 else {}
-    accepted = (*(str(offer.get(name)).lower() for name in ("asset", "payTo")), offer.get("amount"))
+    payee = pay_to.lower()
+    is_our_offer = payment.version == 1 or payment.accepted == (USDC.lower(), payee, str(units))
     tests = (
         (payment.scheme == "exact", "unsupported_scheme"),
         (payment.network == (NETWORK if payment.version == 2 else NETWORK_V1), "invalid_network"),
-        (payment.version == 1 or accepted == (USDC.lower(), payee, str(units)), "no_matching_payment_requirements"),
+        (is_our_offer, "no_matching_payment_requirements"),
         (payment.to == payee, "invalid_exact_evm_payload_recipient_mismatch"),
         (payment.value == units, "invalid_exact_evm_payload_authorization_value_mismatch"),
         (payment.valid_after <= now, "invalid_exact_evm_payload_authorization_valid_after"),
@@ -104,11 +118,33 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
     return next((code for fits, code in tests if not fits), None)
 
 
+def facilitator_request(payment: Payment, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
+    """Return the body of a request to a facilitator, built from checked values and our own offer.
+
+    Nothing else that the client sent is forwarded: a facilitator may fail on it.
+    """
+    parties = {"from": checksummed(payment.payer), "to": checksummed(payment.to)}
+    numbers = {"value": payment.value, "validAfter": payment.valid_after, "validBefore": payment.valid_before}
+    signed = parties | {name: str(number) for name, number in numbers.items()} | {"nonce": payment.nonce}
+    document: dict[str, Any] = {
+        "x402Version": payment.version,
+        "payload": {"authorization": signed, "signature": payment.signature},
+    }
+    if payment.version == 1:
+        wanted = requirement(1, base_url, pay_to, price, path)
+        document |= {"scheme": wanted["scheme"], "network": wanted["network"]}
+    else:
+        terms = offered_terms(base_url, pay_to, price, path)
+        wanted = terms["accepts"][0]
+        document |= {"accepted": wanted, "resource": terms["resource"], "extensions": terms["extensions"]}
+    return {"x402Version": payment.version, "paymentPayload": document, "paymentRequirements": wanted}
+
+
 def is_signed_by_payer(payment: Payment) -> bool | None:
     """Return whether the payer's own key made the signature; None for a contract wallet's, which is longer."""
-    signature = bytes.fromhex(payment.signature[2:])
-    if len(signature) != _PLAIN_BYTES:
+    if not payment.is_plain:
         return None
+    signature = bytes.fromhex(payment.signature[2:])
     from coincurve import PublicKey  # loaded only where payments are taken
 
     recovery = _RECOVERY.get(signature[64])
@@ -143,8 +179,7 @@ def _document(header: str) -> dict[str, Any]:
         # Some wallets send the URL-safe alphabet, or no padding.
         plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
-        orjson.dumps(document)  # what is nested too deep to be sent on is refused here
-    except (binascii.Error, ValueError, orjson.JSONEncodeError):
+    except (binascii.Error, ValueError):
         raise malformed("invalid_payload", "the payment header is not base64 of JSON") from None
     if not isinstance(document, dict):
         raise malformed("invalid_payload", "the payment is not a JSON object")
@@ -163,6 +198,10 @@ def _matching(part: dict[str, Any], name: str, pattern: re.Pattern[str]) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise malformed("invalid_payload", f"{name} is missing or malformed")
     return value
+
+
+def _lower(value: object) -> str:
+    return value.lower() if isinstance(value, str) else ""
 
 
 def _word(address: str) -> bytes:

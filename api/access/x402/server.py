@@ -22,7 +22,7 @@ from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
 from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, PaymentTerms
-from api.access.x402.payment import Payment, decode, is_signed_by_payer, mismatch
+from api.access.x402.payment import Payment, decode, facilitator_request, is_signed_by_payer, mismatch
 from api.access.x402.reconciler import Reconciler
 from api.http.problems import Problem
 from api.settings import Facilitator, Settings, is_loopback
@@ -142,14 +142,14 @@ class X402ResourceServer:
         return Grant("payment", settle)
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Problem:
-        requirement = self._requirement(payment.version, call)
-        verdict = self._facilitators.verify(payment, requirement)
+        question = self._question(payment, call)
+        verdict = self._facilitators.verify(payment, question)
         if isinstance(verdict, Refused | Unreachable):
             return self._not_verified(entry, verdict, payment, call, answer)
         claimed = self._ledger.settling(entry, self._now, verdict, answer)
         if claimed is None:
             return offers.BUSY
-        return self._conclude(claimed, self._settled_by_facilitators(claimed, payment, requirement), payment, call)
+        return self._conclude(claimed, self._settled_by_facilitators(claimed, payment, question), payment, call)
 
     def _not_verified(
         self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: Answer
@@ -209,7 +209,7 @@ class X402ResourceServer:
             claimed = self._ledger.settling(decided, self._now)
             if claimed is None:
                 return offers.BUSY
-            outcome = self._settled_by_facilitators(claimed, payment, self._requirement(payment.version, call))
+            outcome = self._settled_by_facilitators(claimed, payment, self._question(payment, call))
             result = self._conclude(claimed, outcome, payment, call, owed=True)
         finally:
             self._places.release()
@@ -239,15 +239,15 @@ class X402ResourceServer:
 
     # Time and the chain
 
-    def _settled_by_facilitators(self, entry: LedgerEntry, payment: Payment, requirement: dict[str, Any]) -> Outcome:
+    def _settled_by_facilitators(self, entry: LedgerEntry, payment: Payment, question: dict[str, Any]) -> Outcome:
         """Have the money moved, first by the facilitator that verified. Return the outcome as the chain shows it."""
-        return self._confirmed(entry, self._facilitators.settle(payment, requirement, entry.facilitator))
+        return self._confirmed(entry, self._facilitators.settle(payment, question, entry.facilitator))
 
     def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
-        """Return the outcome as the chain shows it. A facilitator whose claim it denies is left alone for a while."""
+        """Return the outcome as the chain shows it. The circuit opens for the payer if the chain denies a success."""
         confirmed = self._reconciler.confirm(entry, outcome, self._limits.confirm)
         if isinstance(outcome, Settled) and not isinstance(confirmed, Settled):
-            self._facilitators.open_circuit(entry.facilitator)
+            self._facilitators.circuits.open(entry.facilitator, "settle", entry.terms.payer)
         return confirmed
 
     def _reconcile_in_background(self) -> None:
@@ -261,9 +261,9 @@ class X402ResourceServer:
     def _now(self) -> int:
         return int(self._clock())
 
-    def _requirement(self, version: int, call: Call) -> dict[str, Any]:
+    def _question(self, payment: Payment, call: Call) -> dict[str, Any]:
         settings = self._settings
-        return offers.requirement(version, settings.base_url, settings.pay_to, call.price, call.path)
+        return facilitator_request(payment, settings.base_url, settings.pay_to, call.price, call.path)
 
     def _terms(self, payment: Payment, call: Call) -> PaymentTerms:
         asset, pay_to, amount = offers.USDC, self._settings.pay_to.lower(), payment.value

@@ -1,0 +1,78 @@
+"""Circuit breakers of a worker: which facilitators receive no payments for a while, and from which payers.
+
+A client can make a facilitator fail, so a failure opens the circuit for its payer alone. The circuit opens for everyone
+if the facilitator cannot be reached, or if payments of two payers meet failures that no client can cause. After a pause
+the circuit is half open: one payment per second passes, until the endpoint that failed returns a proper response.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+PAUSE_S = 10.0
+TRIAL_EVERY_S = 1.0
+EVERYONE = ""
+"""In the place of a payer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The circuit of a facilitator, open for everyone; once `next_at` has passed it is half open."""
+
+    verb: str
+    """The endpoint that failed, `verify` or `settle`."""
+    next_at: float
+    """When the next payment may pass."""
+    trial: str = ""
+    """The nonce of the payment that passed last."""
+
+
+@dataclass(slots=True)
+class Circuits:
+    """The circuits of all facilitators, by URL. Times are seconds of `clock`."""
+
+    clock: Callable[[], float]
+    _for_payers: dict[tuple[str, str], tuple[float, bool]] = field(default_factory=dict)
+    """By URL and payer: until when the circuit is open, and whether no client can cause the failure."""
+    _for_everyone: dict[str, _Open] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def admit(self, url: str, payer: str, nonce: str) -> bool:
+        """Return whether a payment may go to a facilitator now. A half-open circuit counts it as its trial."""
+        now = self.clock()
+        with self._lock:
+            if self._for_payers.get((url, payer), (now, False))[0] > now:
+                return False
+            circuit = self._for_everyone.get(url)
+            if circuit is None or circuit.trial == nonce:
+                return True
+            if circuit.next_at > now:
+                return False
+            self._for_everyone[url] = replace(circuit, next_at=now + TRIAL_EVERY_S, trial=nonce)
+            return True
+
+    def open(self, url: str, verb: str, payer: str, own_fault: bool = False) -> None:
+        """Open a facilitator's circuit for a payer, or for EVERYONE.
+
+        `own_fault`: no client can cause this failure. The second payer to meet one opens the circuit for everyone, and
+        so does the trial of a half-open circuit.
+        """
+        now = self.clock()
+        with self._lock:
+            self._for_payers = {key: each for key, each in self._for_payers.items() if each[0] > now}
+            met = any(
+                known == url and other != payer and fault for (known, other), (_, fault) in self._for_payers.items()
+            )
+            if payer == EVERYONE or (own_fault and (met or url in self._for_everyone)):
+                self._for_everyone[url] = _Open(verb, now + PAUSE_S)
+            if payer != EVERYONE:
+                self._for_payers[url, payer] = now + PAUSE_S, own_fault
+
+    def close(self, url: str, verb: str) -> None:
+        """Close a facilitator's circuit for everyone, since the endpoint that failed returned a proper response."""
+        with self._lock:
+            circuit = self._for_everyone.get(url)
+            if circuit is not None and circuit.verb == verb:
+                del self._for_everyone[url]
