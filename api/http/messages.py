@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import orjson
-from gunicorn.http.errors import ParseException
 from werkzeug.datastructures import ImmutableMultiDict, MultiDict
-from werkzeug.exceptions import ClientDisconnected
 from werkzeug.http import parse_options_header
 from werkzeug.wsgi import get_content_length, get_host, get_input_stream
 
@@ -149,7 +147,7 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     if length <= most:
         try:
             body = get_input_stream(environ, max_content_length=most + 1).read()
-        except (ParseException, OSError, ClientDisconnected):
+        except Exception:  # each server raises errors of its own
             raise broken from None
     if max(length, len(body)) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
