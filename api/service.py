@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.documents.catalogue import DocumentCache
+from api.documents.document_cache import DocumentCache
 from api.settings import OWN_MACHINE, Settings
 from warehouse.caches import LruCache
 from warehouse.series.reader import Reader

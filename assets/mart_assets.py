@@ -14,7 +14,7 @@ from dagster_duckdb import DuckDBResource
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
 from assets.series_assets import OWNER
-from assets.sql.marts import MARTS, Mart, column_types, refresh, refresh_records, stale_months
+from assets.sql.mart_queries import MARTS, Mart, column_types, refresh, refresh_records, stale_months
 from warehouse.documents.catalogue import withheld
 from warehouse.market.feeds import Source
 from warehouse.store.storage import Storage

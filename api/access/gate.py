@@ -35,13 +35,13 @@ from api.access.values import NO_ANSWER, AccessMethod, Answer, Call, Grant, Head
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
+from api.http.codings import choose
 from api.http.messages import Request, Responded, Response
 from api.http.problems import Problem
-from api.http.responses import choose
 from api.settings import Settings
 
 if TYPE_CHECKING:
-    from api.documents.catalogue import Document
+    from api.http.document import Document
 
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})

@@ -21,12 +21,14 @@ import pyarrow.parquet as pq
 from api.access.keys import SIGNED_S, invalid, sign
 from api.access.values import NO_STORE
 from api.documents import datasets
-from api.documents.catalogue import Catalogue, Document, DocumentCache, sources_of
+from api.documents.catalogue_reader import Catalogue, sources_of
+from api.documents.document_cache import DocumentCache
 from api.endpoints.query_parameters import METRICS, MONTH_PATTERN
 from api.http import responses
+from api.http.codings import tag_of
+from api.http.document import Document
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
-from api.http.responses import tag_of
 from api.http.times import first_instant
 from api.series.formats import MEDIA
 from api.series.query import SAMPLE_ROWS

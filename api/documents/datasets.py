@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.openapi.members import SHARED
 from warehouse.market.clock import iso
 from warehouse.rows.schema import SCHEMA

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from api.access.gate import Entry
-from api.documents.catalogue import Catalogue, Document
+from api.documents.catalogue_reader import Catalogue
 from api.http import parameters, responses
+from api.http.document import Document
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault

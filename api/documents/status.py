@@ -19,7 +19,8 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
 from api.access.values import NO_STORE
-from api.documents.catalogue import Catalogue, DocumentCache
+from api.documents.catalogue_reader import Catalogue
+from api.documents.document_cache import DocumentCache
 from api.http import responses
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem

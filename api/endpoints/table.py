@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
 from api.geo import parameters as geo

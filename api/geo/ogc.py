@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 import numpy as np
 import orjson
 
-from api.documents.catalogue import Document
 from api.geo.layers import GeoLayer, Positions
 from api.geo.parameters import PARAMETERS, TITLES, ZONE
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
+from api.http.document import Document
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from api.documents.catalogue import Document, DocumentCache
+from api.documents.document_cache import DocumentCache
 from api.geo.layers import CUTS, Cut, GeoLayer, Positions, cut_csv, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
+from api.http.codings import pack, tag_of
+from api.http.document import Document
 from api.http.messages import Headers, Request, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
-from api.http.responses import pack, tag_of
 from api.service import Service
 from warehouse.market import clock
 from warehouse.store import layout

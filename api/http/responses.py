@@ -1,40 +1,25 @@
-"""How a body is sent: ETags, 304, ranges, content codings, caching, the marks of simulated and stale figures."""
+"""How a body is sent: ETags, 304, ranges, media types, caching, the marks of simulated and stale figures."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import re
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
-import brotli
-import zstandard
-from isal import igzip_lib
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_etags, parse_range_header
 
 from api.access.values import AccessMethod
+from api.http.codings import choose, first_ranges, pack, tag_of
+from api.http.document import Document
 from api.http.messages import Headers, Request, Response
 from api.http.problems import Problem
 
-if TYPE_CHECKING:
-    from api.documents.catalogue import Document
-
 JSON = "application/json"
-CODINGS = ("zstd", "br", "gzip")
-"""The preferred one first, where a client gives several the same weight."""
 LEAST_BYTES = 1024
 """Shorter bodies fit one packet anyway."""
-_LARGE = 256_000
-"""Above this brotli's best level takes too long: 754 ms for 545 kB at level 11."""
-
 _OTHER_PARAMETERS = re.compile(r";(?!\s*q=)[^;,]*", re.IGNORECASE)
 """Parameters of a media range but its weight: `text/csv;charset=utf-8` is `text/csv` here."""
-_COMPRESSORS: deque[zstandard.ZstdCompressor] = deque(maxlen=4)
-"""Idle ones, at most 1.4 MB each. To make one costs ten times what a day of rows then takes."""
 _CACHE: dict[AccessMethod, str] = {
     "free": "public, max-age=30, stale-while-revalidate=120",
     "sample": "public, max-age=30",
@@ -61,18 +46,10 @@ def marks(simulated: bool, stale: bool = False) -> Headers:
     return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
 
 
-MOST_RANGES = 50
-"""Of an Accept or Accept-Encoding header; more are not read. Browsers send eight, clients of linked data thirty."""
-
-
-def _first_ranges(header: str) -> str:
-    return ",".join(header.split(",", MOST_RANGES)[:MOST_RANGES])
-
-
 @lru_cache(maxsize=128)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
     """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    header = _OTHER_PARAMETERS.sub("", _first_ranges(accept)).replace("q=.", "q=0.")  # as Java's own client writes it
+    header = _OTHER_PARAMETERS.sub("", first_ranges(accept)).replace("q=.", "q=0.")  # as Java's own client writes it
     weights = parse_accept_header(header, MIMEAccept)
     best = max(types, key=weights.quality)
     return best if weights.quality(best) else None
@@ -87,52 +64,6 @@ def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
         return types[media]
     detail = f"This path gives {', '.join(dict.fromkeys(types.values()))} ({', '.join(types)})."
     raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
-
-
-@lru_cache(maxsize=128)
-def choose(accept_encoding: str) -> str:
-    """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
-    weights = parse_accept_header(_first_ranges(accept_encoding))
-    best = max(CODINGS, key=weights.quality)
-    return best if 0 < weights.quality(best) >= weights.quality("identity") else "identity"
-
-
-def pack(body: bytes, coding: str) -> bytes:
-    """For a body that is sent once: fast.
-
-    Of rows, zstd 1 and brotli 2 are smaller than the next levels too. ISA-L's gzip takes a tenth of zlib's time for a
-    few hundredths more; its bytes may differ between kinds of processors.
-    """
-    if coding == "br":
-        packed = brotli.compress(body, quality=2)
-    elif coding == "gzip":
-        packed = igzip_lib.compress(body, 1, igzip_lib.COMP_GZIP)
-    elif coding == "zstd":
-        try:
-            compressor = _COMPRESSORS.pop()
-        except IndexError:
-            compressor = zstandard.ZstdCompressor(level=1)
-        packed = compressor.compress(body)
-        _COMPRESSORS.append(compressor)  # one takes one body at a time
-    else:
-        return body
-    # A copy: a library's own result may hold on to memory of the length of the plain body.
-    return bytes(memoryview(packed))
-
-
-def pack_well(body: bytes, coding: str) -> bytes:
-    """For a body that is sent many times: small. Windows stay within 8 MB (RFC 9659)."""
-    large = len(body) > _LARGE
-    if coding == "zstd":
-        return zstandard.ZstdCompressor(level=9 if large else 19).compress(body)
-    if coding == "br":
-        return bytes(brotli.compress(body, quality=6 if large else 11))
-    return gzip.compress(body, 6 if large else 9, mtime=0)
-
-
-def tag_of(body: bytes) -> str:
-    """A name for bytes: equal on every worker and host."""
-    return hashlib.blake2b(body, digest_size=12).hexdigest()
 
 
 class ETag:

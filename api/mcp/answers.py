@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from api.documents import changes, published
-from api.documents.catalogue import Catalogue, Document
+from api.documents.catalogue_reader import Catalogue
 from api.documents.status import status
+from api.http.document import Document
 from api.http.parameters import conflict
 from api.mcp import text
 from api.mcp.calls import ToolAnswer, ToolRequest

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from api.access.prices import for_zones
-from api.documents.catalogue import stored_metric
+from api.documents.catalogue_reader import stored_metric
 from api.endpoints.table import ENDPOINTS
 from api.http.parameters import conflict
 from api.http.times import first_instant

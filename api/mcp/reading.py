@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.endpoints.guides import DOC_PAGES, FOLDER
 from api.mcp.answers import zones_with_metrics
 from api.mcp.protocol import INVALID_PARAMS, RpcError

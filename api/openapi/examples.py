@@ -12,7 +12,7 @@ import orjson
 from api.access import keys
 from api.access.values import Call
 from api.documents import bulk, changes, published
-from api.documents.catalogue import stored_metric
+from api.documents.catalogue_reader import stored_metric
 from api.documents.status import status
 from api.endpoints.endpoint import FORECAST
 from api.endpoints.table import ENDPOINTS, listing

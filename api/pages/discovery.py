@@ -11,12 +11,12 @@ from typing import Any
 
 from api.access.x402 import offers
 from api.documents import published
-from api.documents.catalogue import Document
 from api.endpoints import guides
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS, listing
 from api.http import responses
+from api.http.document import Document
 from api.http.messages import Request, Response, View
 from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS

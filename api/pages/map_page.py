@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from api.documents.catalogue import Document
 from api.http import responses
+from api.http.document import Document
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.pages import html

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.series import stored_rows
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.http import parameters
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
@@ -113,7 +113,7 @@ class SeriesRequest(NamedTuple):
     zones: tuple[str, ...]
     """Sorted, each once."""
     stored: tuple[str, ...]
-    """The stored series of each zone (`api.documents.catalogue.stored_metric`)."""
+    """The stored series of each zone (`api.documents.catalogue_reader.stored_metric`)."""
     start: int
     end: int
     limit: int = DEFAULT_LIMIT

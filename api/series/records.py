@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from api.documents.catalogue import sources_of, stored_metric
+from api.documents.catalogue_reader import sources_of, stored_metric
 from api.http.messages import Request, Response, View
 from api.http.problems import Problem
 from api.service import Service

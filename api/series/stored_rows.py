@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from api.documents.catalogue import Catalogue
+from api.documents.catalogue_reader import Catalogue
 from api.series.query import Cursor, Key, Order, ZonePlan
 from warehouse.figures import marts
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums

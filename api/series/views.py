@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 import numpy as np
 
 from api.access.prices import for_zones
-from api.documents.catalogue import Catalogue, stored_metric
+from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.http import parameters, responses
+from api.http.codings import pack, tag_of
 from api.http.messages import Headers, Request, Response, View
 from api.http.problems import ParameterFault
-from api.http.responses import ETag, pack, tag_of
+from api.http.responses import ETag
 from api.series import formats
 from api.series.page import newest, page, whole_window
 from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, plan_request, series_request

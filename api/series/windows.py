@@ -10,7 +10,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from api.documents.catalogue import Catalogue, DocumentCache, stored_metric
+from api.documents.catalogue_reader import Catalogue, stored_metric
+from api.documents.document_cache import DocumentCache
 from api.http import parameters
 from api.http.messages import Request, Response, View
 from api.http.parameters import conflict

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from fsspec.implementations.memory import MemoryFileSystem
 
 from api.documents import bulk
-from api.documents.catalogue import Catalogue, DocumentCache
+from api.documents.catalogue_reader import Catalogue
+from api.documents.document_cache import DocumentCache
 from api.settings import Settings
 from orchestration.static_side.publication import StaticObject
 from orchestration.static_side.target import Target

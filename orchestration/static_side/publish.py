@@ -20,11 +20,13 @@ import orjson
 from werkzeug.test import Client
 
 from api.application import create_app
-from api.documents.catalogue import Catalogue, DocumentCache
+from api.documents.catalogue_reader import Catalogue
+from api.documents.document_cache import DocumentCache
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
+from api.http.codings import pack_well
 from api.http.problems import KINDS
-from api.http.responses import LEAST_BYTES, pack_well
+from api.http.responses import LEAST_BYTES
 from api.pages.map_page import FOLDER
 from api.settings import Settings
 from orchestration.static_side import months

@@ -18,7 +18,7 @@ from api.application import create_app
 from api.settings import Settings
 from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
-from assets.sql.marts import MARTS, refresh, refresh_records
+from assets.sql.mart_queries import MARTS, refresh, refresh_records
 from tests.api.declared_sources import SOURCES
 from tests.api.gunicorn_server import Served, serving
 from tests.api.key_service import Service, opened

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from api.documents.catalogue import Document
+from api.http.document import Document
 from assets.documents import publishers
 from assets.documents.publish import publish
 from tests.api.conftest import NOW

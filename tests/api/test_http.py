@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http import middleware, responses
-from api.http.responses import choose, pack, pack_well
+from api.http.codings import choose, pack, pack_well
 from api.mcp import endpoint
 from api.settings import Settings
 from orchestration.servers import serve
@@ -143,7 +143,7 @@ def test_threads_pack_at_the_same_time() -> None:
 
 KEEPING = """
 import os, random, sys
-from api.http.responses import pack
+from api.http.codings import pack
 def resident() -> int:
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 def body(number: int) -> bytes:
@@ -314,7 +314,7 @@ def test_distinct_headers_fill_no_memory(length: int) -> None:
         before = tracemalloc.get_traced_memory()[0]
         for i in range(min(3000, 2_400_000 // length)):  # twice as many as the caches hold, and more of short ones
             text = f"{i:06};q=0.5,".ljust(length, "x")
-            responses.choose(text)
+            choose(text)
             responses.accepted(text, TYPES)
             ADMITS(text, text)
             endpoint._http_fault(text, text)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.sql.marts import MARTS, refresh, refresh_records
+from assets.sql.mart_queries import MARTS, refresh, refresh_records
 from tests.api.conftest import NOW, Rig, _rig_at, asking
 from tests.independent.records import differences
 from warehouse.market.clock import instant

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.documents.catalogue import Catalogue, Document
+from api.documents.catalogue_reader import Catalogue
+from api.http.document import Document
 from api.series.page import Page, answer
 from api.series.query import Cursor, SeriesRequest
 from api.series.stored_rows import first_rows

@@ -9,8 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from api.http import parameters
+from api.http.codings import MOST_RANGES
 from api.http.parameters import MOST_FAULTS, MOST_PARAMETERS, Parameter
-from api.http.responses import MOST_RANGES, accepted
+from api.http.responses import accepted
 from tests.api.key_service import NOON
 
 BAD, PATH = "/v1/price/GB?foo=1", "/v1/price/GB"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.sql.marts import MARTS, refresh, refresh_records, stale_months
+from assets.sql.mart_queries import MARTS, refresh, refresh_records, stale_months
 from tests.stand_ins.places import Place
 from warehouse.figures import marts
 from warehouse.market.clock import HOUR, RESOLUTIONS, instant

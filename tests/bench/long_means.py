@@ -19,7 +19,7 @@ import duckdb
 from api.application import create_app
 from api.settings import Settings
 from assets.sources import sources
-from assets.sql.marts import MARTS, refresh
+from assets.sql.mart_queries import MARTS, refresh
 from warehouse.documents import catalogue
 from warehouse.market.clock import local_midnight
 from warehouse.rows.schema import Rows, SeriesKey

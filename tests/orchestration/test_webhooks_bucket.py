@@ -10,8 +10,7 @@ import pytest
 
 from api.access import webhooks as subscriptions
 from api.application import create_app
-from api.documents import catalogue as api_catalogue
-from api.documents import changes
+from api.documents import changes, document_cache
 from api.service import WORKER_TTL_S
 from api.settings import Settings
 from assets.sources import sources
@@ -31,7 +30,7 @@ from warehouse.store.storage import Storage
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    for module in (bucket, caches, api_catalogue, changes, month_versions):
+    for module in (bucket, caches, document_cache, changes, month_versions):
         monkeypatch.setattr(module, "time", made)
     return made
 

@@ -1,7 +1,7 @@
 """Marts: Parquet files of figures made of month files, one a mart, metric and zone, with a mark of those files a month.
 
-`assets.sql.marts` writes them by SQL. A month whose mark is not that of its files now is out of date: nobody reads its
-rows from here. Nothing is lost with a mart: the next run makes it again.
+`assets.sql.mart_queries` writes them by SQL. A month whose mark is not that of its files now is out of date: nobody
+reads its rows from here. Nothing is lost with a mart: the next run makes it again.
 """
 
 from __future__ import annotations

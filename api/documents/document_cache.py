@@ -1,0 +1,55 @@
+"""The newest publication of each document, looked for again when its time has passed."""
+
+from __future__ import annotations
+
+import time
+
+from api.documents.catalogue_reader import Catalogue, NoCatalogue
+from api.http.document import Document
+from api.http.problems import Problem
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Storage
+
+
+class DocumentCache:
+    """The newest publication of each document in use, looked for again when `ttl_s` seconds have passed.
+
+    Looking is a system call, for which a thread gives up Python's global lock and queues for it again.
+    """
+
+    def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:
+        self.storage = storage
+        self._ttl_s = ttl_s
+        self._documents: dict[str, Document] = {}
+
+    def get(self, name: str) -> Document | None:
+        """The document as it is stored now; None where it was never published."""
+        cached, now = self._documents.get(name), time.monotonic()
+        if cached is not None and now < cached.trusted_until:
+            return cached
+        identity = artefact.identity(self.storage, name)
+        if cached is not None and cached.identity == identity:
+            cached.trusted_until = now + self._ttl_s
+            return cached
+        published = artefact.get(self.storage, name)
+        if published is None:
+            return None
+        fresh = self._documents[name] = Document(name, published.body, published.identity)
+        return fresh
+
+    def require(self, name: str) -> Document:
+        """The document as it is stored now. Raises Problem 503 where it was never published."""
+        published = self.get(name)
+        if published is None:
+            detail = f"{name.removesuffix('.json')} does not exist yet: nothing has been published for it so far."
+            raise Problem("not-yet-available", detail, headers=[("Retry-After", "60")])
+        return published
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The newest catalogue. Raises NoCatalogue before the first start of the pipeline, and DamagedFile."""
+        document = self.get(layout.CATALOGUE)
+        if document is None:
+            raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
+        catalogue: Catalogue = document.derive("catalogue as read", Catalogue.parse)
+        return catalogue
