@@ -165,7 +165,7 @@ def _steady(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
 def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     """What stands of a value that was set aside; one of an unknown member is no number."""
     if np.isnan(value):
-        return f"{_name(key)}: {UNKNOWN_MEMBER}its rows, and the totals that need them, are left out"
+        return f"{_name(key)}: {UNKNOWN_MEMBER}rows or totals that need the name are left out"
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
 
 

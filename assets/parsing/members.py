@@ -1,15 +1,22 @@
 """Lists to which the world adds members: ties, fuels, regions, providers, balancing authorities, load zones, borders.
 
-One rule for all of them: a member that is not in its table costs its own rows and the totals that would need it; the
-rest of the body stands. Its name is an error finding, which status, `emds doctor`, the check `believed` and the alerts
-show for as long as the publisher's answers hold it. An unknown column, unit or currency is a FeedChanged instead.
+One rule holds for all of them: a total is kept if it is correct without the name of a member that is not in its table,
+and the missing name is reported. Each list states in `costs` what such a member costs:
+
+- its name: the row states a number and a sign that belong to the total. It is stored under the publisher's code;
+- its rows: no total here is their sum, because the publisher states the total itself or there is none;
+- the total: the member may repeat another one under a new name, or its sign is not known. Its rows are left out, and
+  its instants have no total.
+
+The rest of the body is kept. The name is an error finding, which status, `emds doctor`, the check `believed` and the
+alerts show for as long as the publisher's responses hold it. An unknown column, unit or currency is a FeedChanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from warehouse.errors import FeedChanged
 from warehouse.rows.schema import Member, Rows
@@ -40,8 +47,8 @@ class Members(Generic[T]):
     known: Mapping[str, T]
     zone: str = ""
     """Whose members they are, where all of them are one zone's."""
-    summed: bool = False
-    """Whether the zone's total is their sum: there is none at an instant at which an unknown one has a reading."""
+    costs: Literal["name", "rows", "total"] = "rows"
+    """What an unknown one costs. The rows of `name` are stored by the parser, under the publisher's code."""
 
     def find(
         self, rows: Rows, name: str, instants: Iterable[int], zone: str = "", key: str = "", note: str = ""
@@ -56,7 +63,7 @@ class Members(Generic[T]):
         if stamps := set(instants):
             zone = zone or self.zone
             rows.note_unknown(Member(zone, self.metric, f"{self.kind} {name[:LONGEST_NAME]!r}{note}"), stamps)
-            if self.summed:
+            if self.costs == "total":
                 rows.refuse(zone, self.metric, stamps)
         return None
 

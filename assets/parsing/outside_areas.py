@@ -11,6 +11,7 @@ from typing import NamedTuple
 from assets.parsing.stamps import utc_stamp
 
 AMERICAN = {
+    "AEC": "PowerSouth Energy Cooperative",
     "AECI": "Associated Electric Cooperative",
     "AZPS": "Arizona Public Service Company",
     "BANC": "Balancing Authority of Northern California",
@@ -37,6 +38,7 @@ AMERICAN = {
     "PACW": "PacifiCorp West",
     "PNM": "Public Service Company of New Mexico",
     "PSCO": "Public Service Company of Colorado",
+    "SIKE": "Sikeston Board of Municipal Utilities",
     "SOCO": "Southern Company",
     "SPA": "Southwestern Power Administration",
     "SPC": "SaskPower",

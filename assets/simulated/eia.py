@@ -1,6 +1,7 @@
 """Simulated EIA API v2: EIA-930 rows as texts, unordered, by hour end, 5000 a page.
 
 The newest hours are listed before every authority has reported, with null values. Recent values are first estimates.
+PJM's borders are late by its clock, and before November 2019 of the other sign; no border has rows before 2019.
 The original: https://www.eia.gov/opendata/.
 """
 
@@ -20,6 +21,7 @@ from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.eia.bodies import FUELS, PAGE, RESPONDENTS
+from assets.sources.eia.interchange import BORDERS_SINCE, INVERTED, INVERTED_UNTIL, start_in_pjm
 from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.feeds import Request
 
@@ -48,7 +50,8 @@ def answer(request: Request, now: int) -> Answer:
     params, facets = _parse_params(request.params)
     ahead = facets.get("type") == ["DF"]
     listed = MarketDay.at(now - FORECAST_OUT, "America/New_York").end if ahead else now - LISTED_AFTER
-    ends = np.arange(_period(params["start"]), min(_period(params["end"]), listed) + 1, HOUR)
+    first = max(_period(params["start"]), _period(str(BORDERS_SINCE)) if match[1] == "interchange-data" else 0)
+    ends = np.arange(first, min(_period(params["end"]), listed) + 1, HOUR)
     if ahead:
         rows = [row for code in facets.get("respondent", RESPONDENTS) for row in _forecasts(code, ends)]
     else:
@@ -87,21 +90,32 @@ def _forecasts(code: str, ends: Ints) -> Rows:
 def _reported(dataset: str, facets: Facets, ends: Ints, now: int) -> Rows:
     """What each authority, the first of a series' names, says of each hour at `now`."""
     rows: Rows = []
-    for names, seed, values in _series(dataset, facets, ends - HOUR):
+    for names, seed, values in _series(dataset, facets, ends):
         lag = REPORTED_AFTER[next(iter(names.values()))]
-        published = grid.as_published(values, ends - HOUR, now, f"eia/{seed}")
+        published = grid.as_published(values, _starts(names, ends), now, f"eia/{seed}")
         columns = zip(ends.tolist(), published.tolist(), strict=True)
         rows += [_row(end, names, value if end + lag <= now else None) for end, value in columns]
     return rows
 
 
-def _series(dataset: str, facets: Facets, ts: Ints) -> Iterator[tuple[dict[str, str], str, Floats]]:
+def _starts(names: Mapping[str, str], ends: Ints) -> Ints:
+    """The starts of the hours that the periods of a series mean."""
+    if names.get("fromba") == "PJM":
+        return np.array([start_in_pjm(end) for end in ends.tolist()], np.int64)
+    return ends - HOUR
+
+
+def _series(dataset: str, facets: Facets, ends: Ints) -> Iterator[tuple[dict[str, str], str, Floats]]:
     """The names of each series of a data set, what seeds its errors, and its MWh; interchange is + out."""
+    ts = ends - HOUR
     if dataset == "interchange-data":
         for code in facets.get("fromba", RESPONDENTS):
             for area in grid.neighbours(RESPONDENTS[code]):
-                flow = -grid.border(RESPONDENTS[code], area, ts, HOUR)
-                yield {"fromba": code, "toba": CODE_OF_AREA[area]}, f"{code}>{area}", flow
+                names = {"fromba": code, "toba": CODE_OF_AREA[area]}
+                flow = -grid.border(RESPONDENTS[code], area, _starts(names, ends), HOUR)
+                if code == "PJM" and names["toba"] in INVERTED:
+                    flow = np.where(ends < INVERTED_UNTIL, -flow, flow)
+                yield names, f"{code}>{area}", flow
     elif dataset == "fuel-type-data":
         for respondent in facets["respondent"]:
             for code, values in (_californian(ts) if respondent == "CISO" else _by_source(respondent, ts)).items():

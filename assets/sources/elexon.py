@@ -56,7 +56,8 @@ def _spelling(name: str) -> str:
 
 
 _TIES = {_spelling(name): tie for name, tie in TIES.items()}
-INTERCONNECTORS = Members("interconnector", Metric.INTERCHANGE, _TIES, "GB", summed=True)
+INTERCONNECTORS = Members("interconnector", Metric.INTERCHANGE, _TIES, "GB", costs="total")
+"""A new name may be another spelling of a known cable."""
 PROVIDERS = Members("provider", Metric.PRICE, {"APXMIDP": True, "N2EXMIDP": False}, "GB")
 """Of the market index: whether its price is ours."""
 

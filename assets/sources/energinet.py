@@ -51,7 +51,8 @@ BORDERS = {
     "ExchangeSweden": "SE-3",
 }
 """Column -> the area at the other end of DK-1's border."""
-COLUMNS = Members("border", Metric.INTERCHANGE, BORDERS, "DK-1", summed=True)
+COLUMNS = Members("border", Metric.INTERCHANGE, BORDERS, "DK-1", costs="total")
+"""A new column may be the sum of known ones."""
 VIKING = utc_stamp("2023-12-01T00:00Z")
 """From when on GB's border has a cable."""
 

@@ -36,8 +36,8 @@ NOT_IN_THE_GRID = {("US-MISO", "Southwestern Power Administration")}
 HALF_HOURS_STATED_BY_A_QUARTER = "rte.eco2mix"
 YOUNG_LOG = "entsoe_files"
 """Its twin's log names the files of two years."""
-SHORT_IN_AUTUMN = {"caiso.demand", "caiso.fuelsource", "spp.load"}
-"""Outlook's files have the repeated hour once; a chart holds 24 hours of a day of 25."""
+SHORT = {"autumn": {"caiso.demand", "caiso.fuelsource", "spp.load"}, "spring": {"eia.interchange"}}
+"""Outlook's files have the repeated hour once; a chart holds 24 hours of a day of 25; PJM's borders skip an hour."""
 NEWEST_ONLY = {"miso.lmp_rt", "spp.lmp_rt"}
 """What they lack of a running day came with earlier polls."""
 ESTIMATES = 0.0101
@@ -115,7 +115,7 @@ def require_truth(feed: Feed, kind: str, age: int, ask: Ask) -> None:
     if feed.out_of_reach(day.day, local_date(now, feed.tz)) or (kind == "old" and feed.source == YOUNG_LOG):
         return
     rows, _ = ask(feed.id, [year_or_day(feed, day)], iso(now))
-    if kind != "autumn" or feed.id not in SHORT_IN_AUTUMN:
+    if feed.id not in SHORT.get(kind, ()):
         require_whole(rows, feed, day, now)
     if coverage.due_until(feed, day.window, now) == day.end:
         assert {(k.zone, k.metric) for k in rows.readings} >= {(z, m) for z in feed.zones for m in feed.metrics}, kind

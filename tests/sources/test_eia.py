@@ -183,3 +183,105 @@ def test_a_cut_mix_is_refused():
         read(MIX, answer([fuel("2026-11-20T08", 1, "NG", "PJM")], 2, warnings=WARNING))
     with pytest.raises(FeedChanged, match="not the whole response"):
         read(MIX, answer([fuel("2026-11-20T08", 1, "NG", "PJM")], 2), params=(("offset", "1"),))
+
+
+def hours_of(rows, zone, counterparty):
+    return [r.ts for r in rows.sorted() if (r.zone, r.counterparty) == (zone, counterparty)]
+
+
+def test_an_unknown_authority_is_a_border_under_its_code_and_a_part_of_the_net():
+    at = "2026-11-20T08"
+    rows = read(INTERCHANGE, answer([border(at, 120, "AECI", "SWPP"), border(at, -70, "ZZAP", "SWPP")]))
+    assert stated(rows) == {
+        ("US-SPP", "Associated Electric Cooperative", MORNING): -120.0,
+        ("US-SPP", "ZZAP", MORNING): 70.0,
+        ("US-SPP", None, MORNING): -50.0,
+    }
+    assert {member.name for member in rows.unknown} == {"balancing authority 'ZZAP'"}
+    assert not rows.refused
+    with pytest.raises(FeedChanged):
+        read(INTERCHANGE, answer([border(at, 1, "no code", "SWPP")]))
+
+
+@pytest.mark.parametrize(
+    ("period", "start"),
+    [
+        ("2023-06-11T00", "2023-06-10T20:00Z"),
+        ("2023-01-11T00", "2023-01-10T19:00Z"),
+        ("2026-03-08T06", "2026-03-08T01:00Z"),
+        ("2026-03-08T07", "2026-03-08T03:00Z"),
+        ("2026-11-01T05", "2026-11-01T01:00Z"),
+        ("2026-11-01T06", "2026-11-01T01:00Z"),
+        ("2026-11-01T07", "2026-11-01T02:00Z"),
+    ],
+)
+def test_pjms_periods_are_eastern_wall_clocks_of_utc_starts(period, start):
+    rows = read(INTERCHANGE, answer([border(period, 5, "DUK", "PJM"), border(period, 5, "DUK", "MISO")]))
+    assert hours_of(rows, "US-PJM", "Duke Energy Carolinas") == [instant(start)]
+    assert hours_of(rows, "US-MISO", "Duke Energy Carolinas") == [instant(f"{period}:00Z") - 3600]
+
+
+def test_the_hour_that_spring_skips_is_withdrawn_from_pjms_borders():
+    pages = [border(f"2026-03-08T{hour:02}", 5, "DUK", "PJM") for hour in (6, 7)]
+    rows = read(INTERCHANGE, answer(pages))
+    assert rows.refused == {("US-PJM", "interchange"): {instant("2026-03-08T02:00Z")}}
+    assert instant("2026-03-08T02:00Z") not in hours_of(rows, "US-PJM", None)
+
+
+def test_the_hour_that_autumn_repeats_is_one_where_both_periods_agree():
+    for second, values in ((5, {-5.0}), (6, {-5.0, -6.0})):
+        rows = read(
+            INTERCHANGE,
+            answer([border("2026-11-01T05", 5, "DUK", "PJM"), border("2026-11-01T06", second, "DUK", "PJM")]),
+        )
+        assert {r.value for r in rows if r.counterparty} == values
+        assert bool(hours_of(rows, "US-PJM", None)) == (len(values) == 1)
+
+
+def test_seven_borders_of_pjm_have_the_other_sign_until_late_october_2019():
+    for period, sign in (("2019-10-31T03", 1.0), ("2019-10-31T04", -1.0)):
+        rows = read(INTERCHANGE, answer([border(period, 7, toba, "PJM") for toba in ("NYIS", "OVEC")]))
+        values = {r.counterparty: r.value for r in rows}
+        assert values["US-NYISO"] == sign * 7
+        assert values["Ohio Valley Electric Corporation"] == -7
+        assert read(INTERCHANGE, answer([border(period, 7, "PJM", "NYIS")])).sorted()[-1].value == -7
+
+
+def test_pjms_borders_with_miso_and_nyiso_are_those_of_the_neighbour():
+    """As 4,143 MW in PJM's rows and 1,100 in MISO's."""
+    own = [border(f"2026-11-20T{hour:02}", 4143, "MISO", "PJM") for hour in (12, 13)]
+    theirs = [border("2026-11-20T08", -1100, "PJM", "MISO")]
+    rows = read(INTERCHANGE, answer([*own, *theirs]))
+    values = {r.ts: r.value for r in rows if (r.zone, r.counterparty) == ("US-PJM", "US-MISO")}
+    assert values == {MORNING: -1100.0}, "the second hour waits for MISO"
+    assert hours_of(rows, "US-PJM", None) == [MORNING]
+    alone = read(INTERCHANGE, answer(own))
+    assert [r.value for r in alone if r.counterparty] == [-4143.0, -4143.0]
+    assert not [r for r in read(INTERCHANGE, answer(theirs)) if r.zone == "US-PJM"]
+
+
+def test_borders_are_asked_for_until_pjms_last_period_and_totals_before_2019():
+    (winter,) = INTERCHANGE.requests([MarketDay(date(2026, 11, 20), "UTC")], clock.now())
+    assert dict(winter.params)["end"] == "2026-11-21T04"
+    days = [MarketDay(date(2018, 12, 31), "UTC"), MarketDay(date(2019, 1, 1), "UTC")]
+    totals, borders = INTERCHANGE.requests(days, clock.now())
+    assert (totals.url.split("/")[-3], dict(totals.params)["facets[type][0]"]) == ("region-data", "TI")
+    assert borders.url.split("/")[-3] == "interchange-data"
+    assert [request.days for request in (totals, borders)] == [(day.day,) for day in days]
+
+
+def test_oth_is_the_batteries_unless_the_answer_names_them():
+    at = "2026-11-20T08"
+    assert stated(read(GENERATION, answer([fuel(at, -300, "OTH"), fuel(at, 7, "BAT", "PJM")]))) == {
+        ("US-CAISO", "battery", MORNING): -300.0
+    }
+    beside = answer([fuel(at, 90, "OTH"), fuel("2026-11-20T09", None, "BAT")])
+    assert stated(read(GENERATION, beside)) == {("US-CAISO", "other", MORNING): 90.0}
+
+
+def test_an_hour_of_zeros_of_california_is_no_reading_and_withdrawn():
+    codes = ("NG", "SUN", "OTH")
+    zeros = [fuel("2026-11-20T08", "0", code) for code in codes]
+    rows = read(GENERATION, answer([*zeros, fuel("2026-11-20T09", 0, "SUN"), fuel("2026-11-20T09", 1, "NG")]))
+    assert stated(rows) == {("US-CAISO", "solar", MORNING + 3600): 0.0, ("US-CAISO", "gas", MORNING + 3600): 1.0}
+    assert rows.refused == {("US-CAISO", "generation"): {MORNING}}

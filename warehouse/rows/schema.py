@@ -111,9 +111,9 @@ class Readings:
         return Readings(list(compress(self.ts, among)), list(compress(self.values, among)), bounds)
 
     def extend(self, ts: Sequence[int], values: Sequence[float], bounds: Sequence[Bounds] | None) -> None:
-        """Append readings of the same series."""
+        """Append readings of the same series; -0.0 becomes 0.0."""
         self.ts.extend(ts)
-        self.values.extend(values)
+        self.values.extend([value + 0.0 for value in values] if 0.0 in values else values)
         if bounds is not None:
             self.bounds = [*(self.bounds or ()), *bounds]
 
@@ -173,7 +173,7 @@ class Rows:
             raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
         readings = self._of(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
         readings.ts.append(ts)
-        readings.values.append(value)
+        readings.values.append(value + 0.0)  # -0.0 becomes 0.0
 
     def extend(
         self, key: SeriesKey, ts: Sequence[int], values: Sequence[float], bounds: Sequence[Bounds] | None = None

@@ -7,23 +7,25 @@ Traps:
   midnight.
 - An answer of more than 5000 rows is cut, with a warning; further pages are had by `offset`.
 - Rows come unordered; `value` and `total` are numbers or texts. Null and an empty text are no reading.
-- Interchange is + out of the balancing authority here, so that every sign turns.
+- Interchange is + out of the balancing authority here, so that every sign turns. PJM's borders have a clock of their
+  own: see `interchange`.
+- California's batteries are reported as OTH in every response that has no BAT for it; beside BAT, OTH is other sources.
 - The answer repeats the key under `request`; only `response` is read.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, time
 from functools import partial
 
 from assets.parsing.body import member
+from assets.parsing.columns import drop
 from assets.parsing.days import runs
 from assets.parsing.members import Members, require_known
-from assets.parsing.outside_areas import AMERICAN
-from assets.parsing.totals import summed, undisputed
+from assets.parsing.totals import undisputed
 from assets.sources.eia.bodies import (
     FUELS,
     HOST,
@@ -33,18 +35,18 @@ from assets.sources.eia.bodies import (
     is_cut,
     megawatts_of,
     offset_of,
+    parse_by_zone,
     response_of,
     start_of,
 )
+from assets.sources.eia.interchange import BORDERS_SINCE, combine_interchange, parse_interchange, sum_whole
 from assets.sources.eia.mix import MIX_DAYS, MIX_RESPONDENTS, parse_mix
-from warehouse.errors import FeedChanged
-from warehouse.market.clock import HOUR, MarketDay
+from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
-from warehouse.market.vocabulary import Forecast, Metric
-from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.market.vocabulary import Forecast, Fuel, Metric
+from warehouse.rows.schema import Readings, Rows, SeriesKey
 
 TZ = "UTC"
-NEIGHBOURS = Members("balancing authority", Metric.INTERCHANGE, AMERICAN | RESPONDENTS, summed=True)
 SOURCES = Members("energy source", Metric.GENERATION, FUELS, "US-CAISO")
 
 _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
@@ -53,14 +55,16 @@ _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 def _requests(
     feed: str, dataset: str, longest: int, facets: tuple[tuple[str, str], ...], days: Sequence[MarketDay], now: int
 ) -> list[Request]:
-    """Questions of at most `longest` days, so that one page holds the answer."""
+    """Return requests of at most `longest` days each, so that one page holds the response."""
     return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
 
 
-def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
+def _request(
+    feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block: Sequence[MarketDay], end: str = ""
+) -> Request:
     params = (
         ("data[]", "value"),
-        ("end", str(block[-1].next())),
+        ("end", end or str(block[-1].next())),
         *facets,
         ("frequency", "hourly"),
         ("length", str(PAGE)),
@@ -69,6 +73,19 @@ def _request(feed: str, dataset: str, facets: tuple[tuple[str, str], ...], block
     )
     url = f"https://{HOST}/v2/electricity/rto/{dataset}/data/"
     return Request(feed, url, params, tuple(day.day for day in block), secrets=_KEY, ext="json")
+
+
+def _interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return requests for the borders, until PJM's last period of each block; before 2019, for the totals."""
+    totals = [day for day in days if day.day < BORDERS_SINCE]
+    borders = [day for day in days if day.day >= BORDERS_SINCE]
+    return [
+        *_requests("eia.interchange", "region-data", 28, _facets(type=("TI",), respondent=_EVERY), totals, now),
+        *(
+            _request("eia.interchange", "interchange-data", _facets(fromba=_EVERY), block, f"{block[-1].next()}T04")
+            for block in runs(borders, 3)
+        ),
+    ]
 
 
 def _forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
@@ -91,92 +108,42 @@ def next_page(body: bytes, request: Request) -> list[Request]:
     return [replace(request, params=further, part=f"offset {reached}")]
 
 
-def parse_interchange(body: bytes, request: Request) -> Rows:
-    """`interchange` rows, + into the zone: every border, and the net where the page is whole; of totals the net.
-
-    Raises FeedChanged, FeedUnavailable, NotPublished.
-    """
-    response = response_of(body)
-    entries = entries_of(response)
-    if "fromba" not in entries[0]:
-        return _by_zone(Metric.INTERCHANGE, "TI", -1.0, body, request)
-    rows = Rows()
-    for entry in entries:
-        zone, other = RESPONDENTS.get(member(entry, "fromba", str)), member(entry, "toba", str)
-        if zone is not None and (megawatts := megawatts_of(entry)) is not None:
-            start = start_of(entry)
-            if counterparty := NEIGHBOURS.find(rows, other, [start], zone):
-                rows.add(zone, Metric.INTERCHANGE, start, 0.0 - megawatts, "MW", "1h", None, counterparty)
-    require_known(rows)
-    return rows if is_cut(response, offset_of(request) + len(entries)) else combine_interchange(rows)
-
-
-def combine_interchange(rows: Rows) -> Rows:
-    """The same rows with the nets that their borders add up to; a net that was stated as a total stays as it is."""
-    borders: dict[str, list[dict[int, float]]] = defaultdict(list)
-    for key, readings in rows.readings.items():
-        if key.counterparty is not None:
-            borders[key.zone].append(undisputed(readings.ts, readings.values))
-    for zone, parts in borders.items():
-        rows.readings.pop(_key(zone, Metric.INTERCHANGE), None)
-        rows.extend(_key(zone, Metric.INTERCHANGE), *_whole(parts, rows.refused.get((zone, Metric.INTERCHANGE), ())))
-    return rows
-
-
-def _whole(parts: Sequence[Mapping[int, float]], refused: Collection[int] = ()) -> tuple[list[int], list[float]]:
-    """The sum of the parts at every hour that lacks none and is not refused.
-
-    A part is lacking where it has a value within half a day of the hour: borders and plants come and go with the years,
-    and no list of them is published with the figures.
-    """
-    hours = sorted(set().union(*parts).difference(refused))
-    whole = [
-        ts for ts in hours if all(ts in part or not any(ts + shift in part for shift in _HALF_A_DAY) for part in parts)
-    ]
-    return whole, [summed(part[ts] for part in parts if ts in part) for ts in whole]
-
-
-_HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
-
-
 def parse_generation(body: bytes, request: Request) -> Rows:
-    """`generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    """Return `generation` rows of California by fuel. Raises FeedChanged, FeedUnavailable, NotPublished."""
     rows = Rows()
-    by_code: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for entry in entries_of(response_of(body)):
-        code = member(entry, "fueltype", str)
-        megawatts = megawatts_of(entry) if RESPONDENTS.get(member(entry, "respondent", str)) == "US-CAISO" else None
-        if megawatts is not None:
-            start = start_of(entry)
-            if SOURCES.find(rows, code, [start]):
-                by_code[code][0].append(start)
-                by_code[code][1].append(megawatts)
-    for fuel in sorted({FUELS[code] for code in by_code}):
-        codes = [code for code in by_code if FUELS[code] == fuel]
-        first = by_code[codes[0]]
-        rows.extend(
-            _key("US-CAISO", Metric.GENERATION)._replace(fuel=fuel.value),
-            *(first if len(codes) == 1 else _whole([undisputed(*by_code[code]) for code in codes])),
-        )
+    entries = [entry for entry in entries_of(response_of(body)) if member(entry, "respondent", str) == "CISO"]
+    reports = [
+        (member(entry, "fueltype", str), start_of(entry), megawatts)
+        for entry in entries
+        if (megawatts := megawatts_of(entry)) is not None
+    ]
+    zeros = _find_hours_of_zeros(reports)
+    drop(rows, "an hour in which every source is 0", len(zeros))
+    rows.refuse("US-CAISO", Metric.GENERATION, zeros)
+    by_code: dict[str, Readings] = {}
+    for code, start, megawatts in reports:
+        if start not in zeros and SOURCES.find(rows, code, [start]):
+            of_code = by_code.setdefault(code, Readings([], []))
+            of_code.ts.append(start)
+            of_code.values.append(megawatts)
+    fuels = FUELS if any(entry["fueltype"] == "BAT" for entry in entries) else FUELS | {"OTH": Fuel.BATTERY}
+    for fuel in sorted({fuels[code] for code in by_code}):
+        key = SeriesKey("US-CAISO", Metric.GENERATION, "MW", "1h", fuel.value)
+        parts = [of_code for code, of_code in by_code.items() if fuels[code] == fuel]
+        if len(parts) == 1:
+            rows.extend(key, parts[0].ts, parts[0].values)
+        else:
+            rows.extend(key, *sum_whole([undisputed(part.ts, part.values) for part in parts]))
     require_known(rows)
     return rows
 
 
-def _by_zone(metric: str, kind: str, sign: float, body: bytes, request: Request) -> Rows:
-    """One net series a zone, from region-data rows of one type. Raises FeedChanged, FeedUnavailable, NotPublished."""
-    entries = [entry for entry in entries_of(response_of(body)) if member(entry, "type", str) == kind]
-    if not entries:
-        raise FeedChanged(f"no row of type {kind}")
-    rows = Rows()
-    for entry in entries:
-        zone = RESPONDENTS.get(member(entry, "respondent", str))
-        if zone is not None and (megawatts := megawatts_of(entry)) is not None:
-            rows.add(zone, metric, start_of(entry), sign * megawatts + 0.0, "MW", "1h")
-    return rows
-
-
-def _key(zone: str, metric: str) -> SeriesKey:
-    return SeriesKey(zone, metric, "MW", "1h")
+def _find_hours_of_zeros(reports: Iterable[tuple[str, int, float]]) -> set[int]:
+    """Return the hours in which several sources report and every value is exactly 0: these are not readings."""
+    by_hour: dict[int, list[float]] = defaultdict(list)
+    for _, start, megawatts in reports:
+        by_hour[start].append(megawatts)
+    return {start for start, values in by_hour.items() if len(values) > 1 and not any(values)}
 
 
 def _facets(**groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -210,7 +177,7 @@ SOURCE = Source(
             metrics=(Metric.DEMAND,),
             publication=_PUBLICATION,
             requests=partial(_requests, "eia.demand", "region-data", 28, _facets(type=("D",), respondent=_EVERY)),
-            parse=partial(_by_zone, Metric.DEMAND, "D", 1.0),
+            parse=partial(parse_by_zone, Metric.DEMAND, "D", 1.0),
             follow=next_page,
             every_minutes=60,
         ),
@@ -220,18 +187,18 @@ SOURCE = Source(
             metrics=(Forecast.DEMAND,),
             publication=Publication(daily_at=time(12), grace_minutes=600),
             requests=_forecast_requests,
-            parse=partial(_by_zone, Forecast.DEMAND, "DF", 1.0),
+            parse=partial(parse_by_zone, Forecast.DEMAND, "DF", 1.0),
             follow=next_page,
             every_minutes=60,
             reach_days=0,
         ),
         Feed(
             id="eia.interchange",
-            version="3",
+            version="4",
             title="Hourly interchange by balancing authority and border",
             metrics=(Metric.INTERCHANGE,),
             publication=_PUBLICATION,
-            requests=partial(_requests, "eia.interchange", "interchange-data", 3, _facets(fromba=_EVERY)),
+            requests=_interchange_requests,
             parse=parse_interchange,
             follow=next_page,
             combine=combine_interchange,
@@ -239,6 +206,7 @@ SOURCE = Source(
         ),
         Feed(
             id="eia.generation",
+            version="2",
             title="Hourly net generation of California by energy source",
             zones=("US-CAISO",),
             metrics=(Metric.GENERATION,),
@@ -269,6 +237,9 @@ SOURCE = Source(
         "Balancing authorities report hour by hour and correct for days; values are means over the hour.",
         "The day-ahead demand forecast is reported when its day has begun, and counts from when it was fetched.",
         "Interchange is the sum over the borders that the authority reports, written where none of them is missing.",
+        "Before 2019, interchange is the total that the authority reports, and there are no borders.",
+        "PJM's borders are placed by PJM's own clock; those with MISO and NYISO are the rows of these two authorities.",
+        "California's batteries are what EIA lists as other, in responses that do not list batteries.",
         "The mix is net generation by energy source. Before the third quarter of 2024, pumped storage is inside hydro "
         "(negative while pumping) and batteries are inside other. Solar panels behind the meter are not in it.",
         "Some sources are put into other to protect what single plants report.",

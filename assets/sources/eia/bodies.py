@@ -11,6 +11,7 @@ from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import HOUR
 from warehouse.market.feeds import Request
 from warehouse.market.vocabulary import Fuel
+from warehouse.rows.schema import Rows
 
 HOST = "api.eia.gov"
 PAGE = 5000
@@ -45,12 +46,17 @@ FUELS = {
 
 
 def start_of(entry: Mapping[str, Any]) -> int:
-    """The start of the hour that ends at `period`. A day's period, `2026-07-01`, is of another dataset."""
+    """Return the start of the hour that ends at `period`. Raises FeedChanged."""
+    return end_of(entry) - HOUR
+
+
+def end_of(entry: Mapping[str, Any]) -> int:
+    """Return the hour's end that `period` states. A day's period, `2026-07-01`, is of another data set."""
     period = member(entry, "period", str)
     end = iso_instant(period)
     if "T" not in period or end % HOUR:
         raise FeedChanged(f"{period[:40]!r} ends no hour")
-    return end - HOUR
+    return end
 
 
 def megawatts_of(entry: Mapping[str, Any]) -> float | None:
@@ -84,3 +90,19 @@ def is_cut(response: Mapping[str, Any], reached: int) -> bool:
 
 def offset_of(request: Request) -> int:
     return int(dict(request.params).get("offset", "0"))
+
+
+def parse_by_zone(metric: str, kind: str, sign: float, body: bytes, request: Request) -> Rows:
+    """Return one net series per zone from the region-data rows of one type.
+
+    Raises FeedChanged, FeedUnavailable, NotPublished.
+    """
+    entries = [entry for entry in entries_of(response_of(body)) if member(entry, "type", str) == kind]
+    if not entries:
+        raise FeedChanged(f"no row of type {kind}")
+    rows = Rows()
+    for entry in entries:
+        zone = RESPONDENTS.get(member(entry, "respondent", str))
+        if zone is not None and (megawatts := megawatts_of(entry)) is not None:
+            rows.add(zone, metric, start_of(entry), sign * megawatts, "MW", "1h")
+    return rows

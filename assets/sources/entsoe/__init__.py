@@ -72,8 +72,9 @@ FUELS = {
 }
 PSR_TYPES = Members("psrType", Metric.CAPACITY, FUELS)
 FRONTIERS = Members(
-    "border", Metric.INTERCHANGE, {f"{border.zone}-{border.neighbour}": border for border in borders()}, summed=True
+    "border", Metric.INTERCHANGE, {f"{border.zone}-{border.neighbour}": border for border in borders()}, costs="total"
 )
+"""An unknown area may be a part of a known one, or the same area under another code."""
 MOST_YEARS = 100
 
 

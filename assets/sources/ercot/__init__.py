@@ -46,7 +46,8 @@ TIES = {
     "dcS": (MEXICO, "DC_S"),
 }
 """DC tie -> what lies beyond it, and the link's id: East, North, Laredo, Railroad, Eagle Pass."""
-DC_TIES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, summed=True)
+DC_TIES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, costs="total")
+"""A new member may be the sum of known ties."""
 ALWAYS = frozenset(TIES) - {"dcS"}
 """Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
 

@@ -54,7 +54,8 @@ DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
 FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
-INTERFACES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, summed=True)
+INTERFACES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, costs="total")
+"""A location has only a number: nothing says whether a new one is a tie of its own or a part of a known one."""
 
 _ACCOUNT = (Secret("basic", "", ("ISONE_USERNAME", "ISONE_PASSWORD")),)
 _JSON = (("Accept", "application/json"),)

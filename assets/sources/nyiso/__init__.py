@@ -61,10 +61,12 @@ DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "5m")
 FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
-INTERFACES = Members("interface", Metric.INTERCHANGE, TIES, ZONE, summed=True)
+INTERFACES = Members("interface", Metric.INTERCHANGE, TIES, ZONE, costs="total")
+"""A new interface may repeat known ones, as HQ_IMPORT_EXPORT does."""
 ZONES_OF_LOAD = Members(
-    "load zone", Metric.DEMAND, dict.fromkeys((*LOAD_ZONES, CITY_AND_ISLAND), True), ZONE, summed=True
+    "load zone", Metric.DEMAND, dict.fromkeys((*LOAD_ZONES, CITY_AND_ISLAND), True), ZONE, costs="total"
 )
+"""A new zone may be two known ones stated together, as the city and the island were until 2005."""
 
 
 @dataclass(frozen=True, slots=True)
