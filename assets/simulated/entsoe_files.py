@@ -7,6 +7,7 @@ original: https://transparency.entsoe.eu.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, time
 
@@ -21,6 +22,7 @@ from warehouse.market.feeds import Request
 OUT_AT = time(13, 40)
 MONTHS = 24
 """How many months the log names; files of any month are answered."""
+_NAME = re.compile(r"\d{4}_\d\d_.+\.csv", re.ASCII)
 _CODES = {900: "PT15M", 3600: "PT60M"}
 _AREA = ("AreaCode", "AreaTypeCode")
 _WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
@@ -35,6 +37,8 @@ def answer(request: Request, now: int) -> Answer:
     if name == LOG and not folder:
         return _zipped(name, _log(now))
     product = folder.rpartition("_")[0]
+    if not _NAME.fullmatch(name) or name[8:] != f"{folder}.csv" or product not in _TABLES:
+        return NOTHING
     _, header, write = _TABLES[product]
     start = datetime(int(name[:4]), int(name[5:7]), 1, tzinfo=UTC)
     end = datetime(start.year + start.month // 12, start.month % 12 + 1, 1, tzinfo=UTC)
@@ -42,15 +46,15 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _log(now: int) -> bytes:
-    """One line a file; each was exported on the last hour."""
-    exported = _stamp(now // HOUR * HOUR)
+    """One line a file, without its folder and suffix; each was exported on the last hour."""
+    exported = f"{utc(now // HOUR * HOUR):%d-%m-%Y %H:%M:%S}"
     last = utc(now).year * 12 + utc(now + 24 * HOUR).month - 1
-    rows = ["folder_name\tfile_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
+    rows = ["file_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
     for product, (version, *_) in _TABLES.items():
         folder = f"{product}_{version}"
         for number in range(last - MONTHS + 1, last + 1):
             year, month = number // 12, number % 12 + 1
-            rows.append(f"{folder}\t{year}_{month:02}_{folder}.csv\t{year}\t{month}\t{exported}\t{exported}")
+            rows.append(f"{year}_{month:02}_{folder}\t{year}\t{month}\t{exported}\t{exported}")
     return lines(rows)
 
 

@@ -1,4 +1,6 @@
-"""Simulated OMIE: a day's prices of Portugal and Spain; one day in eight is published a second time, unchanged.
+"""Simulated OMIE: a day's prices of Portugal and Spain; one day in eight is published again, as version 2, 3 or 4.
+
+Each version withdraws the one before, after an hour, and its prices are a euro lower: only those of the last are right.
 
 Values come from the model grid. The original: https://www.omie.es.
 """
@@ -23,10 +25,11 @@ def answer(request: Request, now: int) -> Answer:
     if request.url != f"https://{HOST}/es/file-download" or params.get("parents") != "marginalpdbc":
         return NOTHING
     day = datetime.strptime(name, "marginalpdbc_%Y%m%d").date()  # noqa: DTZ007  a civil date
-    versions = 2 if choice("omie/version", day, 8) == 0 else 1
-    if not is_out(MarketDay(day, TZ), now, OUT_AT) or version not in map(str, range(1, versions + 1)):
+    last = 2 + choice("omie/last version", day, 3) if choice("omie/version", day, 8) == 0 else 1
+    out = sum(is_out(MarketDay(day, TZ), now, OUT_AT.replace(hour=OUT_AT.hour + hour)) for hour in range(last))
+    if not out or version != str(out):
         return NOTHING
     _, prices = auction("ES", MarketDay(day, TZ))
-    texts = [short(price, 2) for price in prices]
+    texts = [short(price + last - out, 2) for price in prices]
     rows = [f"{day:%Y;%m;%d};{period};{text};{text};" for period, text in enumerate(texts, start=1)]
     return Answer(200, lines(["MARGINALPDBC;", *rows, "*"]))

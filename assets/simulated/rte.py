@@ -39,7 +39,9 @@ def answer(request: Request, now: int) -> Answer:
         known = at + QUARTER + LAG <= now and (dataset == REAL_TIME or at % 1800 == 0)
         values = (int(demand[i]), int(flows[i])) if known else (None, None)
         stamp = f"{utc(at):%Y-%m-%dT%H:%M:%S+00:00}"
-        records.append({"date_heure": stamp, "consommation": values[0], "ech_physiques": values[1]})
+        records.append(
+            {"date_heure": stamp, "perimetre": "France", "consommation": values[0], "ech_physiques": values[1]}
+        )
     return json_answer({"total_count": len(records), "results": records})
 
 

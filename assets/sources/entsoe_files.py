@@ -1,9 +1,10 @@
 """ENTSO-E's File Library: monthly files of prices, load and flows of all Europe, a way around the Web API.
 
 The figures are those of the Web API, from the same data base. Traps:
-- Folder names carry a version that rises (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, asked first,
-  names the folders of today, the files of each month, and when each was exported: a file that did not change is not
-  asked again.
+- Folder names carry a version that rises (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, requested first,
+  names the files of each month and when each was exported: a file that did not change is not requested again.
+- The log names files without folder and suffix: `2026_07_EnergyPrices_12.1.D_r3.1` is `EnergyPrices_12.1.D_r3.1/` and
+  the name with `.csv`. A log of another data set has a column `folder_name`; both forms are read.
 - Files are tab-separated, with a BOM, and hold all Europe: read line by line, never whole.
 - `DateTime(UTC)` is the interval's start. Every interval is there; no curve is to be expanded.
 - An area may come twice, as zone and as country: only rows whose AreaTypeCode has BZN count.
@@ -142,22 +143,15 @@ def _cells(body: bytes, *names: str) -> Iterator[list[str]]:
 
 
 def follow(log: bytes, request: Request) -> list[Request]:
-    """The files of the months that the days lie in, by the export log."""
+    """Return the requests for the files of the months that the days lie in, by the export log."""
     if request.kind != "listing":
         return []
     product = PRODUCTS[request.feed]
-    lines = lines_of(log)
-    header = next(lines, "").rstrip("\n").split("\t")
-    places = columns(header, "folder_name", "file_name", "year", "month", "export_time(UTC)")
     files: dict[tuple[int, int], tuple[str, str, str]] = {}
-    for line in lines:
-        cells = line.rstrip("\n").split("\t")
-        if len(cells) != len(header):
-            raise FeedChanged(f"{len(cells)} cells under {len(header)} columns of the export log")
-        folder, name, year, month, exported = (cells[place] for place in places)
+    for folder, name, year, month, exported in _logged_files(log):
         if folder.startswith(f"{product}_r") and year.isdigit() and month.isdigit():
-            key = int(year), int(month)
-            files[key] = max(files.get(key, ("", "", "")), (folder, name, exported), key=lambda file: _version(file[0]))
+            key, file = (int(year), int(month)), (folder, name, exported)
+            files[key] = max(files.get(key, ("", "", "")), file, key=lambda file: _version(file[0]))
     if not files:
         raise FeedChanged(f"the export log names no folder {product}_r...")
     asked = [MarketDay(day, TZ) for day in request.days]
@@ -171,6 +165,21 @@ def follow(log: bytes, request: Request) -> list[Request]:
         fragment, days = f"#{name}@{exported.replace(' ', 'T')}", [day for day in asked if key in _months_of(day)]
         questions.append(_download(request.feed, f"/{TOP}/{folder}/", name, days, fragment))
     return questions
+
+
+def _logged_files(log: bytes) -> Iterator[list[str]]:
+    """Yield each file's folder, name, year, month, and when it was exported. Raises FeedChanged."""
+    lines = lines_of(log)
+    header = next(lines, "").rstrip("\n").split("\t")
+    columns(header, "file_name", "year", "month", "export_time(UTC)")
+    for line in filter(str.strip, lines):
+        cells = line.rstrip("\n").split("\t")
+        if len(cells) != len(header):
+            raise FeedChanged(f"{len(cells)} cells under {len(header)} columns of the export log")
+        file = dict(zip(header, map(str.strip, cells), strict=True))
+        stem = file["file_name"].removesuffix(".csv")
+        folder = file.get("folder_name", "").strip("/").removeprefix(f"{TOP}/") or stem[len("2026_07_") :]
+        yield [folder, f"{stem}.csv", file["year"], file["month"], file["export_time(UTC)"]]
 
 
 def _version(folder: str) -> list[int]:

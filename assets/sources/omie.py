@@ -3,7 +3,8 @@
 Traps:
 - Column 5 is Portugal, column 6 Spain. The header names neither.
 - Periods count on in real time from Madrid midnight: 24 until 2025-09-30, then 96, 92 in spring and 100 in autumn.
-- A day may be published again as version 2, 3, ...: the highest counts. Each leads to the question for the next.
+- A day may be published again as version 2, 3, ...: the highest counts. OMIE withdraws the versions below it, so that a
+  404 for version 1 says nothing of the others: versions 1 to 3 are requested, and each leads to the next.
 - The last line is `*`. A file without it was cut.
 - Decimals have a point, of which zeros are left out; a comma was met too. An empty field is no price.
 """
@@ -22,6 +23,8 @@ from warehouse.rows.schema import Rows
 
 HOST = "www.omie.es"
 TZ = "Europe/Madrid"
+FIRST_VERSIONS = (1, 2, 3)
+"""The versions that are requested whether or not the ones below them exist."""
 LAST_VERSION = 9
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 
@@ -66,12 +69,12 @@ def _day(row: Sequence[str]) -> MarketDay:
 
 
 def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The first version of each day."""
-    return [_request(day.day, 1) for day in sorted(set(days))]
+    """Return requests for the first versions of each day."""
+    return [_request(day.day, version) for day in sorted(set(days)) for version in FIRST_VERSIONS]
 
 
 def follow(body: bytes, request: Request) -> list[Request]:
-    """The question for the next version of the day."""
+    """Return the request for the next version of the day."""
     version = int(request.part.removeprefix("version ") or 1)
     return [_request(day, version + 1) for day in request.days if version < LAST_VERSION]
 

@@ -46,6 +46,7 @@ def parse_eco2mix(body: bytes, request: Request) -> Rows:
     """`demand` and `interchange` rows of France, MW, of the intervals that have a value."""
     readings: dict[Metric, dict[int, float]] = {metric: {} for metric in _METRICS.values()}
     for record in _records(json_of(body)):
+        _require_france(record)
         ts = iso_instant(member(record, "date_heure", str))
         if ts % QUARTER:
             raise FeedChanged(f"{record['date_heure'][:40]!r} is off the grid")
@@ -61,6 +62,13 @@ def parse_eco2mix(body: bytes, request: Request) -> Rows:
         for ts, value in sorted(values.items()) if resolution else ():
             rows.add("FR", metric, ts, value, "MW", resolution or "")
     return rows
+
+
+def _require_france(record: dict[str, Any]) -> None:
+    """Raise FeedChanged for the record of a region. Bodies from before `perimetre` was requested name no area."""
+    if "libelle_region" in record or record.get("perimetre", "France") != "France":
+        area = record.get("libelle_region", record.get("perimetre"))
+        raise FeedChanged(f"a record of {str(area)[:40]!r}, not of France")
 
 
 def _resolution(values: Collection[int]) -> str | None:
@@ -87,8 +95,10 @@ def _records(answer: Any) -> Iterator[dict[str, Any]]:
 
 def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows of our zones, EUR/MWh, civil day by civil day."""
-    rows, areas = Rows(), set()
-    for block in xml_of(body).iter("donneesMarche"):
+    rows, areas, root = Rows(), set(), xml_of(body)
+    if local(root) != "liste":
+        raise FeedChanged(f"the root is {local(root)[:40]!r}, not 'liste'")
+    for block in root.iter("donneesMarche"):
         day = MarketDay(iso_date(block.get("date", "")), TZ)
         for series in block:
             area = series.get("perimetre", "")
@@ -133,7 +143,7 @@ def _eco2mix(day: MarketDay, dataset: str) -> Request:
         "rte.eco2mix",
         f"https://{HOST}/api/explore/v2.1/catalog/datasets/{dataset}/records",
         (
-            ("select", "date_heure,consommation,ech_physiques"),
+            ("select", "date_heure,perimetre,consommation,ech_physiques"),
             ("where", f"date_heure>=date'{iso(window.start)}' and date_heure<date'{iso(window.end)}'"),
             ("order_by", "date_heure"),
             ("limit", str(PAGE)),

@@ -11,5 +11,5 @@ SELECT
     exact_mean(sum(CAST(value AS DECIMAL(18, 6)) * weight), sum(weight)) AS mean, min(value) AS min, max(value) AS max,
     CAST(sum(weight) AS INTEGER) AS seconds_covered,
     coalesce(sum(value * weight) FILTER (value > 0), 0) / 3600 AS import_mwh,
-    -coalesce(sum(value * weight) FILTER (value < 0), 0) / 3600 AS export_mwh
+    coalesce(sum(-value * weight) FILTER (value < 0), 0) / 3600 AS export_mwh
 FROM placed GROUP BY ALL

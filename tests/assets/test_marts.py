@@ -206,6 +206,9 @@ def test_profiles_borders_and_revisions(storage: Storage) -> None:
         86400,
     )
     assert (border["counterparty"], border["link"]) == ("FR", "ifa")
+    put(storage, "FR", "interchange", hourly("2026-01-01T00:00:00Z", 24), counterparty="BE")
+    exports = {str(row["export_mwh"]) for row in run(storage, BORDERS) if row["zone"] == "FR"}
+    assert exports == {"0.0"}, "not -0.0"
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 24), known_at=100)
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 2, 6.0), known_at=250)
     (revised,) = [row for row in run(storage, REVISIONS) if row["zone"] == "GB" and row["metric"] == "price"]

@@ -77,8 +77,9 @@ T = instant("2026-05-10T07:00:00Z")
     ("text", "failure"),
     [
         (error("1000", "No data returned for the specified selection"), NotPublished),
+        *((error(code, "later"), FeedUnavailable) for code in ("1003", "1006", "1007", "1008", "1009", "1012", "1013")),
         (error("1015", "GroupZip in Processing"), FeedUnavailable),
-        (error("1004", "Date range exceeds 31 days"), FeedChanged),
+        *((error(code, "never"), FeedChanged) for code in ("1001", "1004", "1005", "1010", "1011", "1014")),
         ("<m:OASISReport xmlns:m='x'/>", FeedChanged),
         ("<html><body>Sorry</body></html>", FeedChanged),
         (

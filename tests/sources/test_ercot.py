@@ -242,3 +242,19 @@ def test_pages_are_followed_to_the_last():
         SPP_RT.follow(page(1, 2), second)
     with pytest.raises(NotPublished):
         read(SPP_RT, page(1, 1))
+
+
+def ties(*seconds, **flows):
+    start = 1000 * instant("2026-09-05T05:00Z")
+    entries = [{"dcE": 1, "dcN": 2, "dcL": 3, "dcR": 4, "epoch": start + 1000 * at, **flows} for at in seconds]
+    return {"lastUpdated": "2026-09-05 12:00:00-0500", "data": entries}
+
+
+def test_ties_without_a_usable_reading_are_no_success():
+    assert len(read(TIES, ties(0, 10))) == 5
+    with pytest.raises(NotPublished):
+        read(TIES, ties(10, 20))
+    with pytest.raises(NotPublished):
+        read(TIES, ties(0, **dict.fromkeys(("dcE", "dcN", "dcL", "dcR"))))
+    with pytest.raises(FeedChanged):
+        read(TIES, ties(*range(1, 400, 10)))

@@ -49,6 +49,13 @@ def test_what_is_no_number_or_has_a_decimal_comma_is_refused(text: object) -> No
         number(text, "price")
 
 
+def test_no_row_is_a_negative_zero() -> None:
+    rows, key = Rows(), SeriesKey("GB", "interchange", "MW", "1h")
+    rows.add("GB", "demand", 0, -0.0, "MW", "1h")
+    rows.extend(key, [0, 3600], [-0.0, -1.0])
+    assert [str(row.value) for row in rows.sorted()] == ["0.0", "0.0", "-1.0"]
+
+
 @pytest.mark.parametrize("total", [2, "2", True, [2]])
 def test_a_count_of_records_that_are_not_all_there_is_refused_in_any_spelling(total: object) -> None:
     body = {"total_count": total, "results": [{"date_heure": "2026-03-03T00:00:00+00:00", "consommation": 60000}]}

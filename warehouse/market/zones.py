@@ -66,7 +66,7 @@ _USD = {"USD": Limits(-2_500, 15_000)}
 _AUD = {"AUD": Limits(-1_100, 40_000)}
 """AEMO's cap rises every July."""
 _EUR = {"EUR": Limits(-1_000, 10_000)}
-"""SDAC's floor is -500."""
+"""SDAC's floor is -600 from delivery day 2026-05-29, and was -500 before."""
 Place = tuple[float, float]
 """Latitude and longitude."""
 

@@ -37,7 +37,8 @@ class Site:
     """Solar behind the meter: it lowers demand."""
     spikes: float = 1.0
     """How wild its real-time market is; 1 is usual."""
-    floor: float = -500.0
+    floor: float = -600.0
+    """The floor of SDAC from delivery day 2026-05-29."""
     cap: float = 4000.0
 
     @property

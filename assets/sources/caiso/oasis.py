@@ -30,6 +30,8 @@ from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
 """Where the price stands: in the day-ahead, the 5-minute and the 15-minute answers."""
+TEMPORARY = frozenset({"1003", "1006", "1007", "1008", "1009", "1012", "1013", "1015"})
+"""Error codes that pass: time-outs, refusals under load, a response that is still being made."""
 PAUSE = 5.0
 """Seconds that OASIS wants between two questions."""
 
@@ -102,8 +104,8 @@ def _refusal(text: str, member: bytes) -> FeedError:
     code, words = answer.get("ERR_CODE", ""), answer.get("ERR_DESC", "")[:120]
     if code == "1000":
         return NotPublished(f"OASIS 1000: {words}")
-    if code == "1015":
-        return FeedUnavailable(f"OASIS 1015: {words}")
+    if code in TEMPORARY:
+        return FeedUnavailable(f"OASIS {code}: {words}")
     return FeedChanged(f"OASIS {code or 'answers XML without an error code'}: {words}")
 
 

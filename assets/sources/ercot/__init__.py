@@ -51,6 +51,9 @@ DC_TIES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, costs="total")
 ALWAYS = frozenset(TIES) - {"dcS"}
 """Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
 
+MOST_BETWEEN = 30
+"""The readings of five minutes, one every ten seconds, of which one is at a five-minute instant."""
+
 _NOT_YET = "after the dashboard's own time"
 _OFFSET = re.compile(r"[+-]\d{4}$", re.ASCII)
 
@@ -174,6 +177,11 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
         else:
             rows.dropped["a tie is missing"] += 1
     require_known(rows)
+    if not rows:
+        between = rows.dropped["between five-minute instants"]
+        if between > MOST_BETWEEN:
+            raise FeedChanged(f"{between} readings, and none at a five-minute instant")
+        raise NotPublished("no flow at a five-minute instant")
     return rows
 
 
