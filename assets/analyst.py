@@ -16,7 +16,7 @@ from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, made_every
 from assets.series_assets import OWNER
 from assets.sql.database import month_keys, open_views
-from assets.sql.rules import RULES, Finding, Rule
+from assets.sql.rules import RULES, Rule, SqlFinding
 from assets.sql.views import patterns, quoted, statements
 from warehouse.errors import StorageError
 from warehouse.market import clock
@@ -51,7 +51,7 @@ def build(home: Path, duckdb: DuckDBResource) -> int:
     return sum(statement.startswith("CREATE VIEW") for statement in sql)
 
 
-def evaluation(rule: Rule, findings: Sequence[Finding]) -> dg.AssetCheckResult:
+def evaluation(rule: Rule, findings: Sequence[SqlFinding]) -> dg.AssetCheckResult:
     """Return the verdict of a rule: a warning, since either feed may be right."""
     return dg.AssetCheckResult(
         check_name=rule.name,
@@ -90,7 +90,7 @@ def _damage(storage: Storage, key: str) -> str:
     return ""
 
 
-def _table(findings: Sequence[Finding]) -> dg.TableMetadataValue:
+def _table(findings: Sequence[SqlFinding]) -> dg.TableMetadataValue:
     names = ("day", "zone", "detail")
     records = [dg.TableRecord({"day": str(f.day), "zone": f.zone, "detail": f.detail}) for f in findings]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "string") for name in names]))

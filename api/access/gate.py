@@ -31,7 +31,7 @@ from api.access import keys
 from api.access.database import AccountsUnavailable, Database
 from api.access.keys import Keys, Usage
 from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path
-from api.access.values import NO_ANSWER, AccessMethod, Answer, Call, Grant, Headers, refuse_for
+from api.access.values import NO_ANSWER, AccessMethod, Call, Grant, Headers, WholeAnswer, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
@@ -77,7 +77,7 @@ class Gate:
     @contextmanager
     def enter(
         self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b""
-    ) -> Iterator[Entry]:
+    ) -> Iterator[Admission]:
         """Let a request in; no price is a free path. Raises Responded.
 
         `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
@@ -89,8 +89,8 @@ class Gate:
             call = replace(call, file=file, head=request.method == "HEAD", signature=signature)
         outcome = self.admit(call)
         if not isinstance(outcome, Grant):
-            raise Responded(replayed_response(outcome, request) if isinstance(outcome, Answer) else outcome)
-        entry = Entry(request, outcome)
+            raise Responded(replayed_response(outcome, request) if isinstance(outcome, WholeAnswer) else outcome)
+        entry = Admission(request, outcome)
         try:
             yield entry
         finally:
@@ -117,7 +117,7 @@ class Gate:
             fingerprint=fingerprint,
         )
 
-    def admit(self, call: Call) -> Grant | Answer | Problem:
+    def admit(self, call: Call) -> Grant | WholeAnswer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
         if call.sample or not call.price:
             return self._admit_free(call)
@@ -191,7 +191,7 @@ class Gate:
         refusal = self.limits.refuse("sample-day", client_unit(call.client, SITE), settings.sample_calls_per_day, now)
         return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
 
-    def _admit_paid(self, call: Call) -> Grant | Answer | Problem:
+    def _admit_paid(self, call: Call) -> Grant | WholeAnswer | Problem:
         refusal = self.keys.admit(call, self.limits, self.settings.key_calls_per_second, self.now)
         if isinstance(refusal, Grant):
             return refusal
@@ -204,7 +204,7 @@ class Gate:
         if not isinstance(grant, Grant):
             return grant
 
-        def settle(answer: Answer) -> Headers | Problem:
+        def settle(answer: WholeAnswer) -> Headers | Problem:
             """Let a payment that is taken give back its own call, and the one that fetched its offer."""
             settled = grant.settle(answer)
             if not isinstance(settled, Problem) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
@@ -214,7 +214,7 @@ class Gate:
         return replace(grant, settle=settle)
 
 
-class Entry:
+class Admission:
     """A call that the gate let in. `settle` it once, within its `with` block; else what was reserved is given back."""
 
     __slots__ = ("_grant", "_request", "method", "settled")
@@ -231,7 +231,7 @@ class Entry:
         self.settled = True
         is_payment = self.method == "payment"
         bodiless = is_payment and (self._request.method == "HEAD" or response.status == 304)
-        answer = Answer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
+        answer = WholeAnswer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
         outcome = self._grant.settle(answer)
         if isinstance(outcome, Problem):
             raise Responded(outcome)
@@ -267,7 +267,7 @@ def _priced_key(call: Call) -> str:
     return key if key and keys.is_well_formed(key) else ""
 
 
-def replayed_response(stored: Answer, request: Request) -> Response:
+def replayed_response(stored: WholeAnswer, request: Request) -> Response:
     """Return a stored answer in a coding that this request takes: the retry may come by another way than the first."""
     coding = dict(stored.headers).get("Content-Encoding", "identity")
     if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from api.access.database import AccountsUnavailable, Database
 from api.access.limits import RateLimits
-from api.access.values import Answer, Call, Grant, Headers, refuse_for
+from api.access.values import Call, Grant, Headers, WholeAnswer, refuse_for
 from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
@@ -113,7 +113,7 @@ class Keys:
             usage = self.usage(digest, now)
             return used_up(usage.limit, now) if usage and usage.confirmed else invalid(unconfirmed=usage is not None)
 
-        def settle(answer: Answer) -> Headers:
+        def settle(answer: WholeAnswer) -> Headers:
             counts = False
             try:
                 counts = 200 <= answer.status < 300 and (not call.file or self.record_read(reserved, call.file))

@@ -1,8 +1,8 @@
 """What passes between an endpoint and the gate: a call, a grant, an answer, a problem. Values only.
 
-A call's life, of a REST endpoint (`api.access.gate.Entry`) as of an MCP tool: `gate.admit(call)` once its path and
-parameters are good, so that an error costs nothing. It returns a Problem (401, 402, 429 ...), an Answer that was paid
-for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
+A call's life, of a REST endpoint (`api.access.gate.Admission`) as of an MCP tool: `gate.admit(call)` once its path and
+parameters are good, so that an error costs nothing. It returns a Problem (401, 402, 429 ...), a WholeAnswer that was
+paid for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
 which counts or charges: the answer goes out with the headers that it returns, or a Problem in its place. Where the work
 raises: `grant.settle(NO_ANSWER)`.
 """
@@ -48,7 +48,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WholeAnswer:
     """A whole answer, before it is sent."""
 
     status: int
@@ -58,7 +58,7 @@ class Answer:
     headers: Headers = ()
 
 
-NO_ANSWER = Answer(500, 0)
+NO_ANSWER = WholeAnswer(500, 0)
 
 
 def refuse_for(
@@ -74,7 +74,7 @@ class Grant:
     """Permission to answer. `settle` is called exactly once, in the same thread."""
 
     method: AccessMethod
-    settle: Callable[[Answer], Headers | Problem]
+    settle: Callable[[WholeAnswer], Headers | Problem]
     """Counts or charges where the answer is one that counts, and gives back what was reserved where it is not.
 
     Returns headers to add to the answer, or what goes out in its place.

@@ -20,7 +20,7 @@ from warehouse.market.metrics import CURRENT
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
-from warehouse.series.change_log import CURSOR_PATTERN, Change, Entry, Page, UnknownCursor
+from warehouse.series.change_log import CURSOR_PATTERN, Change, ChangePage, Entry, UnknownCursor
 from warehouse.store.storage import Storage
 
 NOW = "now"
@@ -34,7 +34,7 @@ _LIVE_S = 3 * DAY
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChangeFilter:
     """What a follower asks for; None is all."""
 
     zones: Collection[str] | None = None
@@ -55,14 +55,14 @@ def _changes(service: Service, request: Request, query: dict[str, Any]) -> Respo
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
     with service.gate.enter(request) as entry:
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
-        wanted = Wanted(query["zone"], query["metric"], query["feed"])
+        wanted = ChangeFilter(query["zone"], query["metric"], query["feed"])
         body = read(service, query["since"], limit, wanted)
         # Not cached: the same address has more entries a moment later.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
         return entry.json(body, service.documents.catalogue.simulated, caching=headers)
 
 
-def read(service: Service, since: Moment | None, limit: int, wanted: Wanted) -> dict[str, Any]:
+def read(service: Service, since: Moment | None, limit: int, wanted: ChangeFilter) -> dict[str, Any]:
     """The entries after a cursor or a time. Raises StorageError; Problem 410 for a cursor that is no longer kept."""
     try:
         return page(service.storage, since, limit, wanted, service.lag_s)
@@ -82,7 +82,7 @@ def _link(service: Service, request: Request, cursor: str) -> Headers:
     return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]
 
 
-def page(storage: Storage, since: Moment | None, limit: int, wanted: Wanted, lag_s: float) -> dict[str, Any]:
+def page(storage: Storage, since: Moment | None, limit: int, wanted: ChangeFilter, lag_s: float) -> dict[str, Any]:
     """The answer. `since`: a cursor, or a time, which without an offset is reached in the first of the zones.
 
     `lag_s`: how long a reader of rows may still see an older file. Raises UnknownCursor, StorageError, Problem 400.
@@ -103,7 +103,7 @@ def settled(lag_s: float) -> int | None:
     return int(time.time()) - 1 - ceil(lag_s) if lag_s else None
 
 
-def body(found: Page) -> dict[str, Any]:
+def body(found: ChangePage) -> dict[str, Any]:
     """A page as JSON members."""
     log = found.next.partition("-")[0]
     return {

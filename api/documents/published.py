@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from api.access.gate import Entry
+from api.access.gate import Admission
 from api.documents.catalogue_reader import Catalogue
 from api.http import parameters, responses
 from api.http.document import Document
@@ -70,7 +70,9 @@ def zone_list(catalogue: Catalogue) -> dict[str, Any]:
     return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
 
 
-def once_a_publication(entry: Entry, catalogue: Catalogue, name: str, build: Callable[[], dict[str, Any]]) -> Response:
+def once_a_publication(
+    entry: Admission, catalogue: Catalogue, name: str, build: Callable[[], dict[str, Any]]
+) -> Response:
     """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
     sample = {"sample": True} if entry.method == "sample" else {}
     body = catalogue.document.render(f"{name} {sample}", lambda: build() | sample)

@@ -130,7 +130,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
 def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of `/v1/changes`: as many entries as make one answer, summed up by series."""
     zone = arguments["zone"]
-    wanted = changes.Wanted(None if zone is None else (zone,), arguments["metric"])
+    wanted = changes.ChangeFilter(None if zone is None else (zone,), arguments["metric"])
 
     def answer(_sample: bool) -> ToolAnswer:
         return _worded("changes", _summed(changes.read(service, arguments["since"], _MOST_ENTRIES, wanted)))

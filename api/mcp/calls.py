@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from api.access.values import NO_ANSWER, Answer, Call, Headers
+from api.access.values import NO_ANSWER, Call, Headers, WholeAnswer
 from api.http.parameters import Parameter
 from api.http.problems import Problem, of_error
 from api.mcp import arguments, text
@@ -91,7 +91,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
         grant = service.gate.admit(call)
         if isinstance(grant, Problem):
             return _refused(service, grant, call)
-        if isinstance(grant, Answer):  # what this payment bought before
+        if isinstance(grant, WholeAnswer):  # what this payment bought before
             stored = orjson.loads(grant.body)
             return Outcome(stored["texts"], orjson.dumps(stored["structured"]), _receipt(grant.headers))
         sample = grant.method == "sample"
@@ -115,7 +115,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
         return _failed(problem, version)
     bought = {"texts": texts, "structured": orjson.Fragment(structured)} if grant.method == "payment" else None
     rows = 0 if stale else answer.rows  # nobody pays for overdue figures
-    settled = grant.settle(Answer(200, rows, orjson.dumps(bought) if bought else b""))
+    settled = grant.settle(WholeAnswer(200, rows, orjson.dumps(bought) if bought else b""))
     if isinstance(settled, Problem):
         return _refused(service, settled, call)
     receipt = _receipt(settled)

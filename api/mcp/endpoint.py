@@ -21,7 +21,7 @@ from api.http.problems import Problem
 from api.http.responses import accepted
 from api.mcp import protocol
 from api.mcp.protocol import CheckedRequest, ProtocolHeaders, RpcError, RpcReply, error, exchange
-from api.mcp.server import Server
+from api.mcp.server import McpServer
 from api.mcp.tools import TOOLS
 from api.service import Service
 from api.settings import Settings, is_loopback
@@ -45,7 +45,7 @@ _PREFLIGHT = (
 
 def view(service: Service) -> View:
     """Return the view of one worker."""
-    mcp, admits = Server(service), _origin_policy(service.settings)
+    mcp, admits = McpServer(service), _origin_policy(service.settings)
 
     def answer(request: Request) -> Response:
         header = request.environ.get
@@ -109,7 +109,7 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     return None
 
 
-def _post(mcp: Server, request: Request) -> Response:
+def _post(mcp: McpServer, request: Request) -> Response:
     """Answer the message in a request's body. Raises Problem 400 or 413."""
     environ, body = request.environ, read_body(request.environ, MOST_BYTES)
     sent = mcp.service.gate.call_of(request)

@@ -34,7 +34,7 @@ _INSTRUCTIONS = (
 )
 
 
-class Server:
+class McpServer:
     """The server of one worker. Answers that depend on the method and the version alone are JSON already."""
 
     def __init__(self, service: Service) -> None:

@@ -88,7 +88,7 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
         "brief": lambda: published.sample_brief(first("brief", layout.brief)),
         "snapshot": lambda: published.sample_snapshot(documents.require(layout.SNAPSHOT).json),
         "bulk": lambda: bulk.list_files(documents, documents.catalogue, base_url, documents.catalogue.generated, {}),
-        "changes": lambda: changes.page(service.storage, None, _FEW, changes.Wanted(), 0),
+        "changes": lambda: changes.page(service.storage, None, _FEW, changes.ChangeFilter(), 0),
         "publishers": lambda: published.publishers_of(
             documents.require(layout.PUBLISHERS), dict.fromkeys(("source", "feed", "month"))
         ),

@@ -22,7 +22,7 @@ from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
 from warehouse.figures import horizon
-from warehouse.figures.horizon import METHOD, Wanted, rounded
+from warehouse.figures.horizon import METHOD, WindowQuery, rounded
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.vocabulary import Metric, forecast_of
@@ -47,7 +47,7 @@ _COST_NOTES = {
 }
 
 
-WindowQuestion = tuple[str, Metric, Wanted, tuple[float, float] | None]
+WindowQuestion = tuple[str, Metric, WindowQuery, tuple[float, float] | None]
 """One question, checked: zone, metric, what is looked for, and the energy in kWh with the power in kW, if named."""
 
 
@@ -85,7 +85,7 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
         if seconds > LONGEST_HOURS * HOUR:
             detail = f"at that power it takes more than {LONGEST_HOURS} hours"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
-    wanted = Wanted(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
+    wanted = WindowQuery(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
@@ -98,7 +98,7 @@ def answer(service: Service, question: WindowQuestion, sample: bool) -> dict[str
 
 
 def _body(
-    service: Service, zone_id: str, metric: Metric, wanted: Wanted, energy: tuple[float, float] | None, now: int
+    service: Service, zone_id: str, metric: Metric, wanted: WindowQuery, energy: tuple[float, float] | None, now: int
 ) -> dict[str, Any]:
     catalogue = service.documents.catalogue
     body: dict[str, Any] = {

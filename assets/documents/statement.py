@@ -21,7 +21,7 @@ _SPOKEN_UNITS = {"MW": ("MW", "MW"), "gCO2/kWh": ("g", "g of carbon dioxide a ki
 _DIRECTIONS = {1: "import", -1: "export"}
 
 
-class Statement:
+class FigureSentences:
     """The sentences about one figure. `numbers`: the rounded numbers in them."""
 
     def __init__(self, metric: str, figure: Figure, overdue: bool) -> None:

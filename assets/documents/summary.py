@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
-from assets.documents.statement import Statement, grouped, heard
+from assets.documents.statement import FigureSentences, grouped, heard
 from warehouse.figures.context import WINDOW_DAYS, listed
 from warehouse.market.clock import local_date, utc, zone_of
 from warehouse.market.metrics import SCALAR, brief_words
@@ -42,7 +42,7 @@ def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numb
     for metric in SCALAR:
         figure = of_zone.figures.get(metric)
         if figure is not None:
-            statement = Statement(metric, figure, now > figure.expected_by)
+            statement = FigureSentences(metric, figure, now > figure.expected_by)
             rank = statement.rank("the last thirty days", "the days on record")
             return f"{mark}{place}: {statement.amount()}{rank}.", statement.numbers
     return f"{mark}{place}: no price, demand or flow is known at present.", {}
@@ -67,7 +67,7 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
 
 def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
     """Value and rank, median, trend, and whether the value is overdue."""
-    statement, context = Statement(metric, figure, overdue), figure.reading.context
+    statement, context = FigureSentences(metric, figure, overdue), figure.reading.context
     value = statement.amount()
     if context is None:
         sentences = [f"{value}, with too little history to rank it."]

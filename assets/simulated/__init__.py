@@ -10,7 +10,7 @@ from importlib import import_module
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
-from assets.simulated.faults import Fault, apply, parse
+from assets.simulated.faults import PlantedFault, apply, parse
 from warehouse.market import clock
 from warehouse.market.feeds import Request
 
@@ -18,7 +18,7 @@ from warehouse.market.feeds import Request
 class Simulated:
     """Answers each request as its publisher would at the current instant, with the faults that are switched on."""
 
-    def __init__(self, faults: tuple[Fault, ...] = ()) -> None:
+    def __init__(self, faults: tuple[PlantedFault, ...] = ()) -> None:
         self._faults = faults
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:

@@ -29,7 +29,7 @@ _FORM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class PlantedFault:
     """What goes wrong for a source or a feed, from `start` until before `end` (Unix seconds)."""
 
     feed: str
@@ -45,12 +45,12 @@ class Fault:
         return named and self.start <= now < self.end and (not self.day or self.day in map(str, request.days))
 
 
-def parse(text: str) -> tuple[Fault, ...]:
+def parse(text: str) -> tuple[PlantedFault, ...]:
     """The faults that a setting names. Raises BadWindow for one that does not read."""
     return tuple(_fault(word.strip()) for word in text.split(",") if word.strip())
 
 
-def _fault(word: str) -> Fault:
+def _fault(word: str) -> PlantedFault:
     match = _FORM.fullmatch(word)
     if match is None or match["kind"] not in KINDS:
         raise BadWindow(
@@ -60,7 +60,7 @@ def _fault(word: str) -> Fault:
     if not _is_known(match["feed"]):
         raise BadWindow(f"EMDS_FAULTS: no publisher or feed is called {match['feed']!r}")
     span = (clock.instant(match["start"]), clock.instant(match["end"])) if match["start"] else (0, clock.LAST_INSTANT)
-    return Fault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
+    return PlantedFault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
 
 
 def _is_known(name: str) -> bool:
@@ -68,7 +68,7 @@ def _is_known(name: str) -> bool:
     return code in codes() and (not product or name in (feed.id for feed in source(code).feeds))
 
 
-def apply(fault: Fault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
+def apply(fault: PlantedFault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
     """The reply under a fault. Raises FeedUnavailable for a time-out."""
     if fault.kind == "timeout":
         raise FeedUnavailable("timed out (simulated)")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from duckdb import DuckDBPyConnection
 
 
-class Finding(NamedTuple):
+class SqlFinding(NamedTuple):
     """One day of a zone that breaks a rule."""
 
     zone: str
@@ -34,10 +34,10 @@ class Rule:
         """The query: the file of the rule's name."""
         return Path(__file__).with_name(f"{self.name}.sql").read_text()
 
-    def find(self, connection: DuckDBPyConnection) -> list[Finding]:
+    def find(self, connection: DuckDBPyConnection) -> list[SqlFinding]:
         """Return every finding, the newest day first. Raises duckdb.Error where a file cannot be read."""
         query = f"SELECT zone, day, detail FROM ({self.sql}) ORDER BY day DESC, zone, detail"  # noqa: S608
-        return [Finding(*row) for row in connection.execute(query).fetchall()]
+        return [SqlFinding(*row) for row in connection.execute(query).fetchall()]
 
 
 RULES = (

@@ -177,7 +177,7 @@ def statements(files: Files) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LookupTable:
     """A small table, its rows, and what its columns hold."""
 
     name: str
@@ -186,10 +186,10 @@ class Table:
     rows: Sequence[tuple[object, ...]]
 
 
-def _tables() -> list[Table]:
+def _tables() -> list[LookupTable]:
     """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds, `tolerances` of two feeds."""
     return [
-        Table(
+        LookupTable(
             "zones",
             f"The {len(ZONES)} zones with their clocks",
             {
@@ -202,7 +202,7 @@ def _tables() -> list[Table]:
             },
             [(z.id, z.name, z.tz, z.market_tz, z.currency, z.headline) for z in ZONES.values()],
         ),
-        Table(
+        LookupTable(
             "feeds",
             "Feeds in rank order within a zone and metric: 1 is best",
             {
@@ -212,13 +212,13 @@ def _tables() -> list[Table]:
             },
             [(f.id, f.rank, f.title) for source in all_sources().values() for f in source.feeds],
         ),
-        Table(
+        LookupTable(
             "resolutions",
             "Lengths of intervals",
             {"resolution": "As in every view", "seconds": "Length of the interval; of 1y 365 days"},
             list(RESOLUTIONS.items()),
         ),
-        Table(
+        LookupTable(
             "tolerances",
             "How far the hourly means of two feeds of a series may lie apart on a day's average",
             {
@@ -231,7 +231,7 @@ def _tables() -> list[Table]:
     ]
 
 
-def _define(table: Table) -> Iterator[str]:
+def _define(table: LookupTable) -> Iterator[str]:
     """The SQL that makes a table with its comments."""
     values = ", ".join("(" + ", ".join(_literal(cell) for cell in row) + ")" for row in table.rows)
     yield f"CREATE TABLE {table.name} AS SELECT * FROM (VALUES {values}) AS t({', '.join(table.columns)})"

@@ -74,7 +74,7 @@ class StaticFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class StaticPublication:
     """Everything that one publication puts; `version` (ns) orders publications."""
 
     version: int

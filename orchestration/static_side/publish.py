@@ -35,9 +35,9 @@ from orchestration.static_side.publication import (
     MANIFESTS,
     OBJECTS,
     SUFFIXES,
-    Publication,
     StaticFile,
     StaticObject,
+    StaticPublication,
     extension,
     object_key,
     objects_of,
@@ -90,13 +90,13 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
     with _client(settings) as client:
         files = rendered(client, target)
     mode, rights = modes.get(storage) or "", _rights(catalogue)
-    publication = Publication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
+    publication = StaticPublication(version, catalogue.generated, mode, files, entries, replaced, rights, withheld)
     put, removed, is_current = send(target, publication)
     counts = {"files": len(files), "months": len(entries), "put": put + fresh, "removed": removed}
     return {"version": version, **counts, "current": int(is_current)}
 
 
-def send(target: Target, publication: Publication) -> tuple[int, int, bool]:
+def send(target: Target, publication: StaticPublication) -> tuple[int, int, bool]:
     """Put a publication; return how many objects were put and removed, and whether it is shown."""
     before = target.current()
     put = sum(target.put(item) for item in publication.objects())

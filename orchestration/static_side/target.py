@@ -21,8 +21,8 @@ from orchestration.static_side.publication import (
     POINTER,
     SITE,
     SITE_VERSION,
-    Publication,
     StaticObject,
+    StaticPublication,
     read_json,
     site_names,
 )
@@ -85,7 +85,7 @@ class Target:
         """Put an object in the place of the one under its name."""
         self._put(item.key, item)
 
-    def swap(self, publication: Publication) -> bool:
+    def swap(self, publication: StaticPublication) -> bool:
         """Make a publication whose objects are there the current one; return False where a newer one is.
 
         Raises StorageError where the condition of each try is refused: by other publishers, or by a store without any.
@@ -110,7 +110,7 @@ class Target:
         lying = [pair for prefix in prefixes for pair in self.listing(prefix).items()]
         return self._remove([key for key, (_, age) in lying if is_over(key, age)])
 
-    def _name(self, publication: Publication) -> None:
+    def _name(self, publication: StaticPublication) -> None:
         """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""
         before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
         named, lying = site_names(before.get("files", ())), self.listing(SITE)

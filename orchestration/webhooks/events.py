@@ -10,12 +10,12 @@ import orjson
 
 from api.access.webhooks import Webhook
 from api.documents import changes
-from api.documents.changes import Wanted
+from api.documents.changes import ChangeFilter
 from assets.documents.map_history import rounded
 from warehouse.market.clock import iso
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
-from warehouse.series.change_log import Page, UnknownCursor
+from warehouse.series.change_log import ChangePage, UnknownCursor
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -31,17 +31,17 @@ class Documents:
     lag_s: float
     """How long after an entry of the change log a worker of the API may still give older rows."""
     _read: dict[str, Any] = field(default_factory=dict)
-    _pages: dict[tuple[str, tuple[str, ...]], Page] = field(default_factory=dict)
+    _pages: dict[tuple[str, tuple[str, ...]], ChangePage] = field(default_factory=dict)
 
     def get(self, name: str) -> Any:
         if name not in self._read:
             self._read[name] = artefact.load(self.storage, name)
         return self._read[name]
 
-    def changes(self, cursor: str, zones: tuple[str, ...]) -> Page:
+    def changes(self, cursor: str, zones: tuple[str, ...]) -> ChangePage:
         """Return a page of the change log, with entries of `zones` (empty: all). Raises UnknownCursor, StorageError."""
         if (cursor, zones) not in self._pages:
-            until, wanted = changes.settled(self.lag_s), Wanted(zones=zones or None)
+            until, wanted = changes.settled(self.lag_s), ChangeFilter(zones=zones or None)
             self._pages[cursor, zones] = change_log.read(self.storage, cursor, ENTRIES, wanted.fits, until)
         return self._pages[cursor, zones]
 

@@ -111,7 +111,7 @@ def test_an_empty_warehouse_has_a_cursor_to_begin_with(rig: Rig) -> None:
 
 def test_an_entry_waits_until_no_cache_holds_older_rows(five_changes: Rig) -> None:
     """A worker that may give rows up to `lag_s` old tells nothing that is younger."""
-    wanted = changes.Wanted()
+    wanted = changes.ChangeFilter()
     now = int(time.time())
     assert changes.page(five_changes.storage, None, 100, wanted, 0)["count"] == 6
     change_log.append(five_changes.storage, Change("GB", "demand", None, 1, 1, 1, 0, 0), "t", now + 3)

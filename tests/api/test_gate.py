@@ -16,7 +16,7 @@ from api.access.gate import replayed_response
 from api.access.keys import CALLS_PER_DAY
 from api.access.limits import RateLimits, client_address, client_unit
 from api.access.prices import PRICES, units_of
-from api.access.values import Answer, Call, Grant
+from api.access.values import Call, Grant, WholeAnswer
 from api.http.messages import Request
 from tests.api.key_service import NOON, PATH, Service, opened, problem_of
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
@@ -156,7 +156,7 @@ def test_prices_are_the_specifications() -> None:
 
 
 def test_a_body_packed_for_another_client_is_unpacked() -> None:
-    stored = Answer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
+    stored = WholeAnswer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
     assert replayed_response(stored, Request({"HTTP_ACCEPT_ENCODING": "gzip"})).header("Content-Encoding") == "gzip"
     response = replayed_response(stored, Request({}))
     assert response.body == b'{"rows": 1}'

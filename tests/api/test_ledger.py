@@ -10,12 +10,12 @@ import pytest
 
 from api.access.database import Database
 from api.access.keys import Keys
-from api.access.values import Answer
+from api.access.values import WholeAnswer
 from api.access.x402.ledger import NONCE_USED, OWED_S, Ledger, LedgerEntry, PaymentTerms
 
 NOW, LEASE = 1_800_000_000, 90
 TERMS = PaymentTerms("eip155:8453", "0xaa", "0x1", 2, "0xcc", "0xbb", 1000, NOW + 120, "/v1/latest/GB", "f", "h")
-ANSWER = Answer(200, 1, b"{}", (("Content-Type", "application/json"),))
+ANSWER = WholeAnswer(200, 1, b"{}", (("Content-Type", "application/json"),))
 
 
 @pytest.fixture

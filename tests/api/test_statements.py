@@ -19,7 +19,7 @@ from api.access import key_life, sign_up, webhooks
 from api.access.database import Database, migrate, open_engine
 from api.access.keys import Keys, digest_of
 from api.access.tables import METADATA
-from api.access.values import Answer, Call
+from api.access.values import Call, WholeAnswer
 from api.access.x402.ledger import Ledger, LedgerEntry, PaymentTerms, Transfer
 from api.http.problems import Problem
 from tests.api.key_service import NOON, Service, opened
@@ -109,9 +109,9 @@ def use_keys(service: Service) -> None:
     file, call = b"\x01" * 32, Call("/v1/bulk/price/GB/2026-03.parquet", "bulk-file", "192.0.2.1", api_key=key)
     for _ in range(2):
         grant: Any = books.admit(replace(call, file=file), service.gate.limits, 0, NOON)
-        grant.settle(Answer(200, 1))
+        grant.settle(WholeAnswer(200, 1))
     grant = books.admit(replace(call, file=b"\x02" * 32), service.gate.limits, 0, NOON)
-    grant.settle(Answer(500, 0))
+    grant.settle(WholeAnswer(500, 0))
     usage = books.usage(digest_of(key), NOON, file)
     assert usage is not None
     assert (usage.used, usage.read) == (1, True)
@@ -136,7 +136,7 @@ def confirm_by_mail(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def keep_ledger(database: Database) -> None:
     """Take payments through every state, and transfers to answers and credits."""
-    ledger, answer = Ledger(database), Answer(200, 1, b"{}")
+    ledger, answer = Ledger(database), WholeAnswer(200, 1, b"{}")
 
     def claim(nonce: str, now: int = NOON) -> LedgerEntry:
         signed = ("eip155:8453", "0xaa", nonce, 2, "0xcc", "0xbb", 1000)

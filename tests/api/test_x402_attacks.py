@@ -16,7 +16,7 @@ from eth_account import Account
 from werkzeug.test import TestResponse
 
 from api.access.gate import Gate
-from api.access.values import Answer, Grant
+from api.access.values import Grant, WholeAnswer
 from api.access.x402.chain import Chain, Refused, Settled, Undecided
 from api.access.x402.ledger import OWED_S
 from api.access.x402.payment import decode, digest, domain_separator, is_signed_by_payer
@@ -323,7 +323,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     assert trade.get(payment).status_code == 200
     assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
     assert isinstance(entry, Grant)
-    late = entry.settle(Answer(200, 1, b"late"))
+    late = entry.settle(WholeAnswer(200, 1, b"late"))
     assert isinstance(late, Problem)  # the slow worker's answer must not go out a second time
     assert (late.kind.status, trade.paid) == (409, PRICE)
 

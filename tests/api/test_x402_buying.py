@@ -14,7 +14,7 @@ from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable
 from api.access.keys import CALLS_PER_DAY, digest_of
 from api.access.x402.ledger import Ledger
-from api.access.x402.server import Limits
+from api.access.x402.server import PaymentLimits
 from tests.stand_ins import buyer
 from tests.stand_ins.chain import BUYER
 from tests.stand_ins.trade import LIMITS, PATH, PAY_TO, PRICE, RECEIPT, Trade, at_once, reason, receipt
@@ -123,7 +123,7 @@ def test_an_authorization_in_the_other_versions_clothes_is_the_same(trade: Trade
 @pytest.mark.slow
 def test_copies_at_once_are_charged_once_and_the_work_is_done_once(trade: Trade) -> None:
     copies = 50
-    trade.restart(Limits())  # fifty verifications at once take a while
+    trade.restart(PaymentLimits())  # fifty verifications at once take a while
     payment = trade.payment()
     app = trade.http.application
     path = PATH + "?sleep=0.2"

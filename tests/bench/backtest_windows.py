@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from warehouse.figures.forecast_scores import means
-from warehouse.figures.horizon import Interval, KnownAhead, Wanted, find
+from warehouse.figures.horizon import Interval, KnownAhead, WindowQuery, find
 from warehouse.market.clock import HOUR, Window, month_window
 from warehouse.market.metrics import METRICS
 from warehouse.market.vocabulary import Forecast, actual_of
@@ -36,7 +36,7 @@ def outcome(versions: Versions, actual: RowColumns, published: int, seconds: int
     known = tuple(map(Interval, rows.ts.tolist(), ends, rows.value.tolist()))
     if not known or known[0].start > published:
         return None
-    found = find(KnownAhead(known, "", ()), Wanted("lowest", seconds), tz)
+    found = find(KnownAhead(known, "", ()), WindowQuery("lowest", seconds), tz)
     starts = np.array([one.start for one in known if one.start + seconds <= found.until], np.int64)
     # Blocks overlap, and means are of intervals that do not: one at a time.
     came = np.array([means(actual, starts[place : place + 1], seconds)[0] for place in range(len(starts))])

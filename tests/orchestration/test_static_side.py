@@ -23,9 +23,9 @@ from orchestration.static_side.publication import (
     POINTER,
     SITE,
     SITE_VERSION,
-    Publication,
     StaticFile,
     StaticObject,
+    StaticPublication,
     object_key,
     objects_of,
     packed_key,
@@ -56,7 +56,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
         rig.close()
 
 
-def publication(version: int, text: str, *withheld: str) -> Publication:
+def publication(version: int, text: str, *withheld: str) -> StaticPublication:
     """A small publication of two paths, one of which changes."""
     files = []
     for path, body in (("/v1/zones", text.encode() * 300), ("/docs", b"the same page" * 300)):
@@ -64,7 +64,7 @@ def publication(version: int, text: str, *withheld: str) -> Publication:
         plain = StaticObject(object_key(body, media), body, media)
         packed = StaticObject(packed_key(plain.key, "gzip"), gzip.compress(body, mtime=0), media, "gzip")
         files.append(StaticFile(path, "public, max-age=30", (plain, packed)))
-    return Publication(version, version, "live", tuple(files), withheld=withheld)
+    return StaticPublication(version, version, "live", tuple(files), withheld=withheld)
 
 
 def files_by_name(target: Target) -> dict[str, bytes]:

@@ -15,9 +15,9 @@ from flask import Flask, request
 from flask.globals import request_ctx
 
 from api.access import key_life, sign_up
-from api.access.gate import Entry, Gate
+from api.access.gate import Admission, Gate
 from api.access.x402.ledger import Ledger
-from api.access.x402.server import Limits, X402ResourceServer
+from api.access.x402.server import PaymentLimits, X402ResourceServer
 from api.endpoints.table import ENDPOINTS
 from api.http import middleware, parameters
 from api.http.messages import Request, Response, View
@@ -68,7 +68,7 @@ def _gated(gate: Gate, price: str, zone: str) -> Response:
         return entry.settle(*_answer(zone, entry))
 
 
-def _answer(zone: str, entry: Entry | None) -> tuple[Response, int]:
+def _answer(zone: str, entry: Admission | None) -> tuple[Response, int]:
     """The answer that the query asks for, and its rows."""
     time.sleep(request.args.get("sleep", 0.0, float))
     if "raise" in request.args:
@@ -99,6 +99,6 @@ def served() -> Flask:
     settings = Settings.from_environ(os.environ)
     gate = Gate(settings, os.environ.get("SHOP_MODE", "live"), clock)
     gate.x402 = X402ResourceServer(
-        settings, Ledger(gate.database), True, clock, Limits(lease=int(os.environ.get("SHOP_LEASE", "60")))
+        settings, Ledger(gate.database), True, clock, PaymentLimits(lease=int(os.environ.get("SHOP_LEASE", "60")))
     )
     return shop(gate)

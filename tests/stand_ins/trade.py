@@ -23,7 +23,7 @@ from api.access.x402.facilitators import Timeouts
 from api.access.x402.ledger import Ledger, LedgerEntry
 from api.access.x402.payment import decode
 from api.access.x402.reconciler import Reconciler
-from api.access.x402.server import Limits, X402ResourceServer
+from api.access.x402.server import PaymentLimits, X402ResourceServer
 from api.settings import Facilitator as Listed
 from api.settings import Settings
 from tests.stand_ins import buyer
@@ -36,7 +36,7 @@ from tests.stand_ins.shop import shop
 PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
-LIMITS = Limits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
+LIMITS = PaymentLimits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
 """Long enough that a busy machine is not taken for a facilitator that hangs; each that does costs so much."""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
@@ -100,7 +100,7 @@ class Trade:
         """Settles the authorization outside the service."""
         self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
 
-    def restart(self, limits: Limits = LIMITS, **changes: Any) -> None:
+    def restart(self, limits: PaymentLimits = LIMITS, **changes: Any) -> None:
         """Starts a new worker with fresh circuit breakers and changed settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock

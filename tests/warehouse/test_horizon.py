@@ -103,7 +103,7 @@ def test_agrees_with_brute_force_over_quarter_hours(
     begin = running if after is None else running + after * QUARTER
     end = None if ends[0] is None else begin + (ends[0] + 1) * QUARTER
     within = None if end is None or ends[1] else end - running
-    wanted = horizon.Wanted(
+    wanted = horizon.WindowQuery(
         kind, quarters * QUARTER, slots, None if after is None else begin, None if within else end, within, between
     )
     found = horizon.find(ahead, wanted, "Europe/Brussels")
@@ -179,7 +179,7 @@ def test_sources_and_unit_are_those_of_the_rows_from_the_running_one_on() -> Non
     ahead = horizon.known_ahead(columns(rows), start)
     assert ahead is not None
     assert ahead.sources == ("east", "north")
-    assert horizon.find(ahead, horizon.Wanted("lowest", HOUR), "UTC").until == start + HOUR
+    assert horizon.find(ahead, horizon.WindowQuery("lowest", HOUR), "UTC").until == start + HOUR
 
 
 def test_every_clock_of_the_running_interval_finds_the_same() -> None:

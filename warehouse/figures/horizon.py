@@ -62,7 +62,7 @@ class KnownAhead:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WindowQuery:
     """What is looked for, and where. Instants are Unix seconds."""
 
     kind: Literal["lowest", "highest"]
@@ -79,7 +79,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WindowResult:
     """The horizon of one question and the best of it. Instants are Unix seconds."""
 
     start: int
@@ -131,7 +131,7 @@ def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
     )
 
 
-def find(ahead: KnownAhead, wanted: Wanted, tz: str) -> Found:
+def find(ahead: KnownAhead, wanted: WindowQuery, tz: str) -> WindowResult:
     """The best block or slots of what is known from the running interval on; `tz`: the zone's civil time."""
     running, last = ahead.rows[0].start, ahead.rows[-1].end
     end = wanted.end if wanted.within is None else running + wanted.within
@@ -152,7 +152,7 @@ def find(ahead: KnownAhead, wanted: Wanted, tz: str) -> Found:
         best = _best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.kind)
     complete = begin < until >= (last if end is None else end)
     nothing_yet = not pieces and (end is None or not complete)
-    return Found(begin, until, complete, nothing_yet, last, *(best or (None, Fraction(0))))
+    return WindowResult(begin, until, complete, nothing_yet, last, *(best or (None, Fraction(0))))
 
 
 def _known_until(rows: Sequence[Interval], until: int) -> list[Interval]:
@@ -190,7 +190,7 @@ _Best = tuple[dict[str, Any], Fraction]
 """`Found.members` and `Found.exact`."""
 
 
-def _best_block(known: Sequence[Interval], running: int, wanted: Wanted) -> _Best | None:
+def _best_block(known: Sequence[Interval], running: int, wanted: WindowQuery) -> _Best | None:
     """The best block within known intervals, which may lie apart; None where no block of that length fits.
 
     Blocks start where an interval starts. Among equal means the earliest is the best.

@@ -18,7 +18,7 @@ _TENTHS = (1, 5, 9)
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
+class TimeBeyond:
     """The time that a series spends above or below a threshold."""
 
     threshold: float
@@ -47,8 +47,8 @@ class Statistics:
     p10: float
     p50: float
     p90: float
-    above: Beyond | None
-    below: Beyond | None
+    above: TimeBeyond | None
+    below: TimeBeyond | None
 
 
 def statistics(
@@ -110,10 +110,10 @@ def quantiles(values: Floats, weights: Ints) -> tuple[tuple[float, float], ...]:
     return tuple((float(values[order[left]]), float(values[order[right]])) for left, right in around)
 
 
-def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> Beyond:
+def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> TimeBeyond:
     rows = np.flatnonzero(mask)
     if not len(rows):
-        return Beyond(threshold, 0.0, 0, 0, ())
+        return TimeBeyond(threshold, 0.0, 0, 0, ())
     opens = np.ones(len(rows), dtype=bool)
     # A run goes on where the next row adjoins it in time.
     opens[1:] = (np.diff(rows) > 1) | (begin[rows[1:]] != until[rows[:-1]])
@@ -121,4 +121,4 @@ def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> Beyond:
     ends = until[rows[np.append(np.flatnonzero(opens)[1:] - 1, len(rows) - 1)]]
     hours = float((until[rows] - begin[rows]).sum() / 3600)
     first = tuple(zip(starts[:FIRST_SPANS].tolist(), ends[:FIRST_SPANS].tolist(), strict=True))
-    return Beyond(threshold, hours, len(rows), len(starts), first)
+    return TimeBeyond(threshold, hours, len(rows), len(starts), first)

@@ -90,7 +90,7 @@ class UnknownCursor(CallerError):
         self.oldest = oldest
 
 
-class Page(NamedTuple):
+class ChangePage(NamedTuple):
     """Entries after a cursor. `next` goes on behind the last one looked at; `more`: others may follow already."""
 
     entries: list[Entry]
@@ -185,7 +185,7 @@ def read(
     limit: int,
     wanted: Callable[[Change], bool] = lambda _: True,
     until: int | None = None,
-) -> Page:
+) -> ChangePage:
     """Entries after a cursor that are wanted and not later than `until`; where it is None, from the oldest kept on.
 
     Raises UnknownCursor, and StorageError.
@@ -194,7 +194,7 @@ def read(
     if head is None:
         if since not in (None, BEGINNING):
             raise UnknownCursor(BEGINNING)
-        return Page([], BEGINNING, False, BEGINNING)
+        return ChangePage([], BEGINNING, False, BEGINNING)
     oldest = _cursor(head, head.first - 1)
     start = at = _number(head, since, oldest)
     found: list[Entry] = []
@@ -214,7 +214,7 @@ def read(
             break
     if at == start and start > last and start > newest_number(storage):
         raise UnknownCursor(oldest)
-    return Page(found, _cursor(head, at), more, oldest)
+    return ChangePage(found, _cursor(head, at), more, oldest)
 
 
 def newest(storage: Storage, until: int | None = None) -> str:

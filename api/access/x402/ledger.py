@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from api.access.database import Database
 from api.access.tables import CREDITS, PAYMENTS, SCANNED
-from api.access.values import Answer
+from api.access.values import WholeAnswer
 from warehouse.market.clock import DAY
 
 State = Literal["claimed", "settling", "settled", "failed", "unknown", "released"]
@@ -117,7 +117,7 @@ class Ledger:
         return self._written(upsert.returning(*_ENTRY))
 
     def settling(
-        self, entry: LedgerEntry, now: int, facilitator: str = "", answer: Answer | None = None
+        self, entry: LedgerEntry, now: int, facilitator: str = "", answer: WholeAnswer | None = None
     ) -> LedgerEntry | None:
         """Claim the right to settle, and store the answer where it is new; None where the row has moved on."""
         values: dict[str, object] = {"state": "settling", "attempt": _C.attempt + 1}
@@ -149,7 +149,7 @@ class Ledger:
         settled = (_C.network == network, _C.state == "settled", _C.log_index.is_(None))
         return self._scalar(select(func.count()).select_from(PAYMENTS).where(*settled)) or 0
 
-    def delivered(self, entry: LedgerEntry, now: int, answer: Answer) -> LedgerEntry | None:
+    def delivered(self, entry: LedgerEntry, now: int, answer: WholeAnswer) -> LedgerEntry | None:
         """Record that an owed answer was made again and goes out now; None where another call was faster."""
         return self._change(entry, now, {"attempt": _C.attempt + 1, "answered": now, **_stored(answer)})
 
@@ -168,7 +168,7 @@ class Ledger:
         """Record that no money moved; the same authorization may come again."""
         return self._change(entry, now, {"state": "released", **_NO_ANSWER})
 
-    def replay(self, entry: LedgerEntry, now: int, window: int, most: int) -> Answer | None:
+    def replay(self, entry: LedgerEntry, now: int, window: int, most: int) -> WholeAnswer | None:
         """Return a settled row's stored answer: once where it is owed, then `most` times within `window` seconds."""
         fresh = or_(_C.answered.is_(None), and_(_C.answered > now - window, _C.replays < most))
         again = (
@@ -179,7 +179,9 @@ class Ledger:
         )
         with self._database.begin() as connection:
             row = connection.execute(again).first()
-        return Answer(200, 1, row.answer_body, tuple(map(tuple, orjson.loads(row.answer_headers)))) if row else None
+        return (
+            WholeAnswer(200, 1, row.answer_body, tuple(map(tuple, orjson.loads(row.answer_headers)))) if row else None
+        )
 
     def expire(self, now: int, lease: int, window: int) -> None:
         """Free what dead workers held, and forget answers and unused payments whose time has passed.
@@ -280,7 +282,7 @@ def _scan_of(network: str, pay_to: str) -> tuple[ColumnElement[bool], ColumnElem
     return SCANNED.c.network == network, SCANNED.c.pay_to == pay_to
 
 
-def _stored(answer: Answer) -> dict[str, Any]:
+def _stored(answer: WholeAnswer) -> dict[str, Any]:
     return {"answer_body": answer.body, "answer_headers": orjson.dumps(answer.headers).decode()}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from api.access.database import AccountsUnavailable
 from api.access.prices import units_of
-from api.access.values import Answer, Call, Grant, Headers
+from api.access.values import Call, Grant, Headers, WholeAnswer
 from api.access.x402 import offers
 from api.access.x402.chain import Chain, Refused, Settled
 from api.access.x402.facilitators import Facilitators, Outcome, Timeouts, Unknown, Unreachable
@@ -34,7 +34,7 @@ _PRIVATE: Headers = (("Cache-Control", "private, no-store"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PaymentLimits:
     """How long this service keeps its word, in seconds, and how many payments a worker settles at once."""
 
     lease: int = 90
@@ -53,10 +53,15 @@ class X402ResourceServer:
     """Takes payments for one worker."""
 
     def __init__(
-        self, settings: Settings, ledger: Ledger, live: bool, clock: Callable[[], float], limits: Limits | None = None
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        live: bool,
+        clock: Callable[[], float],
+        limits: PaymentLimits | None = None,
     ) -> None:
         self._settings, self._ledger, self._clock = settings, ledger, clock
-        self._limits = limits or Limits()
+        self._limits = limits or PaymentLimits()
         listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or is_loopback(each.url)]
         self.open = bool(settings.pay_to and listed) and not settings.lacks_node(listed)
         """Whether payments are taken: a receiver, a facilitator (for simulated figures one on loopback), and for real
@@ -81,7 +86,7 @@ class X402ResourceServer:
         detail = f"{refusal.detail} A payment (x402) is taken now."
         return Problem(refusal.kind, detail, members=refusal.members, headers=(*refusal.headers, *offered))
 
-    def admit(self, call: Call) -> Grant | Answer | Problem:
+    def admit(self, call: Call) -> Grant | WholeAnswer | Problem:
         """Return a grant for a payment that fits the offer and is signed by its payer, or what became of it before."""
         self._reconcile_in_background()
         try:
@@ -126,7 +131,7 @@ class X402ResourceServer:
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
         """Return a grant that holds its place until the answer is settled or given up."""
 
-        def settle(answer: Answer) -> Headers | Problem:
+        def settle(answer: WholeAnswer) -> Headers | Problem:
             costs = answer.status == 200 and answer.rows > 0
             try:
                 if costs:
@@ -141,7 +146,7 @@ class X402ResourceServer:
 
         return Grant("payment", settle)
 
-    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: Answer) -> Headers | Problem:
+    def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: WholeAnswer) -> Headers | Problem:
         question = self._question(payment, call)
         verdict = self._facilitators.verify(payment, question)
         if isinstance(verdict, Refused | Unreachable):
@@ -152,7 +157,7 @@ class X402ResourceServer:
         return self._conclude(claimed, self._settled_by_facilitators(claimed, payment, question), payment, call)
 
     def _not_verified(
-        self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: Answer
+        self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: WholeAnswer
     ) -> Headers | Problem:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
@@ -186,7 +191,9 @@ class X402ResourceServer:
 
     # The same authorization again
 
-    def _again(self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call) -> Grant | Answer | Problem:
+    def _again(
+        self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call
+    ) -> Grant | WholeAnswer | Problem:
         if entry.state in ("claimed", "settling", "released"):
             return offers.BUSY
         if entry.state == "failed" and entry.error != NONCE_USED and entry.terms == terms:
@@ -197,7 +204,7 @@ class X402ResourceServer:
             return offers.BOUND if entry.state == "unknown" else self.offer(call, NONCE_USED)
         return self._retry(entry, payment, call) if entry.state == "unknown" else self._replay(entry, payment, call)
 
-    def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Problem:
+    def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | WholeAnswer | Problem:
         """Answer a payment in doubt: as the chain knows it, else settled once more, which moves no money twice."""
         if not self._places.acquire(blocking=False):
             return offers.UNKNOWN
@@ -218,7 +225,7 @@ class X402ResourceServer:
         settled = self._ledger.find(claimed.terms)
         return self._replay(settled, payment, call) if settled else offers.BUSY
 
-    def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | Answer | Problem:
+    def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | WholeAnswer | Problem:
         """Return the stored answer of a settled payment; where none is stored and none went out, it is made again."""
         answer = self._ledger.replay(entry, self._now, self._limits.replay, self._limits.replays)
         receipt = offers.receipt(payment.version, payment.payer, entry.tx)
@@ -230,7 +237,7 @@ class X402ResourceServer:
         headers = tuple(header for header in answer.headers if header[0].lower() not in replaced)
         return replace(answer, headers=(*headers, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
 
-    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: Answer) -> Headers | Problem:
+    def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: WholeAnswer) -> Headers | Problem:
         """Give out an owed answer, which was paid for already."""
         if answer.status != 200 or not answer.rows:
             return _PRIVATE

@@ -17,7 +17,7 @@ from assets.simulated.grid.fleets import dispatch, split_wind
 from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
 from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, site_of
 from assets.simulated.grid.sky import season, sun, week_hour
-from assets.simulated.grid.ties import TIES, Tie
+from assets.simulated.grid.ties import TIES, GridTie
 from warehouse.market.clock import DAY, HOUR
 from warehouse.market.zones import ZONES
 
@@ -95,31 +95,31 @@ def capacity(zone: str, year: int) -> dict[str, float]:
     }
 
 
-def ties(zone: str) -> tuple[Tie, ...]:
+def ties(zone: str) -> tuple[GridTie, ...]:
     """The lines that end in a zone."""
     return _TIES_OF[zone]
 
 
-def neighbours(zone: str) -> dict[str, tuple[Tie, ...]]:
+def neighbours(zone: str) -> dict[str, tuple[GridTie, ...]]:
     """The lines by the area beyond them."""
-    by_area: dict[str, tuple[Tie, ...]] = {}
+    by_area: dict[str, tuple[GridTie, ...]] = {}
     for tie in ties(zone):
         area = tie.b if tie.a == zone else tie.a
         by_area[area] = (*by_area.get(area, ()), tie)
     return by_area
 
 
-def line(name: str) -> Tie:
+def line(name: str) -> GridTie:
     """The line of that id."""
     return _TIE_BY_ID[name]
 
 
-def flow(tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
+def flow(tie: GridTie, ts: Ints, step: int = FIVE) -> Floats:
     """MW over a line, + from its `a` to its `b`."""
     return _mean(lambda at: _flow(tie, at), ts, step)
 
 
-def inflow(zone: str, tie: Tie, ts: Ints, step: int = FIVE) -> Floats:
+def inflow(zone: str, tie: GridTie, ts: Ints, step: int = FIVE) -> Floats:
     """MW over a line, + into the zone."""
     return flow(tie, ts, step) if tie.b == zone else -flow(tie, ts, step)
 
@@ -238,7 +238,7 @@ def _surprise(zone: str, ts: Ints) -> Floats:
     return surprise
 
 
-def _flow(tie: Tie, ts: Ints) -> Floats:
+def _flow(tie: GridTie, ts: Ints) -> Floats:
     push = 1.6 * tie.bias + mixed(f"flow/{tie.id}", ts, (0.75, 2 * DAY), (0.55, 7 * HOUR), (0.12, 40 * MINUTE))
     if tie.sunny:
         push += 2.5 * tie.sunny * (sun(ts, *ZONES[tie.a].place) - 0.3)

@@ -14,7 +14,7 @@ ENERGY_CONNECT = instant("2026-09-30T14:00Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class GridTie:
     """One line from `a` to `b`; power is + from `a` to `b`."""
 
     id: str
@@ -33,54 +33,54 @@ class Tie:
 
 
 _LINKS = (
-    Tie("gb-fr-ifa", "GB", "FR", 2000, 2000, -0.7),
-    Tie("gb-fr-ifa2", "GB", "FR", 1000, 1000, -0.7),
-    Tie("gb-fr-eleclink", "GB", "FR", 1000, 1000, -0.7),
-    Tie("gb-nl-britned", "GB", "NL", 1000, 1000, -0.3),
-    Tie("gb-be-nemo", "GB", "BE", 1000, 1000, -0.3),
-    Tie("gb-no2-nsl", "GB", "NO-2", 1400, 1400, -0.6),
-    Tie("gb-dk1-viking", "GB", "DK-1", 1400, 1400, -0.4),
-    Tie("de-no2-nordlink", "DE-LU", "NO-2", 1400, 1400, -0.3, 0.6),
-    Tie("nl-no2-norned", "NL", "NO-2", 700, 700, -0.3, 0.5),
-    Tie("nl-dk1-cobra", "NL", "DK-1", 700, 700, -0.2),
-    Tie("dk1-no2-skagerrak", "DK-1", "NO-2", 1632, 1632, -0.3),
-    Tie("dk1-se3-kontiskan", "DK-1", "SE-3", 715, 715, -0.4),
-    Tie("be-de-alegro", "BE", "DE-LU", 1000, 1000),
-    Tie("be-lu-ac", "BE", "DE-LU", 380, 180),
-    Tie("fr-es-inelfe", "FR", "ES", 2000, 2000, 0.2, -0.4),
-    Tie("fr-es-ac", "FR", "ES", 800, 800, 0.2, -0.4),
-    Tie("fr-it-savoie-piemonte", "FR", "IT-NO", 1200, 1200, 0.6),
-    Tie("fr-it-ac", "FR", "IT-NO", 3150, 960, 0.6),
-    Tie("fr-be-ac", "FR", "BE", 4300, 2800, 0.2),
-    Tie("fr-de-ac", "FR", "DE-LU", 3000, 3000, 0.2),
-    Tie("fr-ch-ac", "FR", "CH", 3700, 1300, 0.3),
-    Tie("be-nl-ac", "BE", "NL", 2400, 2400, -0.1),
-    Tie("nl-de-ac", "NL", "DE-LU", 4250, 4250, -0.2),
-    Tie("de-ch-ac", "DE-LU", "CH", 2700, 4600, 0.2, 0.3),
-    Tie("de-at-ac", "DE-LU", "AT", 5400, 5400, 0.3, 0.2),
-    Tie("de-pl-ac", "DE-LU", "PL", 500, 2500, 0.2, 0.3),
-    Tie("de-dk1-ac", "DE-LU", "DK-1", 3500, 3500, -0.1),
-    Tie("at-ch-ac", "AT", "CH", 1200, 1200, 0.1),
-    Tie("at-it-ac", "AT", "IT-NO", 400, 200, 0.6),
-    Tie("ch-it-ac", "CH", "IT-NO", 4240, 1910, 0.6),
-    Tie("au-nsw-qld-qni", "AU-NSW", "AU-QLD", 950, 1450, -0.4),
-    Tie("au-nsw-qld-directlink", "AU-NSW", "AU-QLD", 107, 210, -0.3),
-    Tie("au-vic-nsw-vni", "AU-VIC", "AU-NSW", 1600, 1350, 0.2),
-    Tie("au-vic-sa-heywood", "AU-VIC", "AU-SA", 650, 650, 0.1, -0.4),
-    Tie("au-vic-sa-murraylink", "AU-VIC", "AU-SA", 220, 200, 0.0, -0.3),
-    Tie("au-sa-nsw-pec", "AU-NSW", "AU-SA", 150, 150, 0.1, -0.3, ENERGY_CONNECT),
-    Tie("au-tas-vic-basslink", "AU-TAS", "AU-VIC", 594, 478, 0.1),
-    Tie("pjm-nyiso-neptune", "US-PJM", "US-NYISO", 660, 0, 0.7),
-    Tie("pjm-nyiso-htp", "US-PJM", "US-NYISO", 660, 0, 0.1),
-    Tie("pjm-nyiso-lindenvft", "US-PJM", "US-NYISO", 315, 315, 0.3),
-    Tie("pjm-nyiso-ac", "US-PJM", "US-NYISO", 1700, 1200, 0.3),
-    Tie("isone-nyiso-crosssound", "US-ISONE", "US-NYISO", 330, 330, 0.5),
-    Tie("isone-nyiso-northport", "US-ISONE", "US-NYISO", 200, 200, 0.3),
-    Tie("nyiso-isone-ac", "US-NYISO", "US-ISONE", 1400, 1600, 0.4),
-    Tie("pjm-miso-ac", "US-PJM", "US-MISO", 5000, 5000, 0.3),
-    Tie("miso-spp-ac", "US-MISO", "US-SPP", 3000, 3000, -0.3),
-    Tie("spp-ercot-east", "US-SPP", "US-ERCOT", 600, 600, 0.2),
-    Tie("spp-ercot-north", "US-SPP", "US-ERCOT", 220, 220, 0.2),
+    GridTie("gb-fr-ifa", "GB", "FR", 2000, 2000, -0.7),
+    GridTie("gb-fr-ifa2", "GB", "FR", 1000, 1000, -0.7),
+    GridTie("gb-fr-eleclink", "GB", "FR", 1000, 1000, -0.7),
+    GridTie("gb-nl-britned", "GB", "NL", 1000, 1000, -0.3),
+    GridTie("gb-be-nemo", "GB", "BE", 1000, 1000, -0.3),
+    GridTie("gb-no2-nsl", "GB", "NO-2", 1400, 1400, -0.6),
+    GridTie("gb-dk1-viking", "GB", "DK-1", 1400, 1400, -0.4),
+    GridTie("de-no2-nordlink", "DE-LU", "NO-2", 1400, 1400, -0.3, 0.6),
+    GridTie("nl-no2-norned", "NL", "NO-2", 700, 700, -0.3, 0.5),
+    GridTie("nl-dk1-cobra", "NL", "DK-1", 700, 700, -0.2),
+    GridTie("dk1-no2-skagerrak", "DK-1", "NO-2", 1632, 1632, -0.3),
+    GridTie("dk1-se3-kontiskan", "DK-1", "SE-3", 715, 715, -0.4),
+    GridTie("be-de-alegro", "BE", "DE-LU", 1000, 1000),
+    GridTie("be-lu-ac", "BE", "DE-LU", 380, 180),
+    GridTie("fr-es-inelfe", "FR", "ES", 2000, 2000, 0.2, -0.4),
+    GridTie("fr-es-ac", "FR", "ES", 800, 800, 0.2, -0.4),
+    GridTie("fr-it-savoie-piemonte", "FR", "IT-NO", 1200, 1200, 0.6),
+    GridTie("fr-it-ac", "FR", "IT-NO", 3150, 960, 0.6),
+    GridTie("fr-be-ac", "FR", "BE", 4300, 2800, 0.2),
+    GridTie("fr-de-ac", "FR", "DE-LU", 3000, 3000, 0.2),
+    GridTie("fr-ch-ac", "FR", "CH", 3700, 1300, 0.3),
+    GridTie("be-nl-ac", "BE", "NL", 2400, 2400, -0.1),
+    GridTie("nl-de-ac", "NL", "DE-LU", 4250, 4250, -0.2),
+    GridTie("de-ch-ac", "DE-LU", "CH", 2700, 4600, 0.2, 0.3),
+    GridTie("de-at-ac", "DE-LU", "AT", 5400, 5400, 0.3, 0.2),
+    GridTie("de-pl-ac", "DE-LU", "PL", 500, 2500, 0.2, 0.3),
+    GridTie("de-dk1-ac", "DE-LU", "DK-1", 3500, 3500, -0.1),
+    GridTie("at-ch-ac", "AT", "CH", 1200, 1200, 0.1),
+    GridTie("at-it-ac", "AT", "IT-NO", 400, 200, 0.6),
+    GridTie("ch-it-ac", "CH", "IT-NO", 4240, 1910, 0.6),
+    GridTie("au-nsw-qld-qni", "AU-NSW", "AU-QLD", 950, 1450, -0.4),
+    GridTie("au-nsw-qld-directlink", "AU-NSW", "AU-QLD", 107, 210, -0.3),
+    GridTie("au-vic-nsw-vni", "AU-VIC", "AU-NSW", 1600, 1350, 0.2),
+    GridTie("au-vic-sa-heywood", "AU-VIC", "AU-SA", 650, 650, 0.1, -0.4),
+    GridTie("au-vic-sa-murraylink", "AU-VIC", "AU-SA", 220, 200, 0.0, -0.3),
+    GridTie("au-sa-nsw-pec", "AU-NSW", "AU-SA", 150, 150, 0.1, -0.3, ENERGY_CONNECT),
+    GridTie("au-tas-vic-basslink", "AU-TAS", "AU-VIC", 594, 478, 0.1),
+    GridTie("pjm-nyiso-neptune", "US-PJM", "US-NYISO", 660, 0, 0.7),
+    GridTie("pjm-nyiso-htp", "US-PJM", "US-NYISO", 660, 0, 0.1),
+    GridTie("pjm-nyiso-lindenvft", "US-PJM", "US-NYISO", 315, 315, 0.3),
+    GridTie("pjm-nyiso-ac", "US-PJM", "US-NYISO", 1700, 1200, 0.3),
+    GridTie("isone-nyiso-crosssound", "US-ISONE", "US-NYISO", 330, 330, 0.5),
+    GridTie("isone-nyiso-northport", "US-ISONE", "US-NYISO", 200, 200, 0.3),
+    GridTie("nyiso-isone-ac", "US-NYISO", "US-ISONE", 1400, 1600, 0.4),
+    GridTie("pjm-miso-ac", "US-PJM", "US-MISO", 5000, 5000, 0.3),
+    GridTie("miso-spp-ac", "US-MISO", "US-SPP", 3000, 3000, -0.3),
+    GridTie("spp-ercot-east", "US-SPP", "US-ERCOT", 600, 600, 0.2),
+    GridTie("spp-ercot-north", "US-SPP", "US-ERCOT", 220, 220, 0.2),
 )
 """The ties of the geographic layer."""
 
@@ -157,14 +157,14 @@ _SEVERAL = {
 _SINCE = {"SCH - HQ_CHPE": instant("2026-09-20T04:00Z")}
 
 
-def _outside(zone: str, area: str, size: float, bias: float) -> list[Tie]:
+def _outside(zone: str, area: str, size: float, bias: float) -> list[GridTie]:
     lines = _SEVERAL.get((zone, area), {f"{zone}>{area}": size})
     # California sells at noon what it buys in the evening.
     sunny = 0.6 if zone == "US-CAISO" else 0.0
-    return [Tie(name, zone, area, mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()]
+    return [GridTie(name, zone, area, mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()]
 
 
-TIES: tuple[Tie, ...] = (
+TIES: tuple[GridTie, ...] = (
     *_LINKS,
     *(
         tie
