@@ -26,7 +26,7 @@ from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
 from api.http import middleware, parameters
-from api.http.messages import Request, Responded, Response, View
+from api.http.messages import HttpRequest, Responded, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import Problem
 from api.mcp import endpoint as mcp
@@ -83,9 +83,9 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     for route in listed:
         answer: Any = lambda route=route, **named: _call(route, request_ctx.request.environ, named)  # noqa: E731
         app.add_url_rule(_rule(route.path), route.id, answer, methods=route.methods)
-    app.register_error_handler(Exception, lambda error: failed(error, Request(request_ctx.request.environ)))
+    app.register_error_handler(Exception, lambda error: failed(error, HttpRequest(request_ctx.request.environ)))
     not_routed = partial(_not_routed, service.gate, failed)
-    app.register_error_handler(NotFound, lambda _: not_routed(Request(request_ctx.request.environ)))
+    app.register_error_handler(NotFound, lambda _: not_routed(HttpRequest(request_ctx.request.environ)))
     wsgi_app = middleware.around(exact_first(app.wsgi_app, listed, failed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
@@ -112,7 +112,7 @@ def routes(service: Service) -> list[Route]:
 
 
 def _answer(
-    service: Service, endpoint: Endpoint, view: Callable[..., Response], request: Request, **named: str
+    service: Service, endpoint: Endpoint, view: Callable[..., Response], request: HttpRequest, **named: str
 ) -> Response:
     if request.query or endpoint.price:
         _check_early(service.gate, request, endpoint)
@@ -127,7 +127,7 @@ def _answer(
     return view(service, request, query, **named)
 
 
-def _check_early(gate: Gate, request: Request, endpoint: Endpoint | None) -> None:
+def _check_early(gate: Gate, request: HttpRequest, endpoint: Endpoint | None) -> None:
     """Raise Responded with the 429 of a call that is one too many, before anything of it is read."""
     is_file = endpoint is not None and endpoint.id == _FILE
     if is_file and "signature=" in request.query:
@@ -140,7 +140,7 @@ def _check_early(gate: Gate, request: Request, endpoint: Endpoint | None) -> Non
 def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
     """Return `failed` that counts each refusal (4xx) which the gate has not counted itself."""
 
-    def answer(error: Exception, request: Request) -> Response:
+    def answer(error: Exception, request: HttpRequest) -> Response:
         response, environ = failed(error, request), request.environ
         if 400 <= response.status < 500 and response.status != 429 and "emds.counted" not in environ:
             endpoint = ENDPOINTS.get(environ.get("emds.endpoint", ""))
@@ -167,7 +167,7 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answ
         try:
             response = _call(route, environ, named)
         except Exception as error:
-            response = failed(error, Request(environ))
+            response = failed(error, HttpRequest(environ))
         return response(environ, start_response)
 
     return served
@@ -176,7 +176,7 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answ
 def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
     """Answer by a route, which the access log and `/metrics` find in the environ."""
     environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
-    return route.view(Request(environ), **named)
+    return route.view(HttpRequest(environ), **named)
 
 
 def _rule(path: str) -> str:
@@ -185,7 +185,7 @@ def _rule(path: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
 
 
-def _not_routed(gate: Gate, failed: html.Answer, request: Request) -> Response:
+def _not_routed(gate: Gate, failed: html.Answer, request: HttpRequest) -> Response:
     """Answer where no path fits: the way to the exact path that is meant, or why there is nothing."""
     try:
         _check_early(gate, request, None)

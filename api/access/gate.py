@@ -36,7 +36,7 @@ from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
 from api.http import responses
 from api.http.codings import choose
-from api.http.messages import Request, Responded, Response
+from api.http.messages import HttpRequest, Responded, Response
 from api.http.problems import Problem
 from api.settings import Settings
 
@@ -76,7 +76,7 @@ class Gate:
 
     @contextmanager
     def enter(
-        self, request: Request, price: str = "", answer_format: str = "json", file: bytes = b""
+        self, request: HttpRequest, price: str = "", answer_format: str = "json", file: bytes = b""
     ) -> Iterator[Admission]:
         """Let a request in; no price is a free path. Raises Responded.
 
@@ -97,7 +97,7 @@ class Gate:
             if not entry.settled:
                 outcome.settle(NO_ANSWER)
 
-    def call_of(self, request: Request, price: str = "", answer_format: str = "json") -> Call:
+    def call_of(self, request: HttpRequest, price: str = "", answer_format: str = "json") -> Call:
         """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
         header, trusted = request.environ.get, self.settings.trusted_proxies
         payment, fingerprint = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", ""), ""
@@ -163,12 +163,12 @@ class Gate:
             return False
         return usage is not None and usage.confirmed
 
-    def admit_holder(self, request: Request) -> tuple[bytes, Usage]:
+    def admit_holder(self, request: HttpRequest) -> tuple[bytes, Usage]:
         """Let a call about a key itself in: it is free. Raises Responded, Problem 401."""
         with self.enter(request):
             return self.require_key(request)
 
-    def require_key(self, request: Request) -> tuple[bytes, Usage]:
+    def require_key(self, request: HttpRequest) -> tuple[bytes, Usage]:
         """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
         key = keys.key_of(self.call_of(request)) or ""
         digest = keys.digest_of(key)
@@ -219,7 +219,7 @@ class Admission:
 
     __slots__ = ("_grant", "_request", "method", "settled")
 
-    def __init__(self, request: Request, grant: Grant) -> None:
+    def __init__(self, request: HttpRequest, grant: Grant) -> None:
         self.method: AccessMethod = grant.method
         self._request, self._grant, self.settled = request, grant, False
 
@@ -267,7 +267,7 @@ def _priced_key(call: Call) -> str:
     return key if key and keys.is_well_formed(key) else ""
 
 
-def replayed_response(stored: WholeAnswer, request: Request) -> Response:
+def replayed_response(stored: WholeAnswer, request: HttpRequest) -> Response:
     """Return a stored answer in a coding that this request takes: the retry may come by another way than the first."""
     coding = dict(stored.headers).get("Content-Encoding", "identity")
     if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):

@@ -28,7 +28,7 @@ from api.access.keys import CALLS_PER_DAY, digest_of, spell
 from api.access.limits import client_unit
 from api.access.tables import KEYS, REPEATS, USAGE, identity
 from api.access.values import NO_STORE, refuse_for
-from api.http.messages import Request, Response, View, read_json
+from api.http.messages import HttpRequest, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from api.settings import is_loopback
@@ -166,7 +166,7 @@ def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
     mail = gate.settings.mail
     document, token = read_json(request, _MOST_BYTES, '{"email": "..."}'), request.header("HTTP_IDEMPOTENCY_KEY")
@@ -197,7 +197,7 @@ def _sign_up(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     return private_json(body if mail is None else {**body, "confirmed": False}, 201)
 
 
-def _confirm(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _confirm(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
     """Open the key of a confirmation token, as often as it comes."""
     gate, now = service.gate, service.gate.now
     mine = (KEYS.c.confirmation == _sha256(query["token"]), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)

@@ -2,9 +2,9 @@
 
 A call's life, of a REST endpoint (`api.access.gate.Admission`) as of an MCP tool: `gate.admit(call)` once its path and
 parameters are good, so that an error costs nothing. It returns a Problem (401, 402, 429 ...), a WholeAnswer that was
-paid for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and `grant.settle(answer)`,
-which counts or charges: the answer goes out with the headers that it returns, or a Problem in its place. Where the work
-raises: `grant.settle(NO_ANSWER)`.
+paid for and lost on its way, or a Grant. Then the work that `grant.method` calls for, in memory, and
+`grant.settle(answer)`, which counts or charges: the answer goes out with the headers that it returns, or a Problem in
+its place. Where the work raises: `grant.settle(NO_ANSWER)`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from api.access.sign_up import private_json
 from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, Webhook
 from api.documents import changes
-from api.http.messages import Request, Response, View, read_json
+from api.http.messages import HttpRequest, Response, View, read_json
 from api.http.parameters import read_zone
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
@@ -30,7 +30,7 @@ _ADDRESS = f"an https address of at most {_LONGEST_URL} ASCII characters, of a p
 _URL = re.compile(r"[\x21-\x7e]+")
 
 
-def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _subscribe(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     key = service.gate.admit_holder(request)[1].key
     wanted = _wanted(request, service.settings.webhook_private)
     cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
@@ -38,21 +38,21 @@ def _subscribe(service: Service, request: Request, _query: dict[str, Any]) -> Re
     return private_json({**_body(webhook), "secret": webhook.secret}, 201)
 
 
-def _list(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _list(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     found = webhooks.listed(service.gate.database, service.gate.admit_holder(request)[1].key)
     return private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]})
 
 
-def _show(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+def _show(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
     return private_json(_body(_own(service, request, webhook)))
 
 
-def _delete(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+def _delete(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
     webhooks.remove(service.gate.database, _own(service, request, webhook).id)
     return Response(204, [NO_STORE])
 
 
-def _test(service: Service, request: Request, _query: dict[str, Any], webhook: str) -> Response:
+def _test(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
     found = _own(service, request, webhook)
     if found.disabled:
         raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")
@@ -63,7 +63,7 @@ def _test(service: Service, request: Request, _query: dict[str, Any], webhook: s
     return private_json({"id": found.id, "message": webhooks.add(service.gate.database, found.id, body, now)}, 202)
 
 
-def _own(service: Service, request: Request, webhook: str) -> Webhook:
+def _own(service: Service, request: HttpRequest, webhook: str) -> Webhook:
     """Return the subscription, if it is the caller's. Raises Responded, Problem 401 and 404."""
     found = webhooks.get(service.gate.database, webhook[:60], service.gate.admit_holder(request)[1].key)
     if found is None:
@@ -83,7 +83,7 @@ def _body(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def _wanted(request: Request, private: bool) -> dict[str, Any]:
+def _wanted(request: HttpRequest, private: bool) -> dict[str, Any]:
     """Return what the body asks for, by member. Raises Problem 400, 413 or 415 that names every fault."""
     document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):

@@ -27,7 +27,7 @@ from api.endpoints.query_parameters import METRICS, MONTH_PATTERN
 from api.http import responses
 from api.http.codings import tag_of
 from api.http.document import Document
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.http.times import first_instant
 from api.series.formats import MEDIA
@@ -49,7 +49,7 @@ _BY_KEY = [("Vary", "Authorization, X-API-Key")]
 _MEMBERS = ("rows", "first", "last", "bytes", "sha256", "changed_at")
 
 
-def _list(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _list(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
     has_key = any(map(request.header, _KEY_HEADERS))
     with service.gate.enter(request) as entry:
         whole, simulated = _whole_list(service), service.documents.catalogue.simulated
@@ -76,7 +76,7 @@ def _list(service: Service, request: Request, query: dict[str, Any]) -> Response
 def _dataset(
     build: Callable[[Sequence[Mapping[str, Any]], int, Catalogue, str], dict[str, Any]],
     service: Service,
-    request: Request,
+    request: HttpRequest,
     _query: dict[str, Any],
 ) -> Response:
     """Describe all files at once; computed once for each list."""
@@ -102,7 +102,9 @@ def _whole_list(service: Service) -> Document:
     return catalogue.document.render(key, build)
 
 
-def _file(service: Service, request: Request, _query: dict[str, Any], metric: str, zone: str, month: str) -> Response:
+def _file(
+    service: Service, request: HttpRequest, _query: dict[str, Any], metric: str, zone: str, month: str
+) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.documents.catalogue
     with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from api.http import parameters, responses
-from api.http.messages import Headers, Request, Response, View
+from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, first_instant
 from api.service import Service
@@ -49,7 +49,7 @@ class ChangeFilter:
         )
 
 
-def _changes(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _changes(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
     known = service.documents.catalogue.feeds
     if query["feed"] is not None and query["feed"] not in known:
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
@@ -76,7 +76,7 @@ def read(service: Service, since: Moment | None, limit: int, wanted: ChangeFilte
         raise Problem("cursor-gone", detail, [fault], {"oldest": gone.oldest}) from None
 
 
-def _link(service: Service, request: Request, cursor: str) -> Headers:
+def _link(service: Service, request: HttpRequest, cursor: str) -> Headers:
     """The `Link` to the entries that follow."""
     query = urlencode({**request.args.to_dict(flat=False), "since": [cursor]}, doseq=True, safe=",")
     return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]

@@ -13,7 +13,7 @@ from api.access.gate import Admission
 from api.documents.catalogue_reader import Catalogue
 from api.http import parameters, responses
 from api.http.document import Document
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault
 from api.service import Service
@@ -28,7 +28,7 @@ _HEAD = ("as_of", "method", "docs", "months")
 """Members of `/v1/publishers` beside its entries."""
 
 
-def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
     metrics, zones = query["metric"], query["zones"]
     if query["sample"] and metrics is not None and "price" not in metrics:
         raise conflict("metric", "a sample keeps the price alone")
@@ -44,7 +44,7 @@ def _snapshot(service: Service, request: Request, query: dict[str, Any]) -> Resp
 
 def _document(
     service: Service,
-    request: Request,
+    request: HttpRequest,
     _query: dict[str, Any],
     name: str | Callable[[str], str],
     price: str = "",
@@ -59,7 +59,7 @@ def _document(
         return entry.document(form, service.documents.catalogue.simulated, stale)
 
 
-def _zones(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _zones(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.documents.catalogue
         return once_a_publication(entry, catalogue, "zones", partial(zone_list, catalogue))
@@ -79,7 +79,7 @@ def once_a_publication(
     return entry.document(body, catalogue.simulated)
 
 
-def _publishers(service: Service, request: Request, query: dict[str, Any]) -> Response:
+def _publishers(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
     catalogue = service.documents.catalogue
     faults = [
         ParameterFault(name, "invalid", f"takes one of {', '.join(sorted(words))}")

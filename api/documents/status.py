@@ -22,7 +22,7 @@ from api.access.values import NO_STORE
 from api.documents.catalogue_reader import Catalogue
 from api.documents.document_cache import DocumentCache
 from api.http import responses
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
@@ -45,7 +45,7 @@ _GAUGES = (
 )
 
 
-def _status_view(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _status_view(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.documents.catalogue
         body = status(service.documents, catalogue, clock.now())
@@ -150,7 +150,7 @@ def _build() -> str:
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 
-def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Response:
+def _metrics(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     token = service.settings.metrics_token
     scheme, _, token_sent = request.header("HTTP_AUTHORIZATION").partition(" ")
     if not token or scheme.lower() != "bearer" or not hmac.compare_digest(token_sent.strip().encode(), token.encode()):
@@ -168,11 +168,11 @@ def _metrics(service: Service, request: Request, _query: dict[str, Any]) -> Resp
     return Response(200, [NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
 
 
-def _healthz(_service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+def _healthz(_service: Service, _request: HttpRequest, _query: dict[str, Any]) -> Response:
     return Response(200, [NO_STORE, _JSON], b'{"status":"ok"}')
 
 
-def _readyz(service: Service, _request: Request, _query: dict[str, Any]) -> Response:
+def _readyz(service: Service, _request: HttpRequest, _query: dict[str, Any]) -> Response:
     body = orjson.dumps({"status": "ready", "catalogue": service.documents.catalogue.generated})
     return Response(200, [NO_STORE, _JSON], body)
 

@@ -22,7 +22,7 @@ from api.geo.parameters import PARAMETERS, TITLES, ZONE
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.document import Document
-from api.http.messages import Headers, Request, Response, View
+from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
@@ -79,7 +79,7 @@ _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding"
 
 def _answer(
     service: Service,
-    request: Request,
+    request: HttpRequest,
     query: dict[str, Any],
     build: Callable[..., _Body],
     media: str = _JSON,
@@ -90,12 +90,12 @@ def _answer(
         return entry.settle(responses.body(request, body, media, headers))
 
 
-def _link(service: Service, request: Request, path: str, relation: str, media: str, title: str) -> dict[str, str]:
+def _link(service: Service, request: HttpRequest, path: str, relation: str, media: str, title: str) -> dict[str, str]:
     base = service.own_address or request.host_url  # not set: the address by which the client came
     return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
 
 
-def _landing(service: Service, request: Request, _query: Any) -> _Body:
+def _landing(service: Service, request: HttpRequest, _query: Any) -> _Body:
     link = partial(_link, service, request)
     links = [
         link(ROOT, "self", _JSON, "This document"),
@@ -109,7 +109,7 @@ def _landing(service: Service, request: Request, _query: Any) -> _Body:
     return orjson.dumps({"title": title, "description": description, "links": links}), _CACHING
 
 
-def _collections(service: Service, request: Request, _query: Any) -> _Body:
+def _collections(service: Service, request: HttpRequest, _query: Any) -> _Body:
     links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
     # `live` appears with the first figures.
     names = [name for name, document in _DOCUMENTS.items() if service.documents.get(document) is not None]
@@ -117,11 +117,11 @@ def _collections(service: Service, request: Request, _query: Any) -> _Body:
     return orjson.dumps({"links": links, "collections": described}), _CACHING
 
 
-def _collection(service: Service, request: Request, _query: Any, name: str) -> _Body:
+def _collection(service: Service, request: HttpRequest, _query: Any, name: str) -> _Body:
     return orjson.dumps(_described(service, request, name)), _CACHING
 
 
-def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
+def _described(service: Service, request: HttpRequest, name: str) -> dict[str, Any]:
     title = TITLES[name]
     layer = layer_of(service.documents.require(_DOCUMENTS[name]))
     path = f"{ROOT}/collections/{name}"
@@ -140,7 +140,7 @@ def _described(service: Service, request: Request, name: str) -> dict[str, Any]:
     }
 
 
-def _items(service: Service, request: Request, values: dict[str, Any], name: str) -> _Body:
+def _items(service: Service, request: HttpRequest, values: dict[str, Any], name: str) -> _Body:
     document = service.documents.require(_DOCUMENTS[name])
     layer = _with_reals(document)
     matched = layer.select(values)
@@ -187,7 +187,7 @@ def _with_reals(document: Document) -> GeoLayer:
     return real
 
 
-def _item(service: Service, request: Request, _query: Any, name: str, feature: str) -> _Body:
+def _item(service: Service, request: HttpRequest, _query: Any, name: str, feature: str) -> _Body:
     document = service.documents.require(_DOCUMENTS[name])
     layer = _with_reals(document)
     ids: list[str] = document.derive("ids", lambda _: [orjson.loads(own)["id"] for own in layer.features])

@@ -29,7 +29,7 @@ _TRUE = frozenset({"true", "1"})
 _BODILESS = frozenset({204, 304})
 
 
-class Request:
+class HttpRequest:
     """A request over its WSGI environ (PEP 3333)."""
 
     def __init__(self, environ: WSGIEnvironment) -> None:
@@ -123,7 +123,7 @@ class Responded(Exception):
         self.outcome = outcome
 
 
-def problem_response(base_url: str, problem: Problem, request: Request) -> Response:
+def problem_response(base_url: str, problem: Problem, request: HttpRequest) -> Response:
     """A problem as the answer to a request, never cached."""
     media = MEDIA if problem.body is None else "application/json"
     headers = [("Cache-Control", "no-store"), *problem.headers, ("Content-Type", media)]
@@ -156,7 +156,7 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     return body
 
 
-def read_json(request: Request, most: int, example: str = "") -> Any:
+def read_json(request: HttpRequest, most: int, example: str = "") -> Any:
     """Read the JSON value in the body. Raises Problem 400, 413 or 415, whose detail shows `example`."""
     if parse_options_header(request.header("CONTENT_TYPE"))[0].lower() != "application/json":
         such_as = f" {example}," if example else ""

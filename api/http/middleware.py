@@ -22,7 +22,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from api.access.database import AccountsUnavailable
 from api.access.gate import unavailable
-from api.http.messages import Request, Responded, Response, problem_response
+from api.http.messages import HttpRequest, Responded, Response, problem_response
 from api.http.problems import Problem, of_error
 from warehouse.errors import CallerError, StorageError
 
@@ -95,7 +95,7 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
         if refusal is not None:
             # The rest of the request stays unread: what follows on this connection would be taken for a request.
             problem = Problem(refusal, headers=[("Connection", "close")])
-            answer = problem_response(base_url, problem, Request(environ))(environ, start)
+            answer = problem_response(base_url, problem, HttpRequest(environ))(environ, start)
         elif cors and is_preflight and environ["REQUEST_METHOD"] == "OPTIONS":
             start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
             answer = []
@@ -155,13 +155,13 @@ def _log_line(environ: WSGIEnvironment, status: int, seconds: float) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def failed(base_url: str, error: Exception, request: Request) -> Response:
+def failed(base_url: str, error: Exception, request: HttpRequest) -> Response:
     """The answer where a view, or Flask, raised: its own, or a problem for whatever it is."""
     outcome = error.outcome if isinstance(error, Responded) else _problem_of(error, request)
     return problem_response(base_url, outcome, request) if isinstance(outcome, Problem) else outcome
 
 
-def _problem_of(error: Exception, request: Request) -> Problem:
+def _problem_of(error: Exception, request: HttpRequest) -> Problem:
     match error:
         case Problem():
             return error

@@ -10,7 +10,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
-from api.http.messages import Request
+from api.http.messages import HttpRequest
 from api.http.problems import ParameterFault, Problem
 from api.http.times import FIRST_SECONDS, TIME_PATTERN, YEARS_PATTERN, parse_time
 from warehouse.errors import UnknownZone
@@ -89,7 +89,7 @@ def check_count(count: int) -> None:
         raise Problem("invalid-parameters", f"A request takes at most {MOST_PARAMETERS} parameters.")
 
 
-def query_without_blank_probes(request: Request, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
+def query_without_blank_probes(request: HttpRequest, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
     """Return the query of a request to a paid path, without the empty parameters of a probe.
 
     Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer: for what

@@ -12,7 +12,7 @@ from werkzeug.http import parse_accept_header, parse_etags, parse_range_header
 from api.access.values import AccessMethod
 from api.http.codings import choose, first_ranges, pack, tag_of
 from api.http.document import Document
-from api.http.messages import Headers, Request, Response
+from api.http.messages import Headers, HttpRequest, Response
 from api.http.problems import Problem
 
 JSON = "application/json"
@@ -74,7 +74,7 @@ class ETag:
 
     __slots__ = ("coding", "matches", "tag")
 
-    def __init__(self, request: Request, name: str, compressible: bool) -> None:
+    def __init__(self, request: HttpRequest, name: str, compressible: bool) -> None:
         self.coding = choose(request.header("HTTP_ACCEPT_ENCODING")) if compressible else "identity"
         self.tag = f'"{name}"' if self.coding == "identity" else f'"{name}-{self.coding}"'
         known = request.header("HTTP_IF_NONE_MATCH")
@@ -88,23 +88,23 @@ class ETag:
         return Response(200, [("ETag", self.tag), *coded, *headers, ("Content-Type", media)], encode(self.coding))
 
 
-def document(request: Request, content: Document, media: str, headers: Headers) -> Response:
+def document(request: HttpRequest, content: Document, media: str, headers: Headers) -> Response:
     """A published document, compressed once a publication."""
     return ETag(request, content.tag, len(content.body) >= LEAST_BYTES).answer(media, headers, content.coded)
 
 
-def body(request: Request, content: bytes, media: str, headers: Headers) -> Response:
+def body(request: HttpRequest, content: bytes, media: str, headers: Headers) -> Response:
     """A body computed for this request."""
     etag = ETag(request, tag_of(content), len(content) >= LEAST_BYTES)
     return etag.answer(media, headers, partial(pack, content))
 
 
-def file(request: Request, content: bytes, name: str, media: str, headers: Headers) -> Response:
+def file(request: HttpRequest, content: bytes, name: str, media: str, headers: Headers) -> Response:
     """A file that is no further compressed, under a tag of its own."""
     return ETag(request, name, compressible=False).answer(media, headers, lambda _: content)
 
 
-def ranged(request: Request, response: Response) -> Response:
+def ranged(request: HttpRequest, response: Response) -> Response:
     """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end.
 
     A body with a content coding is given whole: another worker's machine may code the same body to other bytes. So is

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from werkzeug.http import parse_options_header
 
 from api.access.values import NO_STORE, Call, Headers
-from api.http.messages import Request, Response, View, read_body
+from api.http.messages import HttpRequest, Response, View, read_body
 from api.http.middleware import ALLOWED
 from api.http.problems import Problem
 from api.http.responses import accepted
@@ -47,7 +47,7 @@ def view(service: Service) -> View:
     """Return the view of one worker."""
     mcp, admits = McpServer(service), _origin_policy(service.settings)
 
-    def answer(request: Request) -> Response:
+    def answer(request: HttpRequest) -> Response:
         header = request.environ.get
         origin = header("HTTP_ORIGIN", "")
         if not admits(header("HTTP_HOST", ""), origin):
@@ -109,7 +109,7 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     return None
 
 
-def _post(mcp: McpServer, request: Request) -> Response:
+def _post(mcp: McpServer, request: HttpRequest) -> Response:
     """Answer the message in a request's body. Raises Problem 400 or 413."""
     environ, body = request.environ, read_body(request.environ, MOST_BYTES)
     sent = mcp.service.gate.call_of(request)
@@ -141,7 +141,7 @@ def _for_origin(response: Response, origin: str) -> Response:
     return response.with_headers([("Access-Control-Allow-Origin", origin), *_FOR_ORIGIN]) if origin else response
 
 
-def _unforeseen(failure: Exception, request: Request) -> Response:
+def _unforeseen(failure: Exception, request: HttpRequest) -> Response:
     """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
     name = request.id
     _LOG.exception("request %s failed", name, exc_info=failure)

@@ -17,14 +17,14 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from api.endpoints import guides
-from api.http.messages import Request, Response
+from api.http.messages import HttpRequest, Response
 from api.http.problems import KINDS, MEDIA, ProblemKind
 from api.series.formats import MEDIA as MEDIA_OF_ROWS
 from api.settings import Settings
 from warehouse.market.metrics import METRICS, PUBLIC
 from warehouse.market.zones import ZONES
 
-Answer = Callable[[Exception, Request], Response]
+Answer = Callable[[Exception, HttpRequest], Response]
 """What answers a failure."""
 
 TITLE = "Electricity Market Data Service"
@@ -105,7 +105,7 @@ def head(settings: Settings, path: str) -> Markup:
 def for_browsers(failed: Answer) -> Answer:
     """Return `failed` with its problems as pages where a browser asks, the same problem inside."""
 
-    def answer(error: Exception, request: Request) -> Response:
+    def answer(error: Exception, request: HttpRequest) -> Response:
         response = failed(error, request)
         if response.header("Content-Type") != MEDIA or not request.header("HTTP_ACCEPT").startswith("text/html"):
             return response

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from api.http import responses
 from api.http.document import Document
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.pages import html
 from api.service import Service
@@ -46,7 +46,7 @@ def views(service: Service) -> tuple[View, View]:
     framers = " ".join(("'self'", *service.settings.allowed_origins))
     page_headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
 
-    def page(request: Request) -> Response:
+    def page(request: HttpRequest) -> Response:
         try:
             is_simulated = service.documents.catalogue.simulated
         except StorageError:
@@ -55,7 +55,7 @@ def views(service: Service) -> tuple[View, View]:
         content = index.render(repr(form), lambda: html.render("map/index.html", **form, **shared))
         return responses.document(request, content, _MEDIA[".html"], page_headers)
 
-    def file(request: Request, version: str, name: str) -> Response:
+    def file(request: HttpRequest, version: str, name: str) -> Response:
         if name not in files:
             raise Problem("not-found", "The page has no such file.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from api.documents.catalogue_reader import sources_of, stored_metric
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.figures import marts
@@ -18,7 +18,7 @@ _METHOD = {"method": "records/1", "docs": "/docs/records"}
 _LOST = "Records are not made yet: they follow once a day, after the days of the month."
 
 
-def _records(service: Service, request: Request, query: dict[str, Any], zone: str) -> Response:
+def _records(service: Service, request: HttpRequest, query: dict[str, Any], zone: str) -> Response:
     metric, catalogue = Metric(query["metric"]), service.documents.catalogue
     stored = stored_metric(catalogue, zone, metric, day_ahead=False)
     with service.gate.enter(request, "records") as entry:

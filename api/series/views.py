@@ -16,7 +16,7 @@ from api.access.prices import for_zones
 from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.http import parameters, responses
 from api.http.codings import pack, tag_of
-from api.http.messages import Headers, Request, Response, View
+from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats
@@ -47,7 +47,7 @@ CachedBody = tuple[bytes, Headers, int, str | None]
 page. Equal ETags, equal answers."""
 
 
-def _series(service: Service, request: Request, query: dict[str, Any], name: str, zone: str = "") -> Response:
+def _series(service: Service, request: HttpRequest, query: dict[str, Any], name: str, zone: str = "") -> Response:
     """The rows of one zone, or of those that the query names; or their statistics."""
     metric, catalogue = BY_PATH[name], service.documents.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
@@ -79,7 +79,7 @@ def _series(service: Service, request: Request, query: dict[str, Any], name: str
 
 
 def _rows(
-    service: Service, catalogue: Catalogue, request: Request, price: str, asked: SeriesRequest, wanted: str | None
+    service: Service, catalogue: Catalogue, request: HttpRequest, price: str, asked: SeriesRequest, wanted: str | None
 ) -> Response:
     """The rows of a request: 304, the body cached under its ETag, or a new one."""
     format_ = responses.negotiate(wanted, request.header("HTTP_ACCEPT"), formats.FORMAT_OF)
@@ -97,7 +97,7 @@ def _rows(
 
 @read_again
 def _body(
-    service: Service, catalogue: Catalogue, request: Request, asked: SeriesRequest, format_: str
+    service: Service, catalogue: Catalogue, request: HttpRequest, asked: SeriesRequest, format_: str
 ) -> tuple[ETag, CachedBody | None]:
     """The ETag of an answer and its body; None where the client has it.
 
@@ -124,7 +124,7 @@ def _body(
     return etag, None if etag.matches else service.answers.get(etag.tag, encode)
 
 
-def _link(service: Service, request: Request, asked: SeriesRequest, following: str | None) -> Headers:
+def _link(service: Service, request: HttpRequest, asked: SeriesRequest, following: str | None) -> Headers:
     """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
     if following is None:
         return []

@@ -12,7 +12,7 @@ from werkzeug.test import Client, TestResponse
 
 from api import application
 from api.http import middleware
-from api.http.messages import Request, Response
+from api.http.messages import HttpRequest, Response
 
 ID = {"X-Request-Id": "the-same"}
 _TIME_LEFT = re.compile(r"\bt=\d+")
@@ -84,7 +84,7 @@ def _never(environ: dict[str, Any], _start: Any) -> Any:
 
 
 def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(request: Request) -> Response:
+    def fails(request: HttpRequest) -> Response:
         raise ZeroDivisionError(request.path)
 
     failed = partial(middleware.failed, "http://emds.example")
@@ -104,4 +104,4 @@ def test_arguments_of_a_query_are_read_as_a_form_is() -> None:
         ("", []),
         ("n=\xc3\xa9&n=%C3%A9&n=%ff", [("n", "é"), ("n", "é"), ("n", "\N{REPLACEMENT CHARACTER}")]),
     ):
-        assert list(Request({"QUERY_STRING": query}).args.items(multi=True)) == pairs
+        assert list(HttpRequest({"QUERY_STRING": query}).args.items(multi=True)) == pairs

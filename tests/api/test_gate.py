@@ -17,7 +17,7 @@ from api.access.keys import CALLS_PER_DAY
 from api.access.limits import RateLimits, client_address, client_unit
 from api.access.prices import PRICES, units_of
 from api.access.values import Call, Grant, WholeAnswer
-from api.http.messages import Request
+from api.http.messages import HttpRequest
 from tests.api.key_service import NOON, PATH, Service, opened, problem_of
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
 from warehouse.market.clock import DAY
@@ -157,8 +157,8 @@ def test_prices_are_the_specifications() -> None:
 
 def test_a_body_packed_for_another_client_is_unpacked() -> None:
     stored = WholeAnswer(200, 1, gzip.compress(b'{"rows": 1}'), (("Content-Encoding", "gzip"), ("ETag", '"t-gzip"')))
-    assert replayed_response(stored, Request({"HTTP_ACCEPT_ENCODING": "gzip"})).header("Content-Encoding") == "gzip"
-    response = replayed_response(stored, Request({}))
+    assert replayed_response(stored, HttpRequest({"HTTP_ACCEPT_ENCODING": "gzip"})).header("Content-Encoding") == "gzip"
+    response = replayed_response(stored, HttpRequest({}))
     assert response.body == b'{"rows": 1}'
     assert not response.header("Content-Encoding")
     assert not response.header("ETag")

@@ -20,7 +20,7 @@ from api.access.values import Grant, WholeAnswer
 from api.access.x402.chain import Chain, Refused, Settled, Undecided
 from api.access.x402.ledger import OWED_S
 from api.access.x402.payment import decode, digest, domain_separator, is_signed_by_payer
-from api.http.messages import Request
+from api.http.messages import HttpRequest
 from api.http.problems import Problem
 from api.settings import Facilitator as Listed
 from api.settings import Settings
@@ -315,7 +315,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     decoded = decode(payment)
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
         entry = trade.gate.admit(
-            trade.gate.call_of(Request(context.request.environ), "latest")
+            trade.gate.call_of(HttpRequest(context.request.environ), "latest")
         )  # the worker dies here: no settle, no release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409

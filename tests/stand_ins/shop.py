@@ -20,7 +20,7 @@ from api.access.x402.ledger import Ledger
 from api.access.x402.server import PaymentLimits, X402ResourceServer
 from api.endpoints.table import ENDPOINTS
 from api.http import middleware, parameters
-from api.http.messages import Request, Response, View
+from api.http.messages import HttpRequest, Response, View
 from api.service import Service
 from api.settings import Settings
 from warehouse.store.storage import Folder
@@ -54,8 +54,8 @@ def shop(gate: Gate) -> Flask:
     return app
 
 
-def _request() -> Request:
-    return Request(request_ctx.request.environ)
+def _request() -> HttpRequest:
+    return HttpRequest(request_ctx.request.environ)
 
 
 def _of_keys(service: Service, name: str, view: View) -> Callable[[], Response]:
