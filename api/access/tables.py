@@ -20,12 +20,15 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    inspect,
     select,
     text,
     update,
 )
 
 METADATA = MetaData()
+PROMPT_DELIVERIES = 3
+"""After so many prompt deliveries in a row a receiver of webhooks counts as prompt."""
 _Big = BigInteger().with_variant(Integer, "sqlite")
 
 KEYS = Table(
@@ -156,7 +159,8 @@ WEBHOOKS = Table(
     Column("attempts", Integer, nullable=False, default=0),
     Column("next_at", _Big, nullable=False),
     Column("claimed_until", _Big, nullable=False, default=0),
-    Column("slow", Integer, nullable=False, default=1),
+    Column("slow", Integer, nullable=False, default=PROMPT_DELIVERIES),  # so many prompt deliveries until it is prompt
+    Column("slow_until", _Big, nullable=False, default=0),
     Column("delivered", _Big, nullable=False, default=0),
     Column("last_delivery", _Big),
     Column("last_error", Text, nullable=False, default=""),
@@ -209,9 +213,16 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(identity=identity(email)))
 
 
+def _slow_until(connection: Connection) -> None:
+    """Add until when a receiver counts as slow; a table that an earlier step has just created has the column."""
+    if "slow_until" not in {column["name"] for column in inspect(connection).get_columns(WEBHOOKS.name)}:
+        connection.execute(text("ALTER TABLE webhooks ADD COLUMN slow_until BIGINT NOT NULL DEFAULT 0"))
+
+
 STEPS: tuple[Callable[[Connection], None], ...] = (
     _confirmed_and_reconciled,
     lambda connection: METADATA.create_all(connection, [WEBHOOKS, WEBHOOK_MESSAGES]),
     lambda connection: METADATA.create_all(connection, [FILE_READS]),
+    _slow_until,
 )
 """How a database of an earlier release becomes one of this; a new one counts as past all steps."""

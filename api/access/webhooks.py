@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import base64
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, Select, delete, func, insert, select, update
+from sqlalchemy import Row, Select, case, delete, func, insert, select, update
 
 from api.access.database import Database
-from api.access.tables import KEYS, WEBHOOK_MESSAGES, WEBHOOKS
+from api.access.tables import KEYS, PROMPT_DELIVERIES, WEBHOOK_MESSAGES, WEBHOOKS
 from api.http.problems import Problem
-from warehouse.market.clock import DAY
+from warehouse.market.clock import DAY, HOUR
 
 EVENTS = ("changes", "price.above", "price.below", "band", "stale")
 MOST_OF_A_KEY = 10
@@ -28,6 +29,8 @@ CLAIM_S = 60
 GIVE_UP_S = DAY
 """After so long without a delivery the subscription is disabled."""
 MOST_WAITING = 100
+SLOW_S = HOUR
+"""A receiver counts as slow for so long after one slow or failed delivery."""
 BACK_OFF_S = (5, 15, 60, 300, 900, 1800, 3600)
 _MOST_ERROR = 200
 
@@ -56,7 +59,10 @@ class Webhook:
     next_at: int
     """When the next attempt may begin: the last attempt, or later while attempts fail."""
     slow: bool
-    """Whether the last attempt failed or took long, or there was none yet: slow receivers share a few threads."""
+    """Whether the receiver is new, owes prompt deliveries, or failed or was slow within the last hour.
+
+    Slow receivers share threads of their own.
+    """
     delivered: int
     last_delivery: int | None
     last_error: str
@@ -121,7 +127,8 @@ def remove(database: Database, webhook: str) -> None:
 
 def enable(database: Database, webhook: str) -> None:
     """Enable a disabled subscription again; what it missed is not sent later."""
-    fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "slow": 1, "claimed_until": 0}
+    fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "claimed_until": 0}
+    fresh |= {"slow": PROMPT_DELIVERIES}
     with database.begin() as connection:
         connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(fresh))
 
@@ -179,21 +186,23 @@ def add(database: Database, webhook: str, body: bytes, now: int) -> str:
     return str(message["message_id"])
 
 
-def record_delivery(database: Database, webhook: str, message: Message, slow: bool, now: int) -> None:
-    """Remove a message that arrived, and end the claim."""
+def record_delivery(database: Database, webhook: str, message: Message, slow: bool, now: int) -> bool:
+    """Remove a message that arrived, and end the claim; return whether the receiver counts as slow now."""
     success = {
         "failing_since": None,
         "attempts": 0,
         "next_at": now,
         "claimed_until": 0,
-        "slow": int(slow),
+        **(_slow_from(now) if slow else {"slow": case((WEBHOOKS.c.slow > 0, WEBHOOKS.c.slow - 1), else_=0)}),
         "last_error": "",
         "last_delivery": now,
         "delivered": WEBHOOKS.c.delivered + 1,
     }
     with database.begin() as connection:
         connection.execute(delete(WEBHOOK_MESSAGES).where(WEBHOOK_MESSAGES.c.id == message.number))
-        connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(success))
+        recorded = update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(success)
+        row = connection.execute(recorded.returning(WEBHOOKS.c.slow, WEBHOOKS.c.slow_until)).first()
+    return row is None or _is_slow(row.slow, row.slow_until, now)
 
 
 def record_failure(database: Database, webhook: Webhook, reason: str, now: int) -> str:
@@ -205,7 +214,7 @@ def record_failure(database: Database, webhook: Webhook, reason: str, now: int) 
         "attempts": webhook.attempts + 1,
         "next_at": min(now + wait, max(now, since + GIVE_UP_S)),
         "claimed_until": 0,
-        "slow": 1,
+        **_slow_from(now),
         "last_error": reason[:_MOST_ERROR],
     }
     with database.begin() as connection:
@@ -215,6 +224,15 @@ def record_failure(database: Database, webhook: Webhook, reason: str, now: int) 
     why = f"not reached for 24 hours: {reason[:_MOST_ERROR]}"
     disable(database, webhook.id, why)
     return why
+
+
+def _slow_from(now: int) -> dict[str, int]:
+    """Return what marks a receiver as slow."""
+    return {"slow": PROMPT_DELIVERIES, "slow_until": now + SLOW_S}
+
+
+def _is_slow(owed: int, until: int, now: float) -> bool:
+    return owed > 0 or now < until
 
 
 def _message(webhook: str, body: bytes, now: int) -> dict[str, Any]:
@@ -236,5 +254,6 @@ def _read(database: Database, query: Select[Any]) -> list[Webhook]:
 def _webhook(row: Row[Any]) -> Webhook:
     own = {name: getattr(row, name) for name in Webhook.__slots__ if name in row._fields}
     own |= {name: tuple(orjson.loads(own[name])) for name in ("events", "zones")}
-    own |= {"key": row.key_id, "cursor": row.change_cursor, "slow": bool(row.slow), "states": orjson.loads(row.states)}
+    own |= {"key": row.key_id, "cursor": row.change_cursor, "states": orjson.loads(row.states)}
+    own |= {"slow": _is_slow(row.slow, row.slow_until, time.time())}
     return Webhook(**own | {"threshold": None if row.threshold is None else float(row.threshold)})

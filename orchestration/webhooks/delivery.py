@@ -1,20 +1,24 @@
 """Delivers webhooks: each subscription's messages in order, at least once, and no receiver at another's expense.
 
 A round first turns news into messages, then sends them. The key served longest ago comes first, so that the next round
-goes on where this one ended. Receivers that failed or were slow, and new ones, have threads of their own.
+goes on where this one ended. Receivers that failed or were slow, and new ones, have threads of their own. A delivery to
+a prompt receiver that turns out to be slow leaves its thread to the next one, and no key takes the prompt receivers'
+threads for more than a few seconds of a round.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from api.access import webhooks
 from api.access.database import AccountsUnavailable, Database
@@ -37,13 +41,26 @@ SLOW_S = 2.0
 """A delivery that took longer makes its receiver a slow one."""
 THREADS = 8
 """For prompt receivers, and as many for slow ones."""
+PROMPT_S_OF_KEY = 5.0
+"""Seconds of the prompt receivers' threads that one key gets in a round; its further messages go with the slow ones."""
+_SENDING = 64
+"""Threads that post for prompt receivers: eight wait two seconds each, and a post ends within ten."""
 SPARE_S = 1.0
 """The clocks of machines differ."""
 _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
 """Posts a message of a subscription; raises NotDelivered."""
-Attempt = tuple[Mapping[str, int], Webhook | None]
+
+
+class Attempt(NamedTuple):
+    """What came of an attempt."""
+
+    counts: Mapping[str, int]
+    after: Webhook | None = None
+    """The subscription as it stands then, where another message may follow now."""
+    sending: Future[Attempt] | None = None
+    """The delivery that goes on elsewhere, since it took too long for a prompt receiver's thread."""
 
 
 def run_now() -> dict[str, int]:
@@ -139,11 +156,33 @@ def in_turns(subscribed: Sequence[Webhook]) -> list[Webhook]:
 def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends: float, counts: Counter[str]) -> None:
     """Send the oldest message of each; a subscription that has more goes to the end of the line."""
     active: dict[Future[Attempt], Webhook] = {}
-    with ThreadPoolExecutor(THREADS) as prompt, ThreadPoolExecutor(THREADS) as slow:
+    taken, counting = defaultdict[int, float](float), threading.Lock()  # seconds of prompt receivers' threads, by key
+    with (
+        ThreadPoolExecutor(THREADS) as prompt,
+        ThreadPoolExecutor(THREADS, "slow") as slow,
+        ThreadPoolExecutor(_SENDING, "sending") as line,
+    ):
+
+        def attempt_promptly(webhook: Webhook) -> Attempt:
+            if taken[webhook.key] >= PROMPT_S_OF_KEY:
+                return Attempt({}, replace(webhook, slow=True))
+            message = _claim(database, webhook, ends)
+            if message is None:
+                return Attempt({})
+            begun = time.monotonic()
+            sending = line.submit(_send, database, send, webhook, message)
+            done = wait([sending], SLOW_S).done
+            with counting:
+                taken[webhook.key] += time.monotonic() - begun
+            return sending.result() if done else Attempt({}, sending=sending)
+
+        def attempt_slowly(webhook: Webhook) -> Attempt:
+            message = _claim(database, webhook, ends)
+            return Attempt({}) if message is None else _send(database, send, webhook, message)
 
         def enqueue(webhook: Webhook) -> None:
-            pool = slow if webhook.slow else prompt
-            active[pool.submit(_attempt, database, send, webhook, ends)] = webhook
+            pool, attempt = (slow, attempt_slowly) if webhook.slow else (prompt, attempt_promptly)
+            active[pool.submit(attempt, webhook)] = webhook
 
         try:
             for webhook in subscribed:
@@ -152,10 +191,12 @@ def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
                     webhook = active.pop(future)
                     with logged(f"webhook {webhook.id}") as outcome:
-                        counted, after = future.result()
-                        counts.update(counted)
-                        if after is not None:
-                            enqueue(after)
+                        attempt = future.result()
+                        counts.update(attempt.counts)
+                        if attempt.sending is not None:
+                            active[attempt.sending] = webhook
+                        if attempt.after is not None:
+                            enqueue(attempt.after)
                     if isinstance(outcome.error, AccountsUnavailable):
                         raise outcome.error
         finally:
@@ -163,25 +204,24 @@ def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends
                 future.cancel()
 
 
-def _attempt(database: Database, send: Send, webhook: Webhook, ends: float) -> Attempt:
-    """Send a subscription's oldest message, where its time limit lies within the round's and no other deliverer has it.
+def _claim(database: Database, webhook: Webhook, ends: float) -> Message | None:
+    """Claim a subscription's oldest message, if it can be sent within the round and no other deliverer has it."""
+    if time.monotonic() + TOTAL_S > ends:
+        return None
+    return webhooks.claim(database, webhook.id, int(time.time()))
 
-    Return what to count, and the subscription as it stands then where another message may follow now.
-    """
-    message = None
-    if time.monotonic() + TOTAL_S <= ends:
-        message = webhooks.claim(database, webhook.id, int(time.time()))
-    if message is None:
-        return {}, None
+
+def _send(database: Database, send: Send, webhook: Webhook, message: Message) -> Attempt:
+    """Send a claimed message, and record what came of it."""
     begun = time.monotonic()
     try:
         send(webhook, message, int(time.time()))
     except NotDelivered as fault:
         if why := webhooks.record_failure(database, webhook, str(fault), int(time.time())):
             _LOG.warning("webhook %s is disabled: %s", webhook.id, why)
-        return {"failed": 1, "disabled": int(bool(why))}, None
-    slow = time.monotonic() - begun > SLOW_S
-    webhooks.record_delivery(database, webhook.id, message, slow, int(time.time()))
+        return Attempt({"failed": 1, "disabled": int(bool(why))})
+    was_slow = time.monotonic() - begun > SLOW_S
+    slow = webhooks.record_delivery(database, webhook.id, message, was_slow, int(time.time()))
     left = webhook.waiting - 1
     after = replace(webhook, slow=slow, waiting=left, failing_since=None, attempts=0) if left else None
-    return {"delivered": 1}, after
+    return Attempt({"delivered": 1}, after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -167,6 +168,70 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
     assert (counts["delivered"], counts["failed"]) == (1, 30)
     states = [each for each in webhooks.listed(post.accounts.database) if each.url == slow.url]
     assert all(each.slow and "in time" in each.last_error for each in states)
+
+
+def test_keys_whose_prompt_receivers_turn_slow_hold_up_nobody(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty keys' receivers, which were prompt, hang until fifteen honest ones have their messages."""
+    monkeypatch.setattr(delivery, "SLOW_S", 0.02)
+    arrived, in_time, honest = threading.Event(), list[bool](), list[str]()
+    for number in range(2, 62):
+        sign_ups.sign_up(post.accounts.database, f"{number}@example.org", "127.0.0.1", 1)
+        post.subscribe("https://hang.example/", key=number)
+    for number in range(62, 77):
+        sign_ups.sign_up(post.accounts.database, f"{number}@example.org", "127.0.0.1", 1)
+        post.subscribe("https://honest.example/", key=number)
+    post.sql("UPDATE webhooks SET slow = 0")
+    post.sql("UPDATE webhooks SET next_at = 2 WHERE url = 'https://honest.example/'")
+    post.change(at=1)
+
+    def send(webhook: Webhook, message: Message, now: int) -> None:
+        if "hang" in webhook.url:
+            in_time.append(arrived.wait(20))
+            return
+        honest.append(webhook.id)
+        if len(honest) == 15:
+            arrived.set()
+
+    counts = delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert (in_time, counts["delivered"]) == ([True] * 60, 75)
+    slow = {each.url: each.slow for each in webhooks.listed(post.accounts.database)}
+    assert slow == {"https://hang.example/": True, "https://honest.example/": False}
+
+
+def test_a_key_gets_a_few_seconds_of_the_prompt_threads(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "PROMPT_S_OF_KEY", 0.05)
+    monkeypatch.setattr(delivery, "THREADS", 1)
+    for _ in range(5):
+        post.subscribe("https://hook.example/")
+    post.sql("UPDATE webhooks SET slow = 0")
+    post.change(at=1)
+    threads = list[str]()
+
+    def send(webhook: Webhook, message: Message, now: int) -> None:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        time.sleep(0.03)
+
+    counts = delivery.run_round(post.storage, post.accounts.database, send, NOW, 0.0)
+    assert counts["delivered"] == 5
+    assert 1 <= threads.count("sending") <= 2, "two take more than the key's share"
+    assert threads.count("slow") == 5 - threads.count("sending")
+
+
+def test_a_receiver_is_prompt_after_three_prompt_deliveries_and_slow_for_an_hour_after_a_slow_one(post: Post) -> None:
+    database, webhook = post.accounts.database, post.subscribe("https://hook.example/")
+    message, now = Message(0, "", b""), int(time.time())
+
+    def delivered(slow: bool, at: int) -> bool:
+        return webhooks.record_delivery(database, webhook.id, message, slow, at)
+
+    assert webhook.slow, "a new one"
+    assert [delivered(False, now) for _ in range(4)] == [True, True, False, False]
+    assert delivered(True, now)
+    assert [delivered(False, now + 3599) for _ in range(4)] == [True] * 4
+    assert post.state(webhook).slow
+    assert not delivered(False, now + 3600)
+    webhooks.record_failure(database, webhook, "answered 500", now + 3600)
+    assert delivered(False, now + 7199)
 
 
 def test_a_round_that_is_stopped_waits_for_what_is_under_way_alone(post: Post) -> None:
