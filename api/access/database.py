@@ -13,8 +13,8 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,13 +99,17 @@ class Database:
                 self._engine = engine
             return self._engine
 
-    def begin(self) -> AbstractContextManager[Connection]:
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[Connection]:
         """Begin a transaction that writes."""
-        return self.open().begin()
+        with _pool_timeout_as_unavailable(), self.open().begin() as connection:
+            yield connection
 
-    def connect(self) -> AbstractContextManager[Connection]:
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[Connection]:
         """Begin a transaction that reads."""
-        return self.open().connect().execution_options(**{_READS: True})
+        with _pool_timeout_as_unavailable(), self.open().connect() as connection:
+            yield connection.execution_options(**{_READS: True})
 
     def run(self, statement: str, values: Mapping[str, int | bytes], tries: int = 2) -> tuple[Any, ...] | None:
         """Run one statement, a transaction of its own. Return its first row once it is committed; None for no row.
@@ -151,9 +155,10 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin)
     else:
-        # A cluster made without a locale is in SQL_ASCII, from which psycopg gives text as bytes unless told.
-        options = {"client_encoding": "utf8", **_LIBPQ_TIMEOUTS}
-        engine = create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=options)
+        connected = partial(_connect_postgres, make_url(url), autocommit=False)
+        engine = create_engine(
+            url, creator=connected, pool_pre_ping=True, pool_size=4, max_overflow=4, pool_timeout=WITHIN_S
+        )
     event.listen(engine, "handle_error", _as_unavailable(url))
     return engine
 
@@ -166,14 +171,35 @@ def _connect_sqlite(url: URL) -> sqlite3.Connection:
     return connection
 
 
-def _connect_postgres(url: URL) -> Any:
-    """Open a connection whose statements end after WITHIN_S even where the server stands still."""
+def _connect_postgres(url: URL, autocommit: bool = True) -> Any:
+    """Open a connection that is closed if the server does not respond to a statement within WITHIN_S."""
     import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
 
     address = url.set(drivername="postgresql").update_query_dict(_LIBPQ_TIMEOUTS)
-    connection = psycopg.connect(address.render_as_string(hide_password=False), autocommit=True, client_encoding="utf8")
-    connection.wait = partial(connection.wait, timeout=WITHIN_S)  # type: ignore[method-assign]
+    # In a cluster without a locale (SQL_ASCII), psycopg returns text as bytes unless the encoding is set.
+    connection = psycopg.connect(
+        address.render_as_string(hide_password=False), autocommit=autocommit, client_encoding="utf8"
+    )
+    wait, timeout_s = connection.wait, WITHIN_S
+
+    def wait_or_close(*arguments: Any, **options: Any) -> Any:
+        try:
+            return wait(*arguments, **options, timeout=timeout_s)
+        except psycopg.OperationalError:
+            connection.close()  # a rollback on it would wait as long once more
+            raise
+
+    connection.wait = wait_or_close  # type: ignore[method-assign]
     return connection
+
+
+@contextlib.contextmanager
+def _pool_timeout_as_unavailable() -> Iterator[None]:
+    """Turn the wait for a free connection that ends without one into AccountsUnavailable."""
+    try:
+        yield
+    except PoolTimeout as fault:
+        raise AccountsUnavailable(f"all connections to the accounts database are in use for {WITHIN_S:g} s") from fault
 
 
 def _prepare_file(path: Path) -> None:

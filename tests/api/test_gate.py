@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import itertools
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from werkzeug.test import TestResponse
 
+from api.access import database
 from api.access import limits as rate_limits
 from api.access.gate import replayed_response
 from api.access.keys import CALLS_PER_DAY
@@ -20,6 +23,7 @@ from api.access.values import Call, Grant, WholeAnswer
 from api.http.messages import HttpRequest
 from tests.api.key_service import NOON, PATH, Service, opened, problem_of
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres
+from tests.stand_ins.trade import Trade, at_once
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import BY_PATH
 
@@ -179,6 +183,42 @@ def test_postgres_that_is_away_for_a_while_is_503_for_that_while(postgres_server
     assert service.get(X_API_Key=key).headers["RateLimit"].startswith('"day";r=498')
     assert service.sign_up().status_code == 201
     service.gate.close()
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_postgres_that_hangs_is_503_for_every_kind_of_call(
+    postgres_server: Postgres, trade: Trade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve calls of each kind at once are more than there are connections."""
+    monkeypatch.setattr(database, "WITHIN_S", 1.0)
+    monkeypatch.setitem(database._LIBPQ_TIMEOUTS, "connect_timeout", "2")  # the least that the driver takes
+    postgres_server.empty()
+    service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path))
+    sqlite, gate = trade.gate.database, trade.gate
+    gate.database = service.gate.database
+    trade.restart()
+    key, payments = service.key(), [trade.payment() for _ in range(14)]
+    assert (service.get(X_API_Key=key).status_code, trade.get(payments.pop()).status_code) == (200, 200)
+    shop, sold = service.http.application, trade.http.application
+    calls: list[Callable[[], TestResponse]] = []
+    for number in range(12):
+        headers, body = {"PAYMENT-SIGNATURE": payments.pop()}, {"email": f"{number}@example.org"}
+        calls.append(lambda headers=headers: sold.test_client().get(PATH, headers=headers))  # type: ignore[misc]
+        calls.append(lambda body=body: shop.test_client().post("/v1/keys/signup", json=body))  # type: ignore[misc]
+        calls.append(lambda: shop.test_client().get(PATH, headers={"X-API-Key": key}))
+    with postgres_server.standing_still():
+        began = time.monotonic()
+        answers = at_once(calls)
+        assert time.monotonic() - began < 10, "limits of 1 and 2 seconds, each met a few times"
+    assert [problem_of(answer) for answer in answers] == [(503, "accounts-unavailable")] * 36
+    assert service.get(X_API_Key=key).status_code == service.get("/v1/zones").status_code == 200
+    assert (service.sign_up().status_code, trade.get(payments.pop()).status_code) == (201, 200)
+    service.gate.close()
+    gate.database = sqlite
+    trade.restart()
+    trade.book.transfers.clear()  # their rows are in PostgreSQL
+    trade.answered.clear()
 
 
 NOW, LIMIT = 1_800_000_000, 120

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import LiteralString
 
@@ -80,16 +81,32 @@ class Postgres:
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", str(self._root / "pg"), "-m", mode, "-w", "stop")
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Stops the server and everything that it started: it takes connections and says nothing."""
+        family = self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in family:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
+
     def kill(self) -> None:
         """SIGKILL to the server and everything that it started, as where the machine is lost; `start` recovers it."""
+        family = self._signal(signal.SIGKILL)
+        while any(runs(process) for process in family):
+            time.sleep(0.02)
+        (self._root / "pg" / "postmaster.pid").unlink()
+
+    def _signal(self, number: int) -> tuple[int, ...]:
+        """Sends a signal to the server and its children. Returns their process ids."""
         main = int((self._root / "pg" / "postmaster.pid").read_text().split()[0])
         family = (main, *children(main))
         for process in family:
             with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        while any(runs(process) for process in family):
-            time.sleep(0.02)
-        (self._root / "pg" / "postmaster.pid").unlink()
+                os.kill(process, number)
+        return family
 
     def empty(self) -> None:
         """Removes all tables."""
