@@ -1,4 +1,4 @@
-"""Rows of the metric `mix` from what one response states by code: the one place that every mix passes through.
+"""Rows of `mix` and `carbon_estimate` from what one response states by code: every mix passes through here.
 
 A publisher's codes that share a fuel are added up. The sum has a row only where every code that the response has for
 this fuel has a value. Storage is the exception: output and consumption are codes of one fuel, the caller negates
@@ -8,11 +8,13 @@ consumption, and where one side has no value the other stands alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from assets.parsing.columns import drop
 from assets.parsing.totals import Part, extend_total, summed, undisputed
+from warehouse.market import carbon
+from warehouse.market.clock import RESOLUTIONS
 from warehouse.market.vocabulary import Fuel, Metric
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 
@@ -31,10 +33,12 @@ class Code(NamedTuple):
 class MixByCode:
     """The readings of one response by code, in MW: output is positive, consumption of storage is negative."""
 
-    __slots__ = ("readings",)
+    __slots__ = ("readings", "unknown")
 
     def __init__(self) -> None:
         self.readings: dict[Code, Readings] = defaultdict(lambda: Readings([], []))
+        self.unknown: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        """By zone and interval start, generation of codes that are not in the list: for the estimate alone."""
 
     def add(self, code: Code, ts: int, megawatts: float) -> None:
         """Add one reading of a code."""
@@ -47,8 +51,11 @@ class MixByCode:
         readings.values.extend(megawatts)
 
 
-def extend_mix(rows: Rows, by_code: MixByCode) -> None:
-    """Add the `mix` rows of a response to `rows`, and count the intervals at which a sum lacks a code."""
+def extend_mix(rows: Rows, by_code: MixByCode, inside: Mapping[str, str] | None = None) -> None:
+    """Add the rows of `mix` and `carbon_estimate` of a response, and count the intervals at which a sum lacks a code.
+
+    `inside` names, by code, what has a factor of its own though it is stored as part of a fuel: `coal_derived_gas`.
+    """
     by_key: dict[SeriesKey, list[Readings]] = defaultdict(list)
     for code, readings in by_code.readings.items():
         by_key[SeriesKey(code.zone, Metric.MIX, "MW", code.resolution, code.fuel.value)].append(readings)
@@ -59,6 +66,35 @@ def extend_mix(rows: Rows, by_code: MixByCode) -> None:
             _extend_net(rows, key, parts)
         elif all(part.ts for part in parts):
             extend_total(rows, key, [Part(part.ts, part.values) for part in parts])
+    for zone in sorted({code.zone for code in by_code.readings}):
+        _extend_estimate(rows, zone, _unstored(by_code, zone, inside or {}))
+
+
+def _extend_estimate(rows: Rows, zone: str, unstored: carbon.Unstored) -> None:
+    """Add the estimates of a zone, and withdraw earlier ones of the intervals that are refused now."""
+    mix = [
+        carbon.FuelReadings(str(key.fuel), key.resolution, readings.ts, readings.values)
+        for key, readings in rows.readings.items()
+        if (key.zone, key.metric) == (zone, Metric.MIX)
+    ]
+    found = carbon.estimate(zone, mix, unstored)
+    rows.refuse(zone, Metric.CARBON_ESTIMATE, found.ts[~found.is_given].tolist())
+    for resolution in {each.resolution for each in mix}:
+        chosen = found.is_given & (found.seconds == RESOLUTIONS[resolution])
+        key = SeriesKey(zone, Metric.CARBON_ESTIMATE, carbon.UNIT, resolution, factors=carbon.CURRENT_SET)
+        bounds = list(zip(found.low[chosen].tolist(), found.high[chosen].tolist(), strict=True))
+        if bounds:
+            rows.extend(key, found.ts[chosen].tolist(), found.value[chosen].tolist(), bounds)
+
+
+def _unstored(by_code: MixByCode, zone: str, inside: Mapping[str, str]) -> carbon.Unstored:
+    """Return what the codes of a response say of a zone beside its rows."""
+    parts = {
+        inside[code.name]: dict(zip(readings.ts, readings.values, strict=True))
+        for code, readings in by_code.readings.items()
+        if code.zone == zone and code.name in inside
+    }
+    return carbon.Unstored(parts, by_code.unknown.get(zone, {}))
 
 
 def _extend_net(rows: Rows, key: SeriesKey, sides: list[Readings]) -> None:

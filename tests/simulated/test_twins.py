@@ -18,6 +18,7 @@ from assets.simulated.answer import Answer
 from assets.sources import feeds
 from warehouse.errors import FeedError
 from warehouse.judge import coverage, quality
+from warehouse.market import carbon
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, instant, iso, local_date, utc
 from warehouse.market.feeds import Feed, Request
 from warehouse.market.vocabulary import Forecast, Metric, actual_of, is_forecast
@@ -47,6 +48,7 @@ TOLERANCE = {
     Metric.PRICE_DAY_AHEAD: 0.0051,
     Metric.GENERATION: 1.01,
     Metric.MIX: 1.01,
+    Metric.CARBON_ESTIMATE: 1.0,
     Metric.INTERCHANGE: 6.0,
 }
 """Rounding: cents, whole MW and tenths of a per cent; a net is a sum of up to twelve rounded ties."""
@@ -83,6 +85,10 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         return mix["other"] + mix["biomass"] * wide if key.fuel == "other" else mix.get(str(key.fuel), 0.0 * ts)
     if key.metric == Metric.MIX:
         return grid.rooftop(zone, ts, step) if key.fuel == "solar_rooftop" else grid.mix(zone, ts, step)[str(key.fuel)]
+    if key.metric == Metric.CARBON_ESTIMATE:
+        mix = grid.mix(zone, ts, step)
+        mw = [carbon.FuelReadings(fuel, key.resolution, ts, values) for fuel, values in mix.items()]
+        return carbon.estimate(zone, mw).value
     if key.metric == Metric.CAPACITY:
         return [grid.capacity(zone, utc(at + DAY).year)[str(key.fuel)] for at in ts.tolist()]
     if key.link:

@@ -163,7 +163,7 @@ def test_an_hour_of_nothing_but_zeros_is_a_missing_report(zero):
     read_ = read(MIX, answer(rows))
     assert {zone for zone, _, _ in stated(read_)} == {"US-MISO"}
     assert stated(read_)["US-MISO", "coal", MORNING] == 0.0
-    assert read_.refused == {("US-PJM", "mix"): {MORNING}}
+    assert read_.refused["US-PJM", "mix"] == {MORNING}
 
 
 def test_pumping_inside_hydro_is_negative_and_believed():
@@ -285,3 +285,15 @@ def test_an_hour_of_zeros_of_california_is_no_reading_and_withdrawn():
     rows = read(GENERATION, answer([*zeros, fuel("2026-11-20T09", 0, "SUN"), fuel("2026-11-20T09", 1, "NG")]))
     assert stated(rows) == {("US-CAISO", "solar", MORNING + 3600): 0.0, ("US-CAISO", "gas", MORNING + 3600): 1.0}
     assert rows.refused == {("US-CAISO", "generation"): {MORNING}}
+
+
+def test_an_estimate_is_of_one_response_and_a_refused_one_withdraws_the_former():
+    whole = {"COL": 100, "NG": 200, "NUC": 700}
+    rows = read(MIX, answer([fuel("2026-11-20T08", value, code, "PJM") for code, value in whole.items()]))
+    (estimate,) = (row for row in rows if row.metric == "carbon_estimate")
+    assert (estimate.zone, estimate.ts, estimate.value) == ("US-PJM", MORNING, 177.0)
+    assert (estimate.low, estimate.high, estimate.factors) == (177.0, 177.0, "emds-direct-1")
+    with_unknown = [*whole.items(), ("BM", 180)]
+    rows = read(MIX, answer([fuel("2026-11-20T08", value, code, "PJM") for code, value in with_unknown]))
+    assert {row.metric for row in rows} == {"mix"}
+    assert rows.refused == {("US-PJM", "carbon_estimate"): {MORNING}}

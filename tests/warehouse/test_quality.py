@@ -248,3 +248,13 @@ def test_a_value_exactly_at_its_bound_is_kept(bound: str) -> None:
         rows = Rows()
         rows.add("FR", "demand", DAY.start, reading, "MW", "1h")
         assert checks(rows).get("range", 0) == findings
+
+
+def test_an_estimate_is_set_aside_with_a_row_of_its_mix() -> None:
+    rows, starts = Rows(), [DAY.start, DAY.start + HOUR]
+    estimates = SeriesKey("FR", "carbon_estimate", "gCO2/kWh", "1h", factors="emds-direct-1")
+    rows.extend(SeriesKey("FR", "mix", "MW", "1h", "gas"), starts, [900_000.0, 5_000.0])
+    rows.extend(estimates, starts, [400.0, 30.0], [(400.0, 400.0), (30.0, 30.0)])
+    judged = judge(rows, feed_of(metric=Metric.MIX), [DAY.window], LATER)
+    assert {(row.metric, row.ts) for row in judged.accepted} == {("mix", starts[1]), ("carbon_estimate", starts[1])}
+    assert {(row.metric, row.ts) for row in judged.quarantined} == {("mix", starts[0]), ("carbon_estimate", starts[0])}

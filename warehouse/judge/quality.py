@@ -7,6 +7,7 @@ complete: see `warehouse.judge.coverage`; jumps and other levels: `warehouse.jud
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
@@ -20,7 +21,7 @@ from warehouse.judge.coverage import Pair
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.market.feeds import Feed
 from warehouse.market.metrics import define
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.vocabulary import Metric, is_forecast
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 from warehouse.rows.schema import Readings, Rows, SeriesKey
@@ -108,6 +109,7 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Seque
     for key, readings in rows.readings.items():
         possible = ANY_TIME if days is None else possible_time(feed, days, now, key.metric)
         findings += _part(key, readings, possible, accepted, aside)
+    _set_estimates_aside(accepted, aside)
     for key, readings in accepted.readings.items():
         findings += _frozen(key, readings)
     cover = coverage.check(accepted, feed, spans, now)
@@ -124,6 +126,20 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Seque
     findings += [Finding("dropped", "note", "", "", count, reason) for reason, count in sorted(rows.dropped.items())]
     accepted.merge_notes(rows)
     return Judgement(accepted, aside, tuple(findings), cover.complete, cover.incomplete)
+
+
+def _set_estimates_aside(accepted: Rows, aside: Rows) -> None:
+    """Set the estimates of a zone aside at the instants of mix rows that are: the findings of those give the reason."""
+    doubted: dict[str, set[int]] = defaultdict(set)
+    for key, readings in aside.readings.items():
+        if key.metric == Metric.MIX:
+            doubted[key.zone].update(readings.ts)
+    for key in [key for key in accepted.readings if key.metric == Metric.CARBON_ESTIMATE and key.zone in doubted]:
+        estimates = accepted.readings.pop(key)
+        wrong = np.isin(estimates.ts, list(doubted[key.zone]))
+        for rows, chosen in ((accepted, ~wrong), (aside, wrong)):
+            if chosen.any():
+                rows.readings[key] = estimates.take(chosen)
 
 
 class _Fault(NamedTuple):

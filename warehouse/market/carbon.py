@@ -30,7 +30,7 @@ too much of the generation has no known fuel; the bounds are too far apart."""
 CURRENT_SET = "emds-direct-1"
 """The set for rows that are parsed from now on. A published set never changes: other factors need another id."""
 UNIT = "gCO2/kWh"
-UNCOUNTED = frozenset({Fuel.PUMPED_STORAGE, Fuel.BATTERY, "solar_rooftop", Fuel.IMPORTS})
+UNCOUNTED = frozenset({Fuel.PUMPED_STORAGE, Fuel.BATTERY, Fuel.SOLAR_ROOFTOP, Fuel.IMPORTS})
 """Fuels on neither side of the fraction."""
 FEWEST_FUELS = 3
 USUAL_SHARE = 0.8
@@ -99,6 +99,11 @@ class Estimates:
     high: _Floats
     """All three in gCO2/kWh, to two decimals; NaN if the interval is refused."""
     reasons: tuple[Reason | None, ...]
+
+    @property
+    def is_given(self) -> npt.NDArray[np.bool_]:
+        """By interval, whether there is an estimate."""
+        return ~np.isnan(self.value)
 
 
 def estimate(

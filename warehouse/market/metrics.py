@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from warehouse.market import carbon
 from warehouse.market.vocabulary import Forecast, Metric, actual_of, is_forecast
 from warehouse.market.zones import Limits, Zone
 
@@ -78,8 +79,8 @@ class Definition:
     """What one row's `ts` and `resolution` span."""
     limits: Callable[[Zone, str, str | None], Limits]
     """By zone, the row's unit and its fuel."""
-    level: Callable[[Zone], Tolerance] | None
-    """None where days are not compared."""
+    level: Callable[[Zone], Tolerance | None] | None
+    """None if days are not compared, or those of some zones are not."""
     agreement: Agreement | None
     """None where feeds are not compared."""
     frozen_hours: float | None
@@ -114,6 +115,15 @@ def _generation_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     # Plants at rest draw their own use from the grid; stores charge.
     stores = fuel in ("battery", "pumped_storage")
     return Limits(-zone.peak_mw if stores else -0.05 * zone.peak_mw, 1.5 * zone.peak_mw)
+
+
+def _carbon_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
+    return Limits(0.0, 1500.0)
+
+
+def _carbon_level(zone: Zone) -> Tolerance | None:
+    # The days of hydro zones go from 0 to a few grams, which is a large step in relation to nothing.
+    return None if zone.id in ("AU-TAS", "NO-2") else Tolerance(5, 0.35, 30.0)
 
 
 def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
@@ -280,6 +290,37 @@ METRICS: dict[Metric, Definition] = {
         ),
         brief=BriefWords("Carbon intensity"),
         in_windows=True,
+    ),
+    Metric.CARBON: Definition(
+        title="Carbon intensity, published",
+        definition="CO2 per kWh as the zone's own operator publishes it: RTE for France, from generation alone; "
+        "Energinet for western Denmark, with imports. Great Britain's is `carbon_intensity`.",
+        units="gCO2/kWh",
+        unit=lambda zone: carbon.UNIT,
+        sign="Zero or positive.",
+        interval=_MEAN,
+        limits=_carbon_limits,
+        level=_carbon_level,
+        agreement=None,
+        frozen_hours=None,
+        path=None,
+        brief=None,
+    ),
+    Metric.CARBON_ESTIMATE: Definition(
+        title="Carbon intensity, estimated",
+        definition="Estimate by this service, not a publisher's value: direct CO2 of generation inside the zone, from "
+        "the rows of `mix` and published factors. Imports, storage, upstream and biogenic emissions are not in it. Not "
+        "for legal reporting.",
+        units="gCO2/kWh",
+        unit=lambda zone: carbon.UNIT,
+        sign="Zero or positive.",
+        interval=_MEAN,
+        limits=_carbon_limits,
+        level=_carbon_level,
+        agreement=None,
+        frozen_hours=None,
+        path=None,
+        brief=None,
     ),
     Metric.CAPACITY: Definition(
         title="Installed capacity",

@@ -15,6 +15,8 @@ class Metric(StrEnum):
     GENERATION = "generation"
     MIX = "mix"
     CARBON_INTENSITY = "carbon_intensity"
+    CARBON = "carbon"
+    CARBON_ESTIMATE = "carbon_estimate"
     CAPACITY = "capacity"
 
 

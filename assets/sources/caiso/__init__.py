@@ -213,6 +213,7 @@ SOURCE = Source(
             version="3",
             title="CAISO generation by fuel, and net imports",
             metrics=(Metric.GENERATION, Metric.MIX, Metric.INTERCHANGE),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
             since=date(2018, 4, 10),
             publication=Publication(lag_minutes=10, grace_minutes=30),
             requests=partial(_outlook_requests, "caiso.fuelsource", "fuelsource.csv"),

@@ -222,6 +222,7 @@ SOURCE = Source(
             title="Hourly net generation of six balancing authorities by energy source",
             zones=tuple(MIX_RESPONDENTS.values()),
             metrics=(Metric.MIX,),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
             rank=1,
             since=date(2018, 7, 1),
             # Authorities must report by 7 a.m. Eastern of the next day; several do within two hours.

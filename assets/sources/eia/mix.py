@@ -61,6 +61,8 @@ def parse_mix(body: bytes, request: Request) -> Rows:
         for name, megawatts in values:
             if fuel := SOURCES_OF_MIX.find(rows, name, [start], zone):
                 by_code.add(Code(zone, fuel, name, "1h"), start, megawatts)
+            else:
+                by_code.unknown[zone][start] += megawatts
     extend_mix(rows, by_code)
     require_known(rows)
     return rows
