@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from tests.stand_ins.bad_line import BadLine, bad_line
 from tests.stand_ins.buckets import CREDENTIALS, moto, object_store
+from tests.stand_ins.days import NOW
 from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
 # A shared machine may stand still for a second in any example. Where CI is set, examples are the same in every run, as
@@ -69,7 +70,8 @@ def thorough(pytestconfig: pytest.Config) -> bool:
 
 
 def pytest_configure() -> None:
-    """Importing all tests takes half as long while nothing looks for cycles."""
+    """Fix the current time before any test is imported, and import twice as fast without the garbage collector."""
+    os.environ.setdefault("EMDS_NOW", NOW)
     gc.disable()
 
 

@@ -287,6 +287,61 @@ def test_a_wheel_holds_every_package() -> None:
     assert set(named) == there - {"tools"}
 
 
+READS_A_DATE = re.compile(r"\b(date|datetime)\.(today|utcnow|now)$")
+READS_A_TIME = re.compile(r"\btime\.time(_ns)?$")
+MAKES_A_DAY = re.compile(
+    r"\b(MarketDay(\.at)?|Window|ctime|from(isoformat|timestamp)|gmtime|iso|local_(date|midnight)|localtime"
+    r"|market_days|month_of|months|strftime|utc)$"
+)
+
+
+def test_tests_choose_their_days() -> None:
+    """A test that takes its days from the machine's clock fails on some dates: `tests.stand_ins.days` has others."""
+    wrong = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        if module_of(path) != "tests.stand_ins.days" and re.search(
+            r"time\.time|today|utcnow|\.now\(", path.read_text()
+        ):
+            calls = [node for node in nodes_of(path) if isinstance(node, ast.Call)]
+            wrong += [f"{module_of(path)}:{call.lineno}" for call in calls if READS_A_DATE.search(called(call))]
+            wrong += [f"{module_of(path)}:{line}" for line in days_of_the_clock(tree_of(path))]
+    assert not wrong
+
+
+def days_of_the_clock(block: ast.AST, names: frozenset[str] = frozenset()) -> Iterator[int]:
+    """Yield the lines that make a day of the machine's time, in a module or function and the functions in it.
+
+    `names`: the variables around the block that hold a time of the machine.
+    """
+    own, inner = list[ast.AST](), list[ast.AST]()
+    below = [*ast.iter_child_nodes(block)]
+    while below:
+        node = below.pop(0)
+        (inner if isinstance(node, ast.FunctionDef) else own).append(node)
+        below += [] if isinstance(node, ast.FunctionDef) else ast.iter_child_nodes(node)
+
+    def of_the_clock(node: ast.AST) -> bool:
+        return any(
+            (isinstance(part, ast.Call) and READS_A_TIME.search(called(part)))
+            or (isinstance(part, ast.Name) and part.id in names)
+            for part in ast.walk(node)
+        )
+
+    for node in own:
+        if isinstance(node, ast.Assign) and of_the_clock(node.value):
+            names |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    for node in own:
+        if isinstance(node, ast.Call) and MAKES_A_DAY.search(called(node)) and any(map(of_the_clock, node.args)):
+            yield node.lineno
+    for function in inner:
+        yield from days_of_the_clock(function, names)
+
+
+def called(call: ast.Call) -> str:
+    """Return what is called, as it is spelled."""
+    return ast.unparse(call.func)
+
+
 PARTICIPLES = {"told", "said", "stated", "noted", "kept", "seen", "shown", "given", "made", "held"}
 PUBLIC_MEMBERS = {"api.mcp.history: held"}
 """What callers know by such a name."""

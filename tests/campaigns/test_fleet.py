@@ -32,9 +32,10 @@ from tests.orchestration.dagster_servers import ENDED, SELECTOR, Ui, stop_schedu
 from tests.stand_ins import stored_rows
 from tests.stand_ins.buckets import CREDENTIALS
 from tests.stand_ins.container_engine import Container
+from tests.stand_ins.days import NOW
 from tests.stand_ins.postgres import programs
 from tests.stand_ins.web_server import program, web_server
-from warehouse.market.clock import DAY, Window, instant, iso
+from warehouse.market.clock import DAY, Window, instant
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder
 
@@ -208,9 +209,8 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     """Every part started, over a warehouse with three days of two publishers."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    now = int(time.time()) // 60 * 60
-    today = date.fromisoformat(iso(now)[:10])
-    parts = Parts(tmp_path, iso(now), str(today - timedelta(days=DAYS + 5)))
+    today = date.fromisoformat(NOW[:10])
+    parts = Parts(tmp_path, NOW, str(today - timedelta(days=DAYS + 5)))
     try:
         span = ("--start", str(today - timedelta(days=5)), "--end", str(today - timedelta(days=3)))
         parts.emds(*(("backfill", "--source", source, *span) for source in (OLD, NEW)))

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.stand_ins.days import NOW
 from tests.stand_ins.stored_rows import Row
-from warehouse.market.clock import DAY, Window
+from warehouse.market.clock import DAY, HOUR, Window, instant
 
 FREE = ("/v1/zones", "/catalog", "/v1/geo/live", "/v1/geo/zones.geojson", "/v1/status", "/docs", "/")
 DOCUMENTS = ("/v1/latest/GB", "/v1/brief/GB")
@@ -153,7 +154,7 @@ class Follower:
 
     def asks(self) -> bool:
         """Whether a window is answered that no worker holds yet. Raises OSError."""
-        start = int(time.time()) - 5 * DAY
+        start = instant(NOW) - 5 * DAY + int(time.time()) % HOUR
         return bool(self.get(f"/v1/{SERIES[0]}/GB?start={start}&end={start + 3600}")["data"])
 
     def follow(self) -> None:

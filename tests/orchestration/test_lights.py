@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -18,6 +18,8 @@ from orchestration.jobs import recording
 from orchestration.work import backfill, commands
 from orchestration.work.environment import open_context
 from tests.orchestration.dagster_servers import Ui, serving
+from tests.stand_ins.days import machine_hour
+from warehouse.market import clock
 
 pytestmark = [
     pytest.mark.campaign,
@@ -58,7 +60,7 @@ def _tick(instance: dg.DagsterInstance) -> None:
     loaded = definitions.build()
     known = {code: source for code, source in open_context().sources.items() if code in SOURCES}
     assert known
-    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    now = clock.utc(machine_hour())
     for schedule in loaded.get_repository_def().schedule_defs:
         if not schedule.job_name.startswith(("live", *(f"{code}_every" for code in SOURCES))):
             continue

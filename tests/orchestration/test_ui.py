@@ -10,31 +10,32 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 
 import pytest
 
 from tests.orchestration.dagster_servers import ENDED, SELECTOR, Ui, serving
 from tests.stand_ins import stored_rows
+from tests.stand_ins.days import ordinary_days
 from warehouse.market.clock import MarketDay
 from warehouse.store.storage import Folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 
 ASSET = ["caiso", "demand"]
-TODAY = date.today()  # noqa: DTZ011  partition keys follow the wall clock
-DAYS = [TODAY - timedelta(days=i) for i in range(27, 15, -1)]
+DAYS = ordinary_days(12)
 BROKEN = DAYS[3]
 FEEDS = ("demand", "interchange")
 """Of EIA: what the kills are about; no other test touches them."""
-TEN_DAYS = [str(TODAY - timedelta(days=i)) for i in range(14, 4, -1)]
+TEN_DAYS = [str(day) for day in ordinary_days(10, 12)]
+(SINGLE_DAY,) = ordinary_days(1, 24)
 MONITORING = "run_monitoring: {enabled: true, poll_interval_seconds: 3, free_slots_after_run_end_seconds: 1}\n"
 
 
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     settings = {
-        "EMDS_SINCE": str(TODAY - timedelta(days=70)),
+        "EMDS_SINCE": str(DAYS[0]),
         "EMDS_FAULTS": f"caiso.demand#{BROKEN}:changed",
     }
     with serving(tmp_path_factory.mktemp("home"), settings, {"run_monitoring": MONITORING}) as servers:
@@ -42,7 +43,6 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
 
 
 def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
-    day = str(TODAY - timedelta(days=3))
     mutation = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename
         ... on LaunchRunSuccess { run { id } } ... on PythonError { message } } }"""
     launched = ui.ask(
@@ -51,7 +51,7 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
             "selector": {**SELECTOR, "jobName": "__ASSET_JOB", "assetSelection": [{"path": ASSET}]},
             "mode": "default",
             "runConfigData": {},
-            "executionMetadata": {"tags": [{"key": "dagster/partition", "value": day}]},
+            "executionMetadata": {"tags": [{"key": "dagster/partition", "value": str(SINGLE_DAY)}]},
         },
     )["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
@@ -59,12 +59,10 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
     query = "query($r: ID!) { runOrError(runId: $r) { ... on Run { status } } }"
     status = ui.until(lambda: ui.ask(query, r=run)["runOrError"]["status"], lambda s: s in ("SUCCESS", "FAILURE"))
     assert status == "SUCCESS"
-    assert day in ui.partitions(ASSET)["MATERIALIZED"]
-    rows = stored_rows.read(
-        Folder(ui.home), "US-CAISO", "demand", MarketDay(date.fromisoformat(day), "America/Los_Angeles").window
-    )
-    assert rows.num_rows in (276, 288, 300)
-    assert lights(ui, ASSET, day) == dict.fromkeys(("believed", "complete", "steady"), "SUCCEEDED")
+    assert str(SINGLE_DAY) in ui.partitions(ASSET)["MATERIALIZED"]
+    window = MarketDay(SINGLE_DAY, "America/Los_Angeles").window
+    assert stored_rows.read(Folder(ui.home), "US-CAISO", "demand", window).num_rows == 288
+    assert lights(ui, ASSET, str(SINGLE_DAY)) == dict.fromkeys(("believed", "complete", "steady"), "SUCCEEDED")
 
 
 def lights(ui: Ui, asset: list[str], day: str) -> dict[str, str]:
