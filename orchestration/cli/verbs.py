@@ -243,7 +243,7 @@ def serve(port: int, host: str, server: str) -> int:
 @click.argument("program", type=click.Choice(PROGRAMS))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def dagster(program: str, options: Sequence[str]) -> int:
-    """Run a program of Dagster's over this warehouse."""
+    """Run a program of Dagster's over this warehouse; the web server behind a check of who sends it commands."""
     from orchestration.servers import dagster_home
     from orchestration.work.environment import PipelineSettings
 
@@ -252,8 +252,9 @@ def dagster(program: str, options: Sequence[str]) -> int:
     home.make_local()
     dagster_home.dagster_home(home.local)
     os.chdir(dagster_home.ROOT)
-    path = Path(sys.executable).with_name(program)
-    return os.execv(path, [str(path), *options])  # noqa: S606
+    path = str(Path(sys.executable).with_name(program))
+    argv = [sys.executable, "-m", dagster_home.WEBSERVER] if program == "dagster-webserver" else [path]
+    return os.execv(argv[0], [*argv, *options])  # noqa: S606
 
 
 @emds.command()

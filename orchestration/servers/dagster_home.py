@@ -11,6 +11,8 @@ from warehouse.errors import StorageError
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "orchestration" / "deploy"
+WEBSERVER = "orchestration.servers.dagster_ui"
+"""The module that runs in place of `dagster-webserver`."""
 POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 _MARK = "# Written by emds, which replaces it while it stays as it is: "
 
