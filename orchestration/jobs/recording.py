@@ -10,8 +10,10 @@ import fcntl
 import logging
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ COMMAND_LINE = "command_line"
 """The job of the run that a command records."""
 BACKFILL = "dagster/backfill"
 _STARTED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+_ACTIVE = [*_STARTED, dg.DagsterRunStatus.CANCELING]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -94,7 +97,7 @@ class Recorder:
         with logged("verdicts"):
             fresh = [checks.freshness(self._pipeline, feed) for feed in self._feeds.values()]
             if self._instance is not None and (self._last or fresh):
-                _run_of([*self._last, *fresh]).execute_in_process(instance=self._instance, run_config=QUIET)
+                execute_here(_run_of([*self._last, *fresh]), self._instance, raise_on_error=True)
 
 
 def _run_of(recorded: Sequence[Any]) -> Any:
@@ -155,17 +158,63 @@ def _materialise(
     """
     from orchestration.definitions import build
 
-    found = build().resolve_job_def(job)
-    return found.execute_in_process(QUIET, instance, raise_on_error=False, asset_selection=[*keys], tags=tags).success
+    return execute_here(build().resolve_job_def(job), instance, asset_selection=[*keys], tags=tags)
+
+
+def execute_here(job: Any, instance: dg.DagsterInstance, raise_on_error: bool = False, **options: Any) -> bool:
+    """Run a job in this process, without its pools; return whether it succeeded.
+
+    A process that is killed frees no slot of a pool, and a command would wait for that slot for ever. The job runs in
+    a thread of its own, since Dagster takes SIGINT and SIGTERM away from the main thread: it holds them back between
+    steps, and goes on after it lost one. So both stop a command at once.
+    """
+    outcome = Future[bool]()
+
+    def run() -> None:
+        try:
+            with _without_pools(instance) as own:
+                done = job.execute_in_process(QUIET, own, raise_on_error=raise_on_error, **options)
+            outcome.set_result(done.success)
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="job", daemon=True).start()
+    return outcome.result()
+
+
+def _without_pools(instance: dg.DagsterInstance) -> dg.DagsterInstance:
+    """Open an instance over the same storage whose steps claim no slots: pools that limit runs count queued runs."""
+    ref = instance.get_ref()
+    return dg.DagsterInstance.from_ref(
+        ref._replace(settings={**ref.settings, "concurrency": {"pools": {"granularity": "run"}}})
+    )
+
+
+def free_slots(instance: dg.DagsterInstance) -> int:
+    """Free the pool slots of every run that has ended or is unknown; return of how many runs.
+
+    Dagster's daemon does so only a minute after it has seen the end of a run, and never for a run that was deleted.
+    """
+    storage = instance.event_log_storage
+    holders = storage.get_concurrency_run_ids()
+    active = instance.get_runs(dg.RunsFilter(run_ids=[*holders], statuses=_ACTIVE)) if holders else []
+    freed = holders.difference(run.run_id for run in active)
+    for run_id in freed:
+        storage.free_concurrency_slots_for_run(run_id)
+    return len(freed)
 
 
 def fail_started(instance: dg.DagsterInstance) -> int:
-    """Fail every run that counts as started; Dagster retries it once. Call it where none of them can be alive."""
+    """Fail every run that counts as started, and free its pools; Dagster retries it once.
+
+    Call it only if none of these runs can be alive.
+    """
     for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELING])):
         instance.report_run_canceled(run)
     started = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
     for run in started:
         instance.report_run_failed(run, "Its process is gone: its code server or the machine stopped.")
+    free_slots(instance)
     return len(started)
 
 

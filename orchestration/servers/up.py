@@ -18,12 +18,13 @@ import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
 from orchestration.servers import serve
-from orchestration.servers.dagster_home import DEPLOY, dagster_home
+from orchestration.servers.dagster_home import DEPLOY, WEBSERVER, dagster_home
 from orchestration.work.environment import PipelineSettings
 from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, as_storage_error
@@ -155,7 +156,7 @@ def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
     ui = ["--host", LOOPBACK, "--port", str(ui_port)]
     return {
         "code": [str(programs / "dagster"), "api", "grpc", *code, "--location-name", "emds", *quiet],
-        "webserver": [str(programs / "dagster-webserver"), *workspace, *ui, *quiet],
+        "webserver": [sys.executable, "-m", WEBSERVER, *workspace, *ui, *quiet],
         "daemon": [str(programs / "dagster-daemon"), "run", *workspace, *quiet],
     }
 
@@ -237,7 +238,12 @@ class Servers:
             log = self.logs / f"{name}.log"
             stream = log.open("ab")
         process = subprocess.Popen(
-            argv, cwd=ROOT, start_new_session=True, stdout=stream, stderr=stream, preexec_fn=_end_with_parent
+            argv,
+            cwd=ROOT,
+            start_new_session=True,
+            stdout=stream,
+            stderr=stream,
+            preexec_fn=partial(_end_with, os.getpid()),
         )
         if stream is not None:
             stream.close()
@@ -276,10 +282,12 @@ class Servers:
                 groups = [server for server in groups if _signal(server, 0)]
 
 
-def _end_with_parent() -> None:
+def _end_with(parent: int) -> None:
     """Have the kernel send SIGTERM to this child when its parent ends, however that ends (Linux)."""
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os._exit(1)
 
 
 def _signal(server: Server, number: int) -> bool:

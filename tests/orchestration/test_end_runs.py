@@ -1,5 +1,9 @@
-"""Runs at a planned end, and after a crash. No late annotations."""
+"""Runs at a planned end and after a crash, and the runs of commands, which a signal ends. No late annotations."""
 
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +11,27 @@ import dagster as dg
 import pytest
 
 from orchestration.jobs import recording
+from orchestration.servers.up import ROOT
+
+POOL = "marts"
+SLEEPER = """
+import sys, time
+import dagster as dg
+from orchestration.jobs import recording
+
+@dg.op
+def sleep():
+    print("sleeps", flush=True)
+    time.sleep(600)
+
+@dg.job(executor_def=dg.in_process_executor)
+def first():
+    sleep()
+
+with dg.DagsterInstance.local_temp(sys.argv[1]) as instance:
+    recording.execute_here(first, instance)
+    print("went on", flush=True)
+"""
 
 
 @dg.op
@@ -17,6 +42,16 @@ def work() -> None:
 @dg.job
 def job() -> None:
     work()
+
+
+@dg.op(pool=POOL)
+def work_in_turn() -> None:
+    pass
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def job_in_turn() -> None:
+    work_in_turn()
 
 
 @pytest.fixture
@@ -50,3 +85,54 @@ def test_after_a_crash_every_run_that_had_begun_has_failed(instance: dg.DagsterI
     runs = [begun(instance, each) for each in (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)]
     assert recording.fail_started(instance) == 2
     assert [status(instance, run) for run in runs] == ["FAILURE", "FAILURE"]
+
+
+def hold_slot(instance: dg.DagsterInstance, run: str) -> None:
+    """Have a run hold the only slot of the pool."""
+    storage = instance.event_log_storage
+    storage.set_concurrency_slots(POOL, 1)
+    assert storage.claim_concurrency_slot(POOL, run, "work_in_turn").is_claimed
+
+
+def held(instance: dg.DagsterInstance) -> set[str]:
+    return set(instance.event_log_storage.get_concurrency_info(POOL).active_run_ids)
+
+
+@pytest.mark.timeout(60)
+def test_a_job_of_a_command_waits_for_no_slot(instance: dg.DagsterInstance) -> None:
+    """As after a first start that was killed, whose run held one."""
+    killed = begun(instance, dg.DagsterRunStatus.STARTED)
+    hold_slot(instance, killed)
+    assert recording.execute_here(job_in_turn, instance)
+    assert held(instance) == {killed}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_next_start_frees_the_slots_of_runs_without_a_process(instance: dg.DagsterInstance, is_known: bool) -> None:
+    run = begun(instance, dg.DagsterRunStatus.STARTED) if is_known else "of no run"
+    hold_slot(instance, run)
+    assert recording.free_slots(instance) == (0 if is_known else 1), "that of a run under way is its own"
+    recording.fail_started(instance)
+    assert held(instance) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_command_amid_a_job(tmp_path: Path, number: signal.Signals) -> None:
+    """Dagster would end the step alone, and the command would go on to its next job."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLEEPER, str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "sleeps\n"
+            asked = time.monotonic()
+            process.send_signal(number)
+            output, _ = process.communicate(timeout=30)
+            assert time.monotonic() - asked < 10
+            assert (output, process.returncode) == ("", -number)
+        finally:
+            process.kill()
