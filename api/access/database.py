@@ -184,7 +184,7 @@ def _connect_postgres(url: URL, autocommit: bool = True) -> Any:
 
     def wait_or_close(*arguments: Any, **options: Any) -> Any:
         try:
-            return wait(*arguments, **options, timeout=timeout_s)
+            return wait(*arguments, **{**options, "timeout": timeout_s})
         except psycopg.OperationalError:
             connection.close()  # a rollback on it would wait as long once more
             raise

@@ -231,7 +231,8 @@ class Admission:
         self.settled = True
         is_payment = self.method == "payment"
         bodiless = is_payment and (self._request.method == "HEAD" or response.status == 304)
-        answer = WholeAnswer(response.status, 0 if bodiless else rows, response.body, tuple(response.headers))
+        sold = (0, b"") if bodiless else (rows, response.body)
+        answer = WholeAnswer(response.status, *sold, tuple(response.headers))
         outcome = self._grant.settle(answer)
         if isinstance(outcome, Problem):
             raise Responded(outcome)

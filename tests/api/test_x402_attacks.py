@@ -214,8 +214,9 @@ def test_money_sent_without_a_call_is_a_credit_until_it_pays(trade: Trade) -> No
         assert (report.transfers, report.answer, report.credit) == (3, 1, 2)
     assert trade.ledger.credits() == (2, PRICE + 7)
     trade.shift[0] = 60
-    refused = trade.get(payment)
-    assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before it reached this service"
+    for _ in range(2):
+        refused = trade.get(payment)
+        assert (refused.status_code, reason(refused)) == (402, NONCE_USED), "spent before it reached this service"
 
 
 def test_a_node_that_is_away_moves_the_reading_nowhere(trade: Trade) -> None:
@@ -227,6 +228,33 @@ def test_a_node_that_is_away_moves_the_reading_nowhere(trade: Trade) -> None:
         trade.reconcile()
     trade.node.down = False
     assert trade.reconcile().answer == 1
+
+
+def test_an_authorization_spent_on_another_ledger_buys_nothing_however_often_it_comes(trade: Trade) -> None:
+    payment = trade.payment(validBefore=str(int(time.time()) + 4000))
+    trade.settle_outside(payment)
+    trade.shift[0] = 60
+    for _ in range(2):
+        for path in (PATH, PATH + "?rows=0"):
+            answer = trade.get(payment, path)
+            assert (answer.status_code, reason(answer)) == (402, NONCE_USED)
+        report = trade.reconcile()
+        assert (report.owed, report.credit) == (0, 1)
+    trade.ledger.expire(int(trade.clock()) + LIMITS.lease, LIMITS.lease, LIMITS.replay)
+    assert trade.get(payment).status_code == 402
+
+
+def test_a_signature_without_money_gets_no_overdue_document(trade: Trade) -> None:
+    free = PATH + "?rows=0"
+    assert trade.get(trade.payment(), free).status_code == 200
+    assert (trade.a.calls, trade.paid) == ({"verify": 1, "settle": 0}, 0), "checked, and not charged"
+    trade.book.balances[BUYER.lower()] = 0
+    poor = trade.payment()
+    refused = trade.get(poor, free)
+    assert (refused.status_code, reason(refused)) == (402, "invalid_exact_evm_insufficient_balance")
+    trade.a.faults["verify"] = trade.b.faults["verify"] = "500"
+    assert trade.get(poor, free).status_code == 503
+    assert trade.row(poor).state == "released"
 
 
 # Garbage

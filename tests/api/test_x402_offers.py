@@ -165,7 +165,7 @@ def test_overdue_figures_are_given_free_and_marked(sale: Sale, monkeypatch: pyte
         assert (answer.status_code, answer.headers["X-EMDS-Stale"]) == (200, "true"), path
         assert "PAYMENT-RESPONSE" not in answer.headers
         assert answer.headers.getlist("Cache-Control") == ["private, no-store"]
-    assert (sale.paid, sale.facilitator.calls) == (0, {"verify": 0, "settle": 0})
+    assert (sale.paid, sale.facilitator.calls) == (0, {"verify": 3, "settle": 0}), "checked, and not charged"
 
 
 def test_one_overdue_zone_makes_the_snapshots_that_hold_it_free_and_no_other(sale: Sale, everywhere: Any) -> None:

@@ -95,6 +95,10 @@ class Chain:
         block = self._call("eth_getBlockByNumber", ["latest", False])
         return _number(_field(block, "number")), _number(_field(block, "timestamp"))
 
+    def block_time(self, number: int) -> int:
+        """Return the time of a block (Unix seconds)."""
+        return _number(_field(self._call("eth_getBlockByNumber", [hex(number), False]), "timestamp"))
+
     def transfers(self, pay_to: str, first: int, last: int) -> Iterator[Transfer]:
         """Yield every transfer of USDC to an address in the blocks `first` to `last`, both inclusive."""
         for start, end in _spans(first, last, most=1 << 30):
@@ -132,8 +136,7 @@ class Chain:
             return Refused(NONCE_USED)
         if _number(_field(moved, "data")) != terms.amount:
             return Refused(NONCE_USED)
-        block = self._call("eth_getBlockByNumber", [_field(log, "blockNumber"), False])
-        return Settled(tx, index, _number(_field(block, "timestamp")))
+        return Settled(tx, index, self.block_time(_number(_field(log, "blockNumber"))))
 
     def _log_at(self, tx: str, index: int) -> dict[str, Any] | None:
         """Return the log of a transaction with an index, which counts through the whole block."""

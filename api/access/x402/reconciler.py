@@ -10,13 +10,14 @@ from collections.abc import Callable
 
 from api.access.x402.chain import AuthorizationState, Chain, ChainUnavailable, Refused, Settled, Undecided, Unspent
 from api.access.x402.facilitators import SPENT, Outcome, Unknown, Unreachable
-from api.access.x402.ledger import Ledger, LedgerEntry, Transfer
+from api.access.x402.ledger import NONCE_USED, Ledger, LedgerEntry, Transfer
 from api.access.x402.offers import NETWORK
 
 _EXPIRED = "invalid_exact_evm_payload_authorization_valid_before"
 _AGAIN_BLOCKS = 150
 """Read again each time, five minutes of Base: a block may have been replaced, or a row not yet written."""
 _BLOCK_S = 2
+_CLOCKS_DIFFER_S = 5
 _POLL_S = 0.25
 
 
@@ -101,7 +102,8 @@ class Reconciler:
         entry = self._ledger.find_authorization(NETWORK, *names) if names else None
         if entry is not None and entry.state in ("claimed", "settling"):
             return "waiting"
-        if entry is None or entry.terms.amount != transfer.amount:
+        is_other = entry is None or entry.terms.amount != transfer.amount
+        if entry is None or is_other or _is_before(chain.block_time(transfer.block), entry):
             self._ledger.record_credit(NETWORK, transfer, self._now)
             return "credit"
         if entry.state == "settled":  # on a facilitator's word: now it has its transfer
@@ -113,10 +115,18 @@ class Reconciler:
     def _state(self, entry: LedgerEntry, tx: str) -> AuthorizationState | None:
         """Return what the chain shows of an authorization and of the transaction `tx`; None where nobody answers."""
         try:
-            return self._chain.authorization_state(entry.terms, entry.created, tx) if self._chain else None
+            state = self._chain.authorization_state(entry.terms, entry.created, tx) if self._chain else None
         except ChainUnavailable:
             return None
+        if isinstance(state, Settled) and state.block_time is not None and _is_before(state.block_time, entry):
+            return Refused(NONCE_USED)
+        return state
 
     @property
     def _now(self) -> int:
         return int(self._clock())
+
+
+def _is_before(block_time: int, entry: LedgerEntry) -> bool:
+    """Return whether a transfer is older than the first claim of its payment here, so that it paid another service."""
+    return block_time < entry.created - _CLOCKS_DIFFER_S

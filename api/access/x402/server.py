@@ -2,8 +2,9 @@
 
 What became of every signed authorization stands in the ledger, so that a payment is taken once, and an answer that was
 paid for is given out again: three transactions a payment, to claim it, before it is settled, and after. An error, a
-HEAD, a 304, an empty answer and overdue figures cost nothing and reach no facilitator. Before any answer that is not a
-success after a facilitator saw the payment, the chain is asked.
+HEAD and a 304 cost nothing and reach no facilitator. An empty answer and overdue figures cost nothing either, but are
+sent only if a facilitator confirms the payment. Before any answer that is not a success after a facilitator saw the
+payment, the chain is asked.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from api.settings import Facilitator, Settings, is_loopback
 
 _LOG = logging.getLogger("emds.payments")
 _RECONCILE_EVERY_S = 30
-_CLOCKS_DIFFER_S = 5
 _PRIVATE: Headers = (("Cache-Control", "private, no-store"),)
 
 
@@ -132,19 +132,31 @@ class X402ResourceServer:
         """Return a grant that holds its place until the answer is settled or given up."""
 
         def settle(answer: WholeAnswer) -> Headers | Problem:
-            costs = answer.status == 200 and answer.rows > 0
+            costs, refusal = answer.status == 200 and answer.rows > 0, None
             try:
                 if costs:
                     return self._settle(entry, payment, call, answer)
+                if answer.status == 200 and answer.body:
+                    refusal = self._refuse_unfunded(payment, call)
                 self._ledger.released(entry, self._now)
-                return _PRIVATE
             except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over, another free
                 _LOG.error("the ledger does not answer during a settlement: %s", fault)
-                return offers.UNKNOWN if costs else _PRIVATE
+                refusal = offers.UNKNOWN if costs else refusal
             finally:
                 self._places.release()
+            return refusal or _PRIVATE
 
         return Grant("payment", settle)
+
+    def _refuse_unfunded(self, payment: Payment, call: Call) -> Problem | None:
+        """Return why a response that costs nothing is not sent; None if a facilitator confirms the payment.
+
+        Otherwise a signature without money would buy every overdue document.
+        """
+        verdict = self._facilitators.verify(payment, self._question(payment, call))
+        if isinstance(verdict, Refused):
+            return self.offer(call, verdict.code)
+        return offers.UNREACHABLE if isinstance(verdict, Unreachable) else None
 
     def _settle(self, entry: LedgerEntry, payment: Payment, call: Call, answer: WholeAnswer) -> Headers | Problem:
         question = self._question(payment, call)
@@ -161,9 +173,7 @@ class X402ResourceServer:
     ) -> Headers | Problem:
         """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
         state = self._confirmed(entry, verdict)
-        # Made for this service, after it first saw the payment, and not for another one.
-        since = entry.created - _CLOCKS_DIFFER_S
-        if isinstance(state, Settled) and (entry.attempt > 1 or (state.block_time or since) >= since):
+        if isinstance(state, Settled):
             claimed = self._ledger.settling(entry, self._now, "", answer)
             return self._conclude(claimed, state, payment, call) if claimed else offers.BUSY
         self._ledger.released(entry, self._now)
