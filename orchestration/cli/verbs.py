@@ -282,7 +282,9 @@ def verify() -> int:
     from orchestration.work import verify
     from orchestration.work.environment import opened
 
-    faults = verify.faults(opened(os.environ))
+    storage = opened(os.environ)
+    verify.require_release(storage)
+    faults = verify.faults(storage)
     for fault in faults:
         print(fault)
     print(f"{len(faults)} broken")

@@ -49,7 +49,7 @@ def prepare() -> None:
     """Publish zones, licences and availability, as every start does, also for an empty warehouse."""
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
     home.from_environ(os.environ).settle(os.environ)
-    pipeline = open_context()
+    pipeline = open_context(adds_zones=False)
     pipeline.storage.sweep()
     catalogue.publish(
         pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()

@@ -17,7 +17,7 @@ from warehouse.store.storage import Storage
 _AT_ONCE = 8
 _MOST_PASSES = 5
 """A pass that a fold came into is done again; `emds verify` names a history that is gone at the source too."""
-_FIRST = (layout.PRUNED, layout.FIRST_DAYS)
+_FIRST = (layout.PRUNED, layout.FIRST_DAYS, layout.ZONES)
 
 
 def copy(source: Storage, target: Storage) -> tuple[int, int]:

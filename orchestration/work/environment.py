@@ -18,8 +18,9 @@ from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from warehouse.documents import catalogue
 from warehouse.errors import StorageError
+from warehouse.market.zones import ZONES
 from warehouse.settings import MODES, text, words
-from warehouse.store import home, layout, modes
+from warehouse.store import home, layout, modes, zone_ids
 from warehouse.store.bucket import Bucket
 from warehouse.store.home import Home
 from warehouse.store.storage import Folder, Storage
@@ -94,10 +95,13 @@ def opened(environ: Mapping[str, str]) -> Storage:
     return PipelineSettings.from_environ(environ).home.open()
 
 
-def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | None = None) -> PipelineContext:
+def open_context(
+    environ: Mapping[str, str] = os.environ, recordings: Path | None = None, adds_zones: bool = True
+) -> PipelineContext:
     """Open the context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
 
-    Chooses and writes the mode of an empty warehouse. Raises StorageError.
+    Chooses and writes the mode and the zones of an empty warehouse. `adds_zones`: whether a filled one takes the zones
+    that it does not cover yet. Raises StorageError.
     """
     settings = PipelineSettings.from_environ(environ)
     if recordings:
@@ -112,6 +116,7 @@ def open_context(environ: Mapping[str, str] = os.environ, recordings: Path | Non
         storage.require_conditions()
     modes.check_release(storage)
     mode = modes.ensure(storage, "recorded" if recordings else settings.feeds)
+    zone_ids.ensure(storage, ZONES, adds_zones)
     return _context(environ, settings, storage, mode, recordings)
 
 
@@ -120,6 +125,7 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
     modes.check_release(storage)
+    zone_ids.check(zone_ids.stored_ids(storage), ZONES)
     return _context(environ, settings, storage, modes.check(storage, settings.feeds), None)
 
 

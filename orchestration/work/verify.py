@@ -24,10 +24,11 @@ from warehouse.documents import attempts, manifest
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
+from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Versions
 from warehouse.series import damaged, month_versions, monthfile, raw
 from warehouse.series.month_versions import Month
-from warehouse.store import artefact, layout, modes
+from warehouse.store import artefact, layout, modes, zone_ids
 from warehouse.store.storage import Storage
 
 
@@ -44,6 +45,19 @@ class Fault(NamedTuple):
 
 Check = Callable[[Storage, str], object]
 """Reads one file; raises what is wrong with it."""
+
+
+def require_release(storage: Storage) -> None:
+    """Check by the catalogue that a warehouse is of this release: each of its files would be a fault otherwise.
+
+    Raises StorageError for a warehouse of another release, and for one that has files but no catalogue.
+    """
+    modes.check_release(storage)
+    if storage.stat(layout.published(layout.CATALOGUE)) is None and any(map(storage.keys, layout.KEPT)):
+        raise StorageError(
+            f"{storage} has files but no catalogue, which says which release wrote them: restore "
+            f"{layout.published(layout.CATALOGUE)} from a backup, or write it anew with `emds publish`"
+        )
 
 
 def faults(storage: Storage) -> list[Fault]:
@@ -150,6 +164,7 @@ def _accounts(storage: Storage, key: str) -> None:
 
 SINGLE: Mapping[str, Check] = {
     layout.MODE: lambda storage, _: modes.get(storage),
+    layout.ZONES: lambda storage, _: zone_ids.check(zone_ids.stored_ids(storage), ZONES),
     layout.PRUNED: lambda storage, key: int(storage.get(key) or b"0"),
     layout.FIRST_DAYS: lambda storage, key: first_days.decode(storage.get(key)),
     layout.ACCOUNTS: _accounts,

@@ -11,9 +11,11 @@ import pytest
 
 from orchestration.cli import emds, main
 from orchestration.servers import dagster_home
+from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from tests.stand_ins.ports import free_port
-from warehouse.store import artefact, layout, modes
+from warehouse.market.zones import ZONES
+from warehouse.store import artefact, layout, modes, zone_ids
 from warehouse.store.seal import SCHEMA_VERSION
 from warehouse.store.storage import Folder
 
@@ -67,17 +69,18 @@ def test_a_home_that_is_no_folder_is_named(
     assert capsys.readouterr().err.startswith(f"emds: {home} is no folder, and cannot be made one: ")
 
 
-@pytest.mark.parametrize("schema", [2, 9])
+@pytest.mark.parametrize("schema", [5, 9])
 def test_another_schema_version_is_refused_by_every_verb_and_left_as_it_is(
     schema: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     in_simulated(monkeypatch, tmp_path)
     modes.ensure(Folder(tmp_path), "simulated")
-    catalogue, own = layout.published(layout.CATALOGUE), artefact.sealed(b'{"as_of":1}')
+    catalogue, own = layout.published(layout.CATALOGUE), artefact.sealed(b'{"as_of":1}', "published/catalogue.json")
     stored = own.replace(b'{"schema":%d' % SCHEMA_VERSION, b'{"schema":%d' % schema)
     Folder(tmp_path).put(catalogue, stored)
     sentence = (
-        f"by another release (schema {schema}, this one writes {SCHEMA_VERSION}): use that release, or name another"
+        f"emds: published/catalogue.json was written by another release (schema {schema}, this one writes "
+        f"{SCHEMA_VERSION}): use that release, or name another EMDS_HOME, copy accounts.sqlite into it "
     )
     verbs = (
         ["ingest"],
@@ -95,6 +98,49 @@ def test_another_schema_version_is_refused_by_every_verb_and_left_as_it_is(
     assert Folder(tmp_path).get(catalogue) == stored
 
 
+def test_verify_prints_one_sentence_for_a_warehouse_of_another_release_and_for_one_without_a_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    assert main(["verify"]) == 0, "an empty folder has nothing that is broken"
+    folder = Folder(tmp_path)
+    modes.ensure(folder, "simulated")
+    for name in ("brief/GB.json", "brief/FR.json", layout.CATALOGUE):
+        artefact.put(folder, name, b'{"n":1}', 1)
+        key = layout.published(name)
+        folder.put(key, (folder.get(key) or b"").replace(b'{"schema":%d' % SCHEMA_VERSION, b'{"schema":5'))
+    capsys.readouterr()
+    assert main(["verify"]) == 1
+    assert len("".join(capsys.readouterr()).splitlines()) == 1
+    folder.delete(layout.published(layout.CATALOGUE))
+    assert main(["verify"]) == 1
+    [line] = "".join(capsys.readouterr()).splitlines()
+    assert line.startswith(f"emds: {tmp_path} has files but no catalogue, which says which release wrote them: ")
+
+
+@pytest.mark.parametrize("verb", [["doctor"], ["gaps", "--days", "1"], ["publish"], ["serve", "--port", "1"]])
+def test_a_process_that_lacks_a_zone_of_the_warehouse_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    zone_ids.ensure(Folder(tmp_path), [*ZONES, "DK-2"], adds=True)
+    assert main(verb) == 1
+    assert "this warehouse covers zones that EMDS_ZONES does not name: DK-2. " in "".join(capsys.readouterr())
+
+
+def test_serving_adds_no_zone_and_fetching_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    folder = Folder(tmp_path)
+    zone_ids.ensure(folder, {*ZONES} - {"GB"}, adds=True)
+    assert main(["serve", "--port", str(free_port())]) == 1
+    assert "EMDS_ZONES names zones that this warehouse does not cover yet: GB. Add" in capsys.readouterr().err
+    assert "GB" not in zone_ids.stored_ids(folder)
+    open_context()
+    assert zone_ids.stored_ids(folder) == {*ZONES}
+
+
 @pytest.mark.parametrize("verb", [["doctor"], ["gaps", "--days", "1"]])
 def test_what_only_reports_gives_an_empty_warehouse_no_mode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
@@ -103,7 +149,7 @@ def test_what_only_reports_gives_an_empty_warehouse_no_mode(
     for feeds in ("", "live"):
         monkeypatch.setenv("EMDS_FEEDS", feeds)
         main(verb)
-        assert Folder(tmp_path).stat(layout.MODE) is None
+        assert Folder(tmp_path).stat(layout.MODE) is Folder(tmp_path).stat(layout.ZONES) is None
 
 
 @pytest.mark.parametrize("verb", ["serve", "up"])

@@ -19,7 +19,7 @@ from orchestration.work.environment import open_context
 from tests.campaigns.small import LATER, NOW, ingest, opened, served
 from tests.warehouse.series_model import BASE, fold
 from warehouse.errors import WrongMode
-from warehouse.series import month_versions
+from warehouse.series import month_versions, raw
 from warehouse.store import layout, modes
 from warehouse.store.bucket import Bucket
 from warehouse.store.storage import Folder, Storage
@@ -160,10 +160,11 @@ def test_an_ingest_over_a_bucket_writes_what_it_writes_in_a_folder(small, bucket
     assert _by_name(folder) == _by_name(bucket)
 
 
-def _by_name(storage: Storage) -> dict[str, bytes | None]:
-    """Month files and kept bodies; the order of bodies, true milliseconds, is left out of their names."""
-    keys = [key for prefix in ("series/", "history/", "raw/") for key in storage.keys(prefix)]
-    return {re.sub(r"/\d{13}-", "/", key): storage.get(key) for key in keys}
+def _by_name(storage: Storage) -> dict[str, object]:
+    """Month files, and kept bodies with their requests; the order of bodies, true milliseconds, is left out."""
+    months = {key: storage.get(key) for prefix in ("series/", "history/") for key in storage.keys(prefix)}
+    bodies = [body for key in storage.keys("raw/") if (body := raw.opened(storage, key)) is not None]
+    return months | {re.sub(r"/\d{13}-", "/", body.key): (body.request, body.body) for body in bodies}
 
 
 def test_a_month_that_is_folded_while_it_is_copied_keeps_a_history_that_belongs_to_it(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from warehouse.errors import DamagedFile
-from warehouse.store import artefact
+from warehouse.store import artefact, layout
 
 
 def test_only_over_an_older_version(folder):
@@ -43,6 +43,18 @@ def test_what_was_withdrawn_no_older_publisher_puts_back(folder):
         assert artefact.get(folder, name) is None
         assert artefact.put(folder, name, b'{"n":1}', 12)
         assert artefact.load(folder, name) == {"n": 1}
+
+
+@pytest.mark.parametrize("other", ["brief/FR.json", "brief/BE.json"])
+def test_a_document_that_was_copied_over_another_is_damaged(folder, other):
+    """Of the two others one is published and one is withdrawn."""
+    artefact.put(folder, "brief/GB.json", b'{"zone":"GB"}', 1)
+    artefact.put(folder, "brief/FR.json", b'{"zone":"FR"}', 1)
+    artefact.withdraw(folder, "brief/BE.json", 1)
+    folder.put(layout.published("brief/GB.json"), folder.get(layout.published(other)))
+    with pytest.raises(DamagedFile, match=f"is a copy of published/{other}"):
+        artefact.get(folder, "brief/GB.json")
+    assert artefact.identity(folder, "brief/GB.json") is not None, "it is not taken for withdrawn"
 
 
 def test_a_version_from_the_future_does_not_stand(folder):

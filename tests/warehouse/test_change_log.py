@@ -6,10 +6,11 @@ import pytest
 
 from tests.warehouse.change_followers import SEGMENT
 from tests.warehouse.series_model import BASE, fold
+from warehouse.errors import DamagedFile
 from warehouse.market.clock import DAY
 from warehouse.series import change_log
 from warehouse.series.change_log import Change, UnknownCursor
-from warehouse.store import layout
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
 pytestmark = [pytest.mark.usefixtures("short_segments"), pytest.mark.slow]
@@ -24,6 +25,17 @@ def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):
     assert change_log.read(folder, newest, 9).entries == []
     fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
     assert [entry.change.changed for entry in change_log.read(folder, newest, 9).entries] == [1]
+
+
+def test_a_head_that_a_segment_was_copied_over_is_damaged(tmp_path):
+    folder = Folder(tmp_path)
+    fold(folder, "one.fast", BASE, [1, 2, 3])
+    folder.put(layout.CHANGE_LOG, folder.get(layout.change_segment(0)))
+    with pytest.raises(DamagedFile, match="is a copy of changes/log/"):
+        artefact.checked(folder, layout.CHANGE_LOG, folder.get(layout.CHANGE_LOG))
+    assert change_log.newest(folder) == change_log.BEGINNING
+    fold(folder, "one.fast", BASE, [1, 7, 3], known_at=5)
+    assert [entry.change.changed for entry in change_log.read(folder, None, 9).entries] == [1]
 
 
 def change(number: int) -> Change:

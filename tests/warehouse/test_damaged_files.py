@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 
 import orjson
@@ -123,6 +124,23 @@ def test_cut_empty_zeroed_and_unreadable_files_are_named_and_cost_their_own_answ
             zone = "GB" if "zone=GB" in key else "FR" if "zone=FR" in key else None
             if zone and not name.endswith(zone):
                 assert answer == whole[name], (key, harm, name)
+
+
+def test_files_that_were_swapped_are_found_and_neither_reaches_an_answer(folder: Folder) -> None:
+    artefact.put(folder, "latest/BE.json", orjson.dumps({"zone": "BE", "value": 9000.5}), 10)
+    whole = answers(folder)
+    keys = [key for prefix in layout.KEPT for key in folder.keys(prefix)]
+    for one, other in [*combinations(keys, 2)][::4]:
+        bodies = folder.get(one) or b"", folder.get(other) or b""
+        folder.put(one, bodies[1])
+        folder.put(other, bodies[0])
+        found = {fault.key for fault in verify.faults(folder)}
+        assert {one, other} <= found or (layout.published("geo/") in one and {one, other} & found), (one, other)
+        for name, answer in answers(folder).items():
+            assert answer is None or answer == whole[name], (one, other, name)
+        folder.put(one, bodies[0])
+        folder.put(other, bodies[1])
+    assert answers(folder) == whole
 
 
 def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> None:

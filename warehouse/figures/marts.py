@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from warehouse.errors import DamagedFile, StorageError
+from warehouse.errors import StorageError
 from warehouse.figures.resample import MILLION, Sums
 from warehouse.market.clock import Window
 from warehouse.market.vocabulary import Metric
@@ -39,8 +39,7 @@ def mark(files: Iterable[tuple[str, Identity]]) -> str:
 
 def metadata(key: str, mode: str, marks: Mapping[str, str]) -> str:
     """What a file's footer says of itself in its entry `emds`, with room for the checksum; `marks` by civil month."""
-    members = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key, "marks": marks, "sha256": seal.BLANK}
-    return orjson.dumps(members).decode()
+    return orjson.dumps({**seal.members(key), "mode": mode, "marks": marks, "sha256": seal.BLANK}).decode()
 
 
 class MartFile(NamedTuple):
@@ -55,10 +54,8 @@ def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = Non
     seal.check(body, key)
     file = pq.ParquetFile(pa.BufferReader(body))
     members = orjson.loads(file.metadata.metadata[b"emds"])
-    seal.check_version(members["schema"], key)
+    seal.check_members(members, key)
     modes.check_file(mode, members["mode"], key)
-    if members["key"] != key:
-        raise DamagedFile(key, f"is a copy of {members['key']}")
     return MartFile(file.read(columns=columns and [*columns], use_threads=False), members["marks"])
 
 

@@ -119,7 +119,8 @@ def _begin(storage: Storage) -> Head:
     begin = segments[-1] + 1 if segments else 0
     new = Head(secrets.token_hex(4), begin * SEGMENT + 1, begin - 1)
     storage.update(
-        layout.CHANGE_LOG, lambda stored: artefact.sealed(orjson.dumps((_decoded_head(stored) or new)._asdict()))
+        layout.CHANGE_LOG,
+        lambda stored: artefact.sealed(orjson.dumps((_decoded_head(stored) or new)._asdict()), layout.CHANGE_LOG),
     )
     return _head(storage) or new
 
@@ -129,14 +130,14 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bo
 
     A full one takes none, nor one that is damaged or lost: no cursor into it may meet other entries.
     """
-    placed = False
+    placed, key = False, layout.change_segment(segment)
 
     def add(stored: Stored | None) -> bytes | None:
         nonlocal placed
         placed, entries = False, []
         try:
             if stored is not None:
-                entries = _decoded(stored.body, layout.change_segment(segment))
+                entries = _decoded(stored.body, key)
         except DamagedFile as error:
             _LOG.error("the log goes on behind it: %s", error)
             return None
@@ -146,9 +147,9 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bo
         if len(entries) == SEGMENT or (stored is None and segment <= head.tail):
             return None
         placed, own = True, {**entry, "number": segment * SEGMENT + len(entries) + 1}
-        return artefact.sealed(orjson.dumps({"entries": [*entries, own]}))
+        return artefact.sealed(orjson.dumps({"entries": [*entries, own]}), key)
 
-    storage.update(layout.change_segment(segment), add)
+    storage.update(key, add)
     return placed
 
 
@@ -329,7 +330,8 @@ def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
     def advance(stored: Stored | None) -> bytes:
         there = _decoded_head(stored) or head
         first = max(there.first, (old[-1] + 1) * SEGMENT + 1 if old else 0)
-        return artefact.sealed(orjson.dumps({"log": there.log, "first": first, "tail": max(there.tail, tail)}))
+        advanced = there._replace(first=first, tail=max(there.tail, tail))
+        return artefact.sealed(orjson.dumps(advanced._asdict()), layout.CHANGE_LOG)
 
     storage.update(layout.CHANGE_LOG, advance)
     for segment in old:

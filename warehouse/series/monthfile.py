@@ -13,6 +13,7 @@ import base64
 import hashlib
 import io
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis", "factors")
 _BOUNDS = ("low", "high")
+_OF_ESTIMATES = (*_BOUNDS, "factors")
+_OF_READINGS = [name for name in _COLUMNS if name not in _OF_ESTIMATES]
+"""The columns of a file without estimates that are not null throughout."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 """What pandas and Arrow make of a Hive folder's name: in a column of another type they cannot read `series` whole."""
 _FILE_SCHEMA = pa.schema(
@@ -119,8 +123,7 @@ def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
 
 def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
     """The checksums come last: by their places the text is found without a Parquet reader."""
-    head = {"schema": seal.SCHEMA_VERSION, "mode": mode, "key": key}
-    members = orjson.dumps({**head, **past._asdict(), "net": net})[:-1]
+    members = orjson.dumps({**seal.members(key), "mode": mode, **past._asdict(), "net": net})[:-1]
     own = b"".join((_OWN, seal.short(members).encode(), b'",', seal.MARK, seal.BLANK.encode(), _END))
     return (members + own).decode()
 
@@ -142,9 +145,11 @@ def _table(rows: Versions, zone: str, metric: str) -> pa.Table:
         "superseded_at": pa.array(rows.superseded_at, mask=rows.superseded_at == LIVE),
         "published_at": pa.array(rows.published_at, mask=rows.published_at == NEVER),
     }
-    bounds = np.full((len(rows), 2), np.nan) if rows.bounds is None else rows.bounds
-    for name, bound in zip(_BOUNDS, bounds.T, strict=True):
-        columns[name] = pa.array(bound, from_pandas=True)
+    for place, name in enumerate(_BOUNDS):
+        bounds = rows.bounds
+        columns[name] = (
+            pa.nulls(len(rows), pa.float64()) if bounds is None else pa.array(bounds[:, place], from_pandas=True)
+        )
     for name in _TEXT:
         per_label = pa.array([getattr(s, name) for s in rows.labels], pa.string()).dictionary_encode()
         columns[name] = per_label.take(pa.array(rows.label))
@@ -176,7 +181,8 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
     try:
         # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
-        table = file.read(columns=_COLUMNS, use_threads=False).combine_chunks()
+        columns = _COLUMNS if _has_estimates(file.metadata) else _OF_READINGS
+        table = file.read(columns=columns, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
     if file.num_row_groups > 1:
@@ -207,7 +213,8 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
     text = tail[begin:own]
     if begin < 0 or tail[digits : digits + seal.SHORT_DIGITS] != seal.short(text).encode():
         return None
-    members = _checked_footer(orjson.loads(text + b"}"), key)
+    members: dict[str, Any] = orjson.loads(text + b"}")
+    seal.check_members(members, key)
     modes.check_file(mode, members.get("mode"), key)
     return net_rows.layout(members["net"]) if members.get("net") else None
 
@@ -215,20 +222,11 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
 def _checked(body: bytes, key: str) -> dict[str, Any]:
     """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
     at = seal.check(body, key)
-    members = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
+    members: dict[str, Any] = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
-    if not is_history:
-        return _checked_footer(members, key)
-    if key != layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]):
+    if is_history and key != layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]):
         raise DamagedFile(key, "its name is that of other bytes")
-    return _checked_footer(members, layout.history(metric, zone, month, BLANK_SHA8), key)
-
-
-def _checked_footer(members: dict[str, Any], own: str, key: str = "") -> dict[str, Any]:
-    """What a footer says, if it is of this release and of this file; `own`: the key that it must state."""
-    seal.check_version(members.get("schema"), key or own)
-    if members.get("key") != own:
-        raise DamagedFile(key or own, f"is a copy of {members.get('key')}")
+    seal.check_members(members, key, layout.history(metric, zone, month, BLANK_SHA8) if is_history else key)
     return members
 
 
@@ -249,6 +247,13 @@ def digest(body: bytes) -> str:
     return seal.short(body[: -8 - footer_bytes])
 
 
+def _has_estimates(metadata: pq.FileMetaData) -> bool:
+    """Return whether any row of a month file is an estimate, by the statistics of its row groups."""
+    places = product(range(metadata.num_row_groups), map(SCHEMA.names.index, _OF_ESTIMATES))
+    chunks = (metadata.row_group(group).column(column) for group, column in places)
+    return any(chunk.statistics.null_count < chunk.num_values for chunk in chunks)
+
+
 def _of_table(table: pa.Table) -> Versions:
     """The versions that the columns of a month file state."""
     if table.num_rows == 0:
@@ -256,6 +261,8 @@ def _of_table(table: pa.Table) -> Versions:
     code = np.zeros(table.num_rows, np.int64)
     levels: list[tuple[NDArray[np.int64], list[str | None]]] = []
     for name in _TEXT:
+        if name not in table.column_names:
+            continue  # `factors`, the last
         column = table.column(name).combine_chunks()
         words = [*column.dictionary.to_pylist(), None]
         index = column.indices.fill_null(len(words) - 1).to_numpy().astype(np.int64)
@@ -278,8 +285,8 @@ def _of_table(table: pa.Table) -> Versions:
 
 
 def _bounds(table: pa.Table) -> Floats | None:
-    """Return the bounds that the columns of a month file state; None where all are null."""
-    low, high = (table.column(name) for name in _BOUNDS)
-    if low.null_count == high.null_count == table.num_rows:
+    """Return the bounds that the columns of a month file state; None where it has none."""
+    if not {*_BOUNDS} <= {*table.column_names}:
         return None
+    low, high = (table.column(name) for name in _BOUNDS)
     return np.column_stack([low.to_numpy(), high.to_numpy()])

@@ -1,8 +1,8 @@
 """Publishers' own bytes: kept before they are parsed, so that every later stage can be run again without the network.
 
 A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the
-head as JSON: the question, so that `parse(body, request)` can be called again, the warehouse's mode, the schema's
-version, and a checksum over the whole file. A file that is damaged is set aside as soon as it is noticed.
+head as JSON: the seal (`store.seal`), the warehouse's mode, and the question, so that `parse(body, request)` can be
+called again. A file that is damaged is set aside as soon as it is noticed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def keep(
     last = max(newest_elsewhere(), *map(order_of, there), 0)
     key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
     packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
-    head = orjson.dumps({"schema": seal.SCHEMA_VERSION, "mode": mode, "request": request, "sha256": seal.BLANK})
+    head = orjson.dumps({**seal.members(key), "mode": mode, "request": request, "sha256": seal.BLANK})
     storage.put(key, seal.stamped(struct.pack("<II", _SKIPPABLE, len(head)) + head + packed, 8 + len(head)))
     return key
 
@@ -211,7 +211,7 @@ def opened(storage: Storage, key: str) -> RawBody | None:
             raise DamagedFile(key, "does not say what was asked")
         seal.check(stored, key, 8 + size)
         head = orjson.loads(stored[8 : 8 + size])
-        seal.check_version(head["schema"], key)
+        seal.check_members(head, key)
         modes.check_file(modes.require(storage), head["mode"], key)
         return RawBody(key, request_of(head["request"]), stored[8 + size :])
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:

@@ -4,7 +4,7 @@ A document's version is the instant (ns) at which its maker began to read the se
 so that of two concurrent publishers the one that saw less never wins. One that was withdrawn leaves a note of that
 version, so that no older publisher puts it back; to readers it is not there.
 
-A JSON object is kept with a last member `emds`: the schema's version and a checksum over the file (`store.seal`). Other
+A JSON object is kept with a last member `emds`: its seal, with its key and a checksum (`store.seal`). Other
 formats of a geo layer have theirs in the layer's document of hashes. Readers get the body as it was put.
 """
 
@@ -14,6 +14,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -38,18 +39,18 @@ def encode(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
 
 
-def sealed(body: bytes) -> bytes:
-    """A JSON object with its checksum as the last member."""
-    stored = body[:-1] + _SEAL + orjson.dumps({"schema": seal.SCHEMA_VERSION, "sha256": seal.BLANK}) + b"}"
+def sealed(body: bytes, key: str) -> bytes:
+    """A JSON object with its seal as the last member."""
+    stored = body[:-1] + _SEAL + orjson.dumps({**seal.members(key), "sha256": seal.BLANK}) + b"}"
     return seal.stamped(stored)
 
 
 def unsealed(stored: bytes, key: str) -> bytes:
-    """The JSON object that was sealed. Raises DamagedFile, and StorageError for one of another release."""
+    """The JSON object that was sealed under a key. Raises DamagedFile, and StorageError for one of another release."""
     begin = stored.rfind(_SEAL)
     try:
-        seal.check_version(orjson.loads(stored[begin + len(_SEAL) : -1])["schema"], key)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        seal.check_members(orjson.loads(stored[begin + len(_SEAL) : -1]), key)
+    except (orjson.JSONDecodeError, AttributeError):
         raise DamagedFile(key, "has no checksum") from None
     seal.check(stored, key)
     return stored[:begin] + b"}"
@@ -57,7 +58,12 @@ def unsealed(stored: bytes, key: str) -> bytes:
 
 WITHDRAWN = {"withdrawn": True}
 """The document of a name under which nothing is published any more."""
-_WITHDRAWN = sealed(encode(WITHDRAWN))
+
+
+@lru_cache(maxsize=4096)
+def _withdrawn(key: str) -> bytes:
+    """Return the note that a withdrawn document leaves under its key."""
+    return sealed(encode(WITHDRAWN), key)
 
 
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
@@ -67,7 +73,7 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
     again, and keep their version.
     """
     key, beaten = layout.published(name), False
-    stored = sealed(body) if name.endswith("json") else body
+    stored = sealed(body, key) if name.endswith("json") else body
 
     def over_an_older(there: Stored | None) -> bytes | None:
         nonlocal beaten
@@ -88,14 +94,14 @@ def update(storage: Storage, name: str, change: Callable[[Any], Any]) -> None:
 
     def changed(there: Stored | None) -> bytes:
         document = change(None if there is None else _decoded_or_none(there.body, key))
-        return sealed(document if isinstance(document, bytes) else encode(document))
+        return sealed(document if isinstance(document, bytes) else encode(document), key)
 
     storage.update(key, changed, durable=False)
 
 
 def _decoded_or_none(stored: bytes, key: str) -> Any:
     try:
-        return None if stored == _WITHDRAWN else orjson.loads(unsealed(stored, key))
+        return None if stored == _withdrawn(key) else orjson.loads(unsealed(stored, key))
     except (DamagedFile, orjson.JSONDecodeError) as error:
         _LOG.error("begun anew: %s", error)
         return None
@@ -124,7 +130,7 @@ def get(storage: Storage, name: str) -> Stored | None:
     """
     key = layout.published(name)
     stored = storage.read(key)
-    if stored is None or stored.body == _WITHDRAWN:
+    if stored is None or stored.body == _withdrawn(key):
         return None
     return stored._replace(body=checked(storage, key, stored.body))
 
@@ -143,8 +149,8 @@ def checked(storage: Storage, key: str, stored: bytes) -> bytes:
 def identity(storage: Storage, name: str) -> Identity | None:
     """What a cache compares before it reads again; None where there is no document. Raises DamagedFile."""
     key = layout.published(name)
-    there = storage.stat(key)
-    withdrawn = there is not None and there.size == len(_WITHDRAWN) and storage.get(key) == _WITHDRAWN
+    there, note = storage.stat(key), _withdrawn(key)
+    withdrawn = there is not None and there.size == len(note) and storage.get(key) == note
     return None if withdrawn else there
 
 

@@ -1,12 +1,15 @@
-"""The checksum inside every kept file: SHA-256 over its bytes, taken with the checksum's own digits as zeros.
+"""The seal inside every kept file: schema version, the file's own key, and a SHA-256 over all its bytes.
 
-A month file carries it in the Parquet footer, a kept body in its head, a JSON document as its last member; so each
-stays a file that any Parquet, zstd or JSON reader opens, travels through copies, and is replaced in one step.
+The checksum is taken with its own digits as zeros. A month file carries the seal in the Parquet footer, a kept body in
+its head, a JSON document as its last member; so each stays a file that any Parquet, zstd or JSON reader opens, travels
+through copies, and is replaced in one step. A file that is moved to another key is noticed.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 from warehouse.errors import DamagedFile, StorageError
 
@@ -42,14 +45,29 @@ def short(part: bytes) -> str:
     return hashlib.sha256(part).hexdigest()[:SHORT_DIGITS]
 
 
-def check_version(version: object, key: str) -> None:
-    """Raises StorageError for a file of another release, with the way out; nothing is wrong with the file."""
+def members(key: str) -> dict[str, Any]:
+    """Return the first members of a file's seal: `check_members` compares them."""
+    return {"schema": SCHEMA_VERSION, "key": key}
+
+
+def check_members(found: Mapping[str, Any], key: str, own: str | None = None) -> None:
+    """Check that a seal belongs to this release and to this key; `own`: the key that it states, if not this one.
+
+    Raises StorageError for a file of another release, which is not damaged, and DamagedFile for one of another key.
+    """
+    _check_version(found.get("schema"), key)
+    if found.get("key") != (own or key):
+        raise DamagedFile(key, f"is a copy of {found.get('key')}")
+
+
+def _check_version(version: object, key: str) -> None:
     if not isinstance(version, int):
         raise DamagedFile(key, "does not say its schema's version")
     if version != SCHEMA_VERSION:
         raise StorageError(
             f"{key} was written by another release (schema {version}, this one writes {SCHEMA_VERSION}): use that "
-            "release, or name another EMDS_HOME and fill it with `emds backfill`"
+            "release, or name another EMDS_HOME, copy accounts.sqlite into it (keys, quotas, payments) and fill it "
+            'with `emds backfill`. docs/operating.md, "Another release", has the commands'
         )
 
 
