@@ -113,35 +113,20 @@ def nodes_of(path: Path) -> tuple[ast.AST, ...]:
 
 
 @cache
-def imports(path: Path) -> tuple[tuple[str, bool], ...]:
-    """Every module that a file imports (`from a import b` as a.b where b is a module), and whether at import time."""
-    return tuple(_imports(tree_of(path), True))
+def imports(path: Path) -> frozenset[str]:
+    """Every module that a file imports, wherever it does: at the top, in functions, for type checkers alone.
 
-
-def _imports(node: ast.AST, at_once: bool) -> Iterator[tuple[str, bool]]:
-    """Those of a block and of its inner blocks: expressions import nothing."""
-    for child in _statements(node):
-        if isinstance(child, ast.Import):
-            yield from ((alias.name, at_once) for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            assert not child.level, f"relative import from {child.module}"
-            for alias in child.names:
-                whole = f"{child.module}.{alias.name}"
-                yield (whole if whole in MODULES else str(child.module)), at_once
-        else:
-            yield from _imports(child, at_once and not _defers(child))
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements of a node, with the handlers of a `try` and the cases of a `match`."""
-    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
-        yield from getattr(node, block, ())
-
-
-def _defers(node: ast.AST) -> bool:
-    """Functions, and blocks that only a type checker reads."""
-    checking = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return checking or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    `from a import b` is a.b where b is a module.
+    """
+    found = set[str]()
+    for node in nodes_of(path):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"relative import from {node.module}"
+            within_it = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else str(node.module) for name in within_it}
+    return frozenset(found)
 
 
 MODULES = {module_of(path) for path in FILES}
@@ -151,13 +136,25 @@ def ours(module: str) -> bool:
     return module.split(".")[0] in PACKAGES
 
 
+def reached_from(*modules: str) -> set[str]:
+    """These modules, what they import, and what that imports in turn."""
+    graph = {module_of(path): imports(path) & MODULES for path in FILES}
+    reached, left = set[str](), [*modules]
+    while left:
+        module = left.pop()
+        if module not in reached:
+            reached.add(module)
+            left += graph[module]
+    return reached
+
+
 def test_imports_go_one_way() -> None:
     wrong = []
     for path in FILES:
         module = module_of(path)
         allowed = rule_of(module, ALLOWED)
         assert allowed is not None, f"{module} is in no room"
-        wrong += [f"{module} imports {name}" for name, _ in imports(path) if ours(name) and not within(name, allowed)]
+        wrong += [f"{module} imports {name}" for name in imports(path) if ours(name) and not within(name, allowed)]
     assert not wrong
 
 
@@ -166,7 +163,7 @@ def test_private_modules_stay_in_their_package() -> None:
     wrong = []
     for path in (*FILES, *sorted((ROOT / "tests").rglob("*.py"))):
         package = module_of(path).rpartition(".")[0]
-        for name, _ in imports(path):
+        for name in imports(path):
             parts = name.split(".")
             private = next((n for n, part in enumerate(parts) if part.startswith("_") and part != "__main__"), None)
             if ours(name) and private is not None and ".".join(parts[:private]) != package:
@@ -179,7 +176,7 @@ def test_no_foreign_library_where_it_has_no_business() -> None:
     for path in FILES:
         module = module_of(path)
         foreign = rule_of(module, FOREIGN) or set()
-        wrong += [f"{module} imports {name}" for name, _ in imports(path) if within(name, foreign)]
+        wrong += [f"{module} imports {name}" for name in imports(path) if within(name, foreign)]
     assert not wrong
 
 
@@ -187,28 +184,28 @@ def test_only_the_application_knows_the_routes() -> None:
     """What a view reads from knows no route: a request is read from the top down."""
     for path in FILES:
         module = module_of(path)
-        upward = {name for name, _ in imports(path) if within(name, {"api.application"})}
+        upward = {name for name in imports(path) if within(name, {"api.application"})}
         assert not upward or not module.startswith("api.") or module in ("api.application", "api.wsgi"), module
 
 
 def test_what_views_read_from_knows_no_flask_by_any_way() -> None:
     """Whatever these rooms import, and what that imports in turn, does without Flask."""
-    graph = {module_of(path): {name for name, _ in imports(path)} for path in FILES}
     rooms = {"api.series", "api.documents", "api.geo", "api.access", "api.pages"}
-    reached, left = set[str](), [module for module in graph if within(module, rooms)]
-    while left:
-        module = left.pop()
-        if module not in reached:
-            reached.add(module)
-            assert not any(within(name, {"flask"}) for name in graph[module]), f"{module} imports Flask"
-            left += graph[module] & graph.keys()
+    reached = reached_from(*(module for module in MODULES if within(module, rooms)))
+    assert not [path for path in FILES if module_of(path) in reached and "flask" in imports(path)]
     assert "api.http.problems" in reached
 
 
+def test_the_table_of_endpoints_lies_below_every_view() -> None:
+    """Views take the service: neither the table nor the gate, which reads prices from it, leads to one."""
+    reached = reached_from("api.endpoints.table", "api.access.gate")
+    assert not reached & {"api.service", "api.application"}
+    assert {"api.endpoints.query_parameters", "api.geo.parameters"} <= reached
+
+
 def test_no_module_imports_itself_in_a_circle() -> None:
-    graph = {
-        module_of(path): {name for name, at_once in imports(path) if at_once and name in MODULES} for path in FILES
-    }
+    """Whoever reads a file can read what it imports first: imports in functions and for type checkers count too."""
+    graph = {module_of(path): imports(path) & MODULES for path in FILES}
     done: set[str] = set()
 
     def visit(module: str, trail: tuple[str, ...]) -> None:

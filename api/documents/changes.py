@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from math import ceil
 from typing import Any
 from urllib.parse import urlencode
 
+from api.endpoints.query_parameters import CHANGE_CURSOR
 from api.http import parameters, responses
 from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import ParameterFault, Problem
@@ -20,12 +20,11 @@ from warehouse.market.metrics import CURRENT
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
-from warehouse.series.change_log import CURSOR_PATTERN, Change, ChangePage, Entry, UnknownCursor
+from warehouse.series.change_log import Change, ChangePage, Entry, UnknownCursor
 from warehouse.store.storage import Storage
 
 NOW = "now"
 """The `since` of one who has read all rows and only wants what comes."""
-CURSOR = re.compile(f"{CURSOR_PATTERN}|{NOW}")
 _SAMPLE_ENTRIES = 50
 _BRIEF_S = 31 * DAY
 """A brief and what is published with it look 30 days back."""
@@ -92,7 +91,7 @@ def page(storage: Storage, since: Moment | None, limit: int, wanted: ChangeFilte
         cursor = change_log.newest(storage, until)
         found = change_log.read(storage, cursor, 1, wanted.fits, until)
         return body(found._replace(entries=[], next=cursor, more=False))
-    if since is not None and not (isinstance(since, str) and CURSOR.fullmatch(since)):
+    if since is not None and not (isinstance(since, str) and CHANGE_CURSOR.fullmatch(since)):
         at = first_instant("since", since, wanted.zones or ZONES, int(time.time()))
         since = change_log.cursor_before(storage, at or 0)
     return body(change_log.read(storage, since, limit, wanted.fits, until))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from api.access.keys import SIGNATURE_PATTERN
-from api.documents.changes import CURSOR as CHANGE_CURSOR
 from api.http.parameters import (
     Parameter,
     choice,
@@ -24,7 +24,7 @@ from api.http.parameters import (
 from api.http.times import FORMS
 from api.series import formats
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS, Cursor
-from api.series.windows import LONGEST_HOURS, MOST_SLOTS
+from warehouse.figures.horizon import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
 from warehouse.market import metrics
 from warehouse.market.clock import HOUR
@@ -32,9 +32,11 @@ from warehouse.market.metrics import CURRENT, PUBLIC, SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import zones_with
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
+from warehouse.series.change_log import CURSOR_PATTERN
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
 """Metrics as the paths of month files spell them: `price-day-ahead`, `carbon-intensity`."""
+CHANGE_CURSOR = re.compile(f"{CURSOR_PATTERN}|now")
 MONTH_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
 # fmt: off

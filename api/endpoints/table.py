@@ -9,7 +9,6 @@ from api.documents.catalogue_reader import Catalogue
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
 from api.geo import parameters as geo
-from api.geo.ogc import ITEM_PARAMETERS, ROOT
 from api.series import formats
 from warehouse.market.metrics import PUBLIC
 from warehouse.market.zones import ZONES
@@ -167,11 +166,11 @@ _LAYERS = {
 _ANSWERS = {layer: f"{layer.title().removesuffix('s')}Layer" for layer in _LAYERS}
 """The schema of each layer."""
 _OGC = (
-    Endpoint("ogc-landing", ROOT, "Free", "OgcLanding", "OGC API Features",
+    Endpoint("ogc-landing", geo.ROOT, "Free", "OgcLanding", "OGC API Features",
              "Landing page, which QGIS and ArcGIS add as a service."),
-    Endpoint("ogc-conformance", f"{ROOT}/conformance", "Free", "OgcConformance", "Conformance classes",
+    Endpoint("ogc-conformance", f"{geo.ROOT}/conformance", "Free", "OgcConformance", "Conformance classes",
              "Part 1: Core, and GeoJSON."),
-    Endpoint("ogc-collections", f"{ROOT}/collections", "Free", "OgcCollections", "The geo layers as collections",
+    Endpoint("ogc-collections", f"{geo.ROOT}/collections", "Free", "OgcCollections", "The geo layers as collections",
              "Each with extent and links."),
 )
 # fmt: on
@@ -203,14 +202,14 @@ def _layer_file(whole: Endpoint, layer: str, suffix: str) -> Endpoint:
 
 def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
     """A geo layer as a collection of OGC API Features."""
-    title, path = geo.TITLES[name], f"{ROOT}/collections/{name}"
+    title, path = geo.TITLES[name], f"{geo.ROOT}/collections/{name}"
     by_page = "Features by `limit` and `offset`, with `numberMatched` and a link to the next page (OGC API Features)."
     # fmt: off
     return (
         Endpoint(f"ogc-{name}", path, "Free", "OgcCollection", f"{title}, described",
                  "Extent and links (OGC API Features)."),
         Endpoint(f"ogc-{name}-items", f"{path}/items", "Free", _ANSWERS[name], f"{title} by page", by_page,
-                 ITEM_PARAMETERS[name], media=_GEOJSON),
+                 geo.ITEM_PARAMETERS[name], media=_GEOJSON),
         Endpoint(f"ogc-{name}-item", f"{path}/items/{{feature}}", "Free", _ANSWERS[name].replace("Layer", "Feature"),
                  f"{title}: one feature",
                  "A feature by its id.", media=_GEOJSON),
@@ -225,7 +224,7 @@ _TABLE: tuple[Endpoint, ...] = (
     *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
     *_LIVE,
     *_OGC,
-    *(endpoint for name in ITEM_PARAMETERS for endpoint in _collection(name)),
+    *(endpoint for name in geo.ITEM_PARAMETERS for endpoint in _collection(name)),
     *_KEYS,
     *_WEBHOOKS,
     *_DISCOVERY,

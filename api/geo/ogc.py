@@ -7,9 +7,7 @@ Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -18,54 +16,16 @@ import numpy as np
 import orjson
 
 from api.geo.layers import GeoLayer, Positions
-from api.geo.parameters import PARAMETERS, TITLES, ZONE
+from api.geo.parameters import PARAMETERS, ROOT, TITLES
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.document import Document
 from api.http.messages import Headers, HttpRequest, Response, View
-from api.http.parameters import Parameter, whole
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.market import clock
 from warehouse.store import layout
 
-ROOT = "/v1/geo"
-LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
-OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
-
-
-def _instants(text: str) -> str:
-    """An instant, a date, or an interval of two, the earlier first, of which one may be open. Raises ValueError."""
-    ends, instants = text.replace(" ", "+").upper().split("/"), []  # a query has a blank for a plus
-    with suppress(ValueError, TypeError):
-        for place, end in enumerate(ends):
-            if end not in ("", ".."):
-                # Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
-                spelled = f"0400{end[4:]}" if end.startswith("0000") else end
-                whole_day = "T23:59:59Z" if place else "T00:00Z"
-                instants.append(datetime.fromisoformat(spelled if len(end) > 10 else spelled + whole_day))
-        if instants and len(ends) <= 2 and instants == sorted(instants):
-            return text
-    raise ValueError(
-        "takes an instant of RFC 3339, a date, or an interval of two of them, the earlier first, of which one may be .."
-    )
-
-
-DATETIME = Parameter(
-    "datetime",
-    "An instant or interval of RFC 3339. The features have no time of their own, so all of them match.",
-    _instants,
-    {"type": "string"},
-    example="2026-01-01T00:00:00Z",
-)
-
-
-ITEM_PARAMETERS = {
-    name: {own: parameter for own, parameter in filters.items() if own not in ("detail", "at", "format")}
-    | {parameter.name: parameter for parameter in (LIMIT, OFFSET, DATETIME)}
-    for name, filters in (PARAMETERS | {"zones": {"zone": ZONE, **PARAMETERS["zones"]}}).items()
-}
-"""What the items of each collection take, by name: the filters of its layer, then what the standard has."""
 _DOCUMENTS = {name: layout.geo(name, "geojson", "high" if name == "zones" else "") for name in PARAMETERS}
 CONFORMS_TO = (
     "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",

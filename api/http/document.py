@@ -13,7 +13,7 @@ import orjson
 from api.http.codings import pack_well, tag_of
 from warehouse.errors import DamagedFile
 from warehouse.store import layout
-from warehouse.store.storage import Identity
+from warehouse.store.stored_bytes import Identity
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.query_parameters import METRICS
 from api.endpoints.table import ENDPOINTS
-from api.geo.ogc import LIMIT
+from api.geo.parameters import LIMIT
 from api.http.parameters import Parameter, choice, text
 from api.http.problems import KINDS
 from api.http.times import FORMS

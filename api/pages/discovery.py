@@ -31,7 +31,7 @@ from warehouse.market import clock
 from warehouse.market.clock import DAY
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
-from warehouse.store.storage import Identity
+from warehouse.store.stored_bytes import Identity
 
 # Whom llms.txt and agents.txt invite may come in.
 _ROBOTS = """\

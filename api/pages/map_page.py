@@ -13,7 +13,7 @@ from api.pages import html
 from api.service import Service
 from warehouse.errors import StorageError
 from warehouse.market.zones import ZONES
-from warehouse.store.storage import Identity
+from warehouse.store.stored_bytes import Identity
 
 FOLDER = Path(__file__).parent / "map"
 _MEDIA = {

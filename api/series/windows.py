@@ -30,8 +30,6 @@ from warehouse.market.zones import zone
 from warehouse.rows.forecasts import Pick
 from warehouse.store import layout
 
-LONGEST_HOURS = 24
-MOST_SLOTS = 96
 _USUAL_HOURS = 3
 _MOST_STEPS = 2
 """A forecast is used until its publisher has had so many chances to renew it."""
@@ -82,8 +80,8 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
     seconds = query["hours"] or _USUAL_HOURS * HOUR
     if kwh is not None:
         seconds = ceil(HOUR * Fraction(repr(kwh)) / Fraction(repr(kw)))
-        if seconds > LONGEST_HOURS * HOUR:
-            detail = f"at that power it takes more than {LONGEST_HOURS} hours"
+        if seconds > horizon.LONGEST_HOURS * HOUR:
+            detail = f"at that power it takes more than {horizon.LONGEST_HOURS} hours"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
     wanted = WindowQuery(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)

@@ -15,7 +15,8 @@ from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile
 from warehouse.market.feeds import Feed
 from warehouse.store import layout
-from warehouse.store.storage import Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Stored
 
 FIRST_FILL_DAYS = 35
 """How far back a first fill asks where EMDS_SINCE says nothing."""

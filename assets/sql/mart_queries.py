@@ -32,7 +32,8 @@ from warehouse.market.zones import ZONES
 from warehouse.series import folding, month_versions, monthfile
 from warehouse.series.month_versions import Month
 from warehouse.store import layout, seal
-from warehouse.store.storage import Identity, Storage
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Identity
 
 _LOG = logging.getLogger("emds.assets")
 _STEP = 1800

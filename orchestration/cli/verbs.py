@@ -262,10 +262,10 @@ def dagster(program: str, options: Sequence[str]) -> int:
 @click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
 def fill(days: int, recordings: Path | None) -> None:
     """Fill an empty warehouse as `up` does, and end."""
-    from orchestration.work import commands
+    from orchestration.work import first_fill
 
     # What a publisher refused keeps no server from starting, which in compose waits for this.
-    commands.fill(days, recordings)
+    first_fill.fill(days, recordings)
 
 
 @emds.command()

@@ -16,13 +16,15 @@ import dagster as dg
 import requests
 
 from assets.ingest.context import PipelineContext
-from orchestration.jobs.recording import ASSET_JOB, COMMAND_LINE
+from orchestration.jobs.recording import COMMAND_LINE
 from orchestration.work.environment import PipelineSettings
 from warehouse.documents import health
 from warehouse.market import clock
 from warehouse.market.clock import iso
 
 POST_S = 10
+ASSET_JOB = "__ASSET_JOB"
+"""The job of every run that is launched from an asset's page."""
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
 
 

@@ -174,7 +174,7 @@ def _stop(servers: Servers) -> None:
 
 def _end_runs(how: str) -> None:
     """Fail or cancel Dagster's runs, in a process of its own: this one never loads Dagster."""
-    subprocess.run([sys.executable, "-m", "orchestration.jobs.recording", how], cwd=ROOT, timeout=120, check=False)
+    subprocess.run([sys.executable, "-m", "orchestration.jobs.ended_runs", how], cwd=ROOT, timeout=120, check=False)
 
 
 def _wait(servers: Servers, what: str, is_ready: Callable[[], bool]) -> None:

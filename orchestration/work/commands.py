@@ -1,4 +1,4 @@
-"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report; and a first fill."""
+"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
@@ -14,9 +13,9 @@ from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
 from assets.sources import sources
 from orchestration.jobs import recording, retention
-from orchestration.work import backfill, gaps
+from orchestration.work import backfill
 from orchestration.work.backfill import Task
-from orchestration.work.environment import PipelineSettings, open_context
+from orchestration.work.environment import open_context
 from warehouse import settings
 from warehouse.bookkeeping import logged
 from warehouse.store import layout
@@ -100,9 +99,11 @@ def published(to: str | None = None) -> int:
 
     Return 1 where one could not be published, which is listed.
     """
+    from orchestration.jobs import materialise  # here: it loads every definition
+
     pipeline = open_context()
     failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
-    failures += recording.materialise_marts(recording.instance(pipeline.storage.local))
+    failures += materialise.materialise_marts(recording.instance(pipeline.storage.local))
     failures += _publish_files(to or settings.text(os.environ, "EMDS_PUBLISH_TO"))
     return list_unpublished(failures)
 
@@ -127,26 +128,3 @@ def list_unpublished(failures: Sequence[str]) -> int:
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0
-
-
-def fill(days: int, recordings: Path | None) -> None:
-    """Fetch history and publish at the first start of `emds up`; only publish at later ones.
-
-    The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
-    the days that are not whole. Raises MarketError where our own files fail.
-    """
-    from orchestration.work import replay  # it ends as the runs here do
-
-    pipeline = open_context(recordings=recordings)
-    instance = recording.instance(pipeline.storage.local)
-    if recordings is not None:
-        replay.replay(recordings)
-    elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
-        refresh_all(pipeline)
-    else:
-        since = PipelineSettings.from_environ(os.environ).since
-        reach = f"history since {since}" if since else f"{days} days of history"
-        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
-        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
-        run(gaps.without_whole_days(pipeline, tasks), history=True)
-    recording.materialise_the_rest(instance)

@@ -18,7 +18,8 @@ from assets.documents.publish import publish
 from tests.api.conftest import NOW
 from tests.stand_ins.shared import made_once
 from warehouse.store import artefact, layout
-from warehouse.store.storage import Folder, Identity
+from warehouse.store.storage import Folder
+from warehouse.store.stored_bytes import Identity
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,8 @@ from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
 from warehouse.series.reader import Reader
-from warehouse.store.storage import Folder, Identity
+from warehouse.store.storage import Folder
+from warehouse.store.stored_bytes import Identity
 
 EDGES = [
     instant(text)

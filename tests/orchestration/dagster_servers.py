@@ -154,7 +154,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
             code.append(start("code"))
             until(lambda: _listens(code_port), bool)
             if again:  # as `emds up` does
-                subprocess.run([sys.executable, "-m", "orchestration.jobs.recording", "fail"], env=environ, check=True)
+                subprocess.run([sys.executable, "-m", "orchestration.jobs.ended_runs", "fail"], env=environ, check=True)
         return code[-1].pid
 
     server = Ui(f"http://127.0.0.1:{port}", home, lambda: start("daemon", start_code_server()), children)

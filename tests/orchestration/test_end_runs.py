@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration.jobs import recording
+from orchestration.jobs import ended_runs, recording
 from orchestration.servers.up import ROOT
 
 POOL = "marts"
@@ -75,15 +75,15 @@ def test_a_planned_end_cancels_what_is_under_way_but_a_backfill(instance: dg.Dag
     scheduled = begun(instance, dg.DagsterRunStatus.STARTED)
     backfill = begun(instance, dg.DagsterRunStatus.STARTED, dagster__backfill="abc")
     waiting = begun(instance, dg.DagsterRunStatus.NOT_STARTED)
-    assert recording.cancel_started(instance) == 1
+    assert ended_runs.cancel_started(instance) == 1
     assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELING", "STARTED", "NOT_STARTED"]
-    assert recording.fail_started(instance) == 1, "the next start: no process of them can live"
+    assert ended_runs.fail_started(instance) == 1, "the next start: no process of them can live"
     assert [status(instance, run) for run in (scheduled, backfill, waiting)] == ["CANCELED", "FAILURE", "NOT_STARTED"]
 
 
 def test_after_a_crash_every_run_that_had_begun_has_failed(instance: dg.DagsterInstance) -> None:
     runs = [begun(instance, each) for each in (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)]
-    assert recording.fail_started(instance) == 2
+    assert ended_runs.fail_started(instance) == 2
     assert [status(instance, run) for run in runs] == ["FAILURE", "FAILURE"]
 
 
@@ -111,8 +111,8 @@ def test_a_job_of_a_command_waits_for_no_slot(instance: dg.DagsterInstance) -> N
 def test_the_next_start_frees_the_slots_of_runs_without_a_process(instance: dg.DagsterInstance, is_known: bool) -> None:
     run = begun(instance, dg.DagsterRunStatus.STARTED) if is_known else "of no run"
     hold_slot(instance, run)
-    assert recording.free_slots(instance) == (0 if is_known else 1), "that of a run under way is its own"
-    recording.fail_started(instance)
+    assert ended_runs.free_slots(instance) == (0 if is_known else 1), "that of a run under way is its own"
+    ended_runs.fail_started(instance)
     assert held(instance) == set()
 
 

@@ -10,7 +10,7 @@ import pytest
 from assets.partitions import asset_key
 from assets.sources import feeds
 from orchestration.cli import doctor, main
-from orchestration.jobs import alerts, recording
+from orchestration.jobs import alerts, materialise, recording
 from orchestration.work import backfill, commands
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
@@ -69,13 +69,13 @@ def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home:
     names += [f"marts/{name}" for name in ("warehouse_duckdb", "daily", "revisions", "records")]
     names += ["accounts/payments", "accounts/webhooks"]
     with recording.instance(home) as instance:
-        recording.materialise_the_rest(instance)
+        materialise.materialise_the_rest(instance)
         for name in names:
             assert instance.get_latest_materialization_event(dg.AssetKey(name.split("/"))) is not None, name
         latest = instance.get_materialized_partitions(dg.AssetKey(["published", "latest"]))
         [mart, *_] = Folder(home).keys("marts/daily/")
         Folder(home).delete(mart)
-        recording.materialise_the_rest(instance)
+        materialise.materialise_the_rest(instance)
         assert Folder(home).stat(mart) is None, "it is left to the schedule: no start waits for it"
     assert {"GB", "AU-NSW"} <= latest
     assert (home / "warehouse.duckdb").exists()

@@ -17,7 +17,8 @@ from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import folding
 from warehouse.series.reader import FileReplaced, MonthFile, Reader
 from warehouse.store import layout
-from warehouse.store.storage import Folder, Identity
+from warehouse.store.storage import Folder
+from warehouse.store.stored_bytes import Identity
 
 RANKS = {"fine.all": 1, "hourly.all": 9}
 MAY = instant("2026-05-01T00:00:00Z")

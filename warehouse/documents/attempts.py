@@ -15,7 +15,8 @@ import orjson
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.store import layout
-from warehouse.store.storage import Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Stored
 
 MOST_SPANS = 200
 """Of one feed and month; beyond them the oldest are dropped, and rows of that time count as not watched."""

@@ -27,6 +27,8 @@ ALTERNATIVES = 3
 """How many blocks are given beside the best one."""
 AHEAD = 4 * DAY
 """No auction is for later days."""
+LONGEST_HOURS, MOST_SLOTS = 24, 96
+"""The longest block, and the most single intervals, that a question may ask for."""
 _LONGEST = HOUR
 """No price lasts longer."""
 

@@ -24,7 +24,7 @@ from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader
 from warehouse.store import layout, modes, seal
-from warehouse.store.storage import Identity
+from warehouse.store.stored_bytes import Identity
 
 DAILY = "daily"
 SCALAR = (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)

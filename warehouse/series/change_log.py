@@ -20,7 +20,8 @@ import orjson
 from warehouse.errors import CallerError, DamagedFile
 from warehouse.market.clock import DAY, month_of, month_window
 from warehouse.store import artefact, layout
-from warehouse.store.storage import Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Stored
 
 SEGMENT = 256
 """Entries of a segment, which is put anew with each entry."""

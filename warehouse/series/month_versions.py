@@ -26,7 +26,8 @@ from warehouse.series import change_log, damaged, monthfile
 from warehouse.series.change_log import Change
 from warehouse.series.monthfile import Past
 from warehouse.store import layout
-from warehouse.store.storage import Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Stored
 
 
 class Month(NamedTuple):

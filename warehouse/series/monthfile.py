@@ -30,7 +30,8 @@ from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, em
 from warehouse.series import net_rows
 from warehouse.series.net_rows import NetLayout
 from warehouse.store import layout, modes, seal
-from warehouse.store.storage import Identity, Storage
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Identity
 
 _HEAD, _END = b'{"schema":', b'"}'
 """In the footer: how its text begins, and what stands behind the checksum's digits."""

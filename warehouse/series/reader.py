@@ -24,7 +24,8 @@ from warehouse.series import folding, month_versions, monthfile
 from warehouse.series.month_versions import Month
 from warehouse.series.net_rows import PART_ROWS, NetLayout, columns_of, parts_of
 from warehouse.store import layout, modes
-from warehouse.store.storage import Identity, Storage
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Identity
 
 MonthFileSide = Literal["net", "borders"]
 """A zone's own rows, or those of its borders and ties."""

@@ -21,7 +21,8 @@ import orjson
 
 from warehouse.errors import DamagedFile
 from warehouse.store import layout, seal
-from warehouse.store.storage import Identity, Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Identity, Stored
 
 _LOG = logging.getLogger("emds.warehouse")
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from warehouse.caches import TtlCache
 from warehouse.errors import Conflict, StorageError
 from warehouse.store.object_store import StoreAddress, address, ask, open_store
-from warehouse.store.storage import WAIT_S, Change, Identity, Stored, checked_key
+from warehouse.store.stored_bytes import WAIT_S, Change, Identity, Stored, checked_key
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -13,46 +13,22 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.errors import DamagedFile, StorageError
+from warehouse.store.stored_bytes import WAIT_S, Change, Identity, Stored, checked_key
 
 if TYPE_CHECKING:
     from warehouse.store.bucket import Bucket
 
-WAIT_S = 120.0
-"""So long an update waits for other writers of its key."""
 _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
 )
 """What a read fails with because of this very file; anything else (too many open files) passes by itself."""
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
-
-
-class Identity(NamedTuple):
-    """Which bytes a key holds right now: equal identities mean equal bytes."""
-
-    version: int
-    size: int
-    tag: Hashable
-    """The inode of a file; ETag and generation of an object."""
-
-
-class Stored(NamedTuple):
-    """What a key holds."""
-
-    body: bytes
-    identity: Identity
-
-
-Change = Callable[[Stored | None], bytes | None]
-"""Computes the bytes to put from what a key holds (None: nothing); None leaves it as it is.
-
-It is called again where another writer was first, also where it finds that out itself and raises Conflict.
-"""
 
 
 def _unreadable(key: str, error: OSError) -> StorageError:
@@ -68,13 +44,6 @@ def _unwritable(key: str, error: OSError) -> StorageError:
 
 def _identity(status: os.stat_result) -> Identity:
     return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def checked_key(key: str) -> str:
-    """The key. Raises StorageError for one that would leave its warehouse."""
-    if key.startswith("/") or "\0" in key or (".." in key and ".." in key.split("/")):
-        raise StorageError(f"not a key: {key!r}")
-    return key
 
 
 class Folder:

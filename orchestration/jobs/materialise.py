@@ -1,0 +1,58 @@
+"""Materialise here what only the daemon would: the marts after a command, and what was never made at a start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+
+from assets.mart_assets import KEYS, RECORDS, first_month
+from assets.sources import sources
+from orchestration.definitions import FOLLOWING, build, first_partitions
+from orchestration.jobs.alerts import ASSET_JOB
+from orchestration.jobs.recording import execute_here
+from orchestration.jobs.schedules import MARTS, mart_months
+from orchestration.work.environment import PipelineSettings
+from warehouse.bookkeeping import logged
+
+
+def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
+    """Make the marts' months that are out of date, and the records; without the daemon nobody else does.
+
+    Return what failed; Dagster and the log have the reason.
+    """
+    if instance is None:
+        return []
+    is_whole = False
+    with logged("marts"):
+        months = mart_months(first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ))))
+        is_whole = months is None or _materialise(instance, KEYS, months, MARTS)
+        if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
+            is_whole &= _materialise(instance, [RECORDS])
+    return [] if is_whole else ["marts"]
+
+
+def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
+    """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
+    if instance is None:
+        return
+    if instance.get_latest_materialization_event(RECORDS) is None:  # later the daemon makes them, and no start waits
+        materialise_marts(instance)
+    with logged("documents in Dagster"):
+        never = [key for key in FOLLOWING if instance.get_latest_materialization_event(key) is None]
+        if never:
+            _materialise(instance, never)
+
+
+def _materialise(
+    instance: dg.DagsterInstance,
+    keys: Sequence[dg.AssetKey],
+    tags: Mapping[str, str] | None = None,
+    job: str = ASSET_JOB,
+) -> bool:
+    """Materialise assets here, with this environment's definitions: partitions begin where this home's days do.
+
+    Return whether it succeeded. `job`: theirs where a schedule has one, whose next run then ends an outage of this one.
+    """
+    return execute_here(build().resolve_job_def(job), instance, asset_selection=[*keys], tags=tags)

@@ -1,0 +1,35 @@
+"""`emds fill`, and the first start of `emds up`: history, then every document; later starts only publish."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from assets.ingest.refresh import refresh_all
+from orchestration.jobs import recording
+from orchestration.work import backfill, commands, gaps, replay
+from orchestration.work.environment import PipelineSettings, open_context
+from warehouse.store import layout
+
+
+def fill(days: int, recordings: Path | None) -> None:
+    """Fetch history and publish at the first start of `emds up`; only publish at later ones.
+
+    The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
+    the days that are not whole. Raises MarketError where our own files fail.
+    """
+    from orchestration.jobs import materialise  # here: it loads every definition
+
+    pipeline = open_context(recordings=recordings)
+    instance = recording.instance(pipeline.storage.local)
+    if recordings is not None:
+        replay.replay(recordings)
+    elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
+        refresh_all(pipeline)
+    else:
+        since = PipelineSettings.from_environ(os.environ).since
+        reach = f"history since {since}" if since else f"{days} days of history"
+        print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
+        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
+        commands.run(gaps.without_whole_days(pipeline, tasks), history=True)
+    materialise.materialise_the_rest(instance)
