@@ -1,4 +1,4 @@
-"""Simulated Elexon Insights: market index, initial demand outturn and interconnector flows of half hours.
+"""Simulated Elexon Insights: market index, demand outturn, interconnector flows and generation by type of half hours.
 
 Settlement dates are London's, stamps are UTC. Values come from the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
 """
@@ -14,7 +14,9 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.grid.noise import Ints, smooth
-from assets.sources.elexon import BASE, TIES
+from assets.sources.elexon import TIES
+from assets.sources.elexon.bodies import BASE
+from assets.sources.elexon.mix import PSR_TYPES
 from warehouse.errors import BadWindow
 from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
 from warehouse.market.feeds import Request
@@ -25,6 +27,8 @@ INDEX_LAG = 50 * 60
 """Seconds after a half hour's end until its market index is out; demand and flows are out at the end itself."""
 LONGEST_INDEX = 7 * DAY
 """A longer span of the market index is refused: seven days by the clock of a London autumn last an hour more."""
+TYPES_LAG = 60 * 60
+"""Seconds after a half hour's end until its generation by type is out."""
 NDF_AT = 17 * 60
 """Seconds after each half hour at which a demand forecast is published."""
 NDF_OF_OLD_DAYS = 6 * HOUR
@@ -106,9 +110,33 @@ def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
     ]
 
 
-def _dates(params: Mapping[str, str]) -> tuple[int, int]:
+def _by_type(params: Mapping[str, str], now: int) -> Entries:
+    """MW by type, the newest half hour first, its types in an order of their own."""
+    ts = _half_hours(*_dates(params, "from", "to"), now - TYPES_LAG)[::-1]
+    mix = {fuel: mw.round().astype(int).tolist() for fuel, mw in grid.mix("GB", ts, HALF_HOUR).items()}
+    types = [(name, mix[fuel]) for name, fuel in PSR_TYPES.items() if fuel in mix and name not in _NOT_IN_THE_GRID]
+    entries: Entries = []
+    for i, start in enumerate(ts.tolist()):
+        period = (start - MarketDay.at(start, LONDON).start) // HALF_HOUR + 1
+        parts = [{"businessType": _business(name), "psrType": name, "quantity": mw[i]} for name, mw in types]
+        turn = period % len(parts)
+        entries.append({"startTime": iso(start), "settlementPeriod": period, "data": parts[turn:] + parts[:turn]})
+    return entries
+
+
+def _business(psr_type: str) -> str:
+    word = psr_type.partition(" ")[0]
+    return f"{word} generation" if word in ("Solar", "Wind") else "Production"
+
+
+_NOT_IN_THE_GRID = ("Hydro Water Reservoir", "Other renewable")
+
+
+def _dates(
+    params: Mapping[str, str], start: str = "settlementDateFrom", end: str = "settlementDateTo"
+) -> tuple[int, int]:
     """The window of settlement dates, both included."""
-    first, last = (date.fromisoformat(params[name]) for name in ("settlementDateFrom", "settlementDateTo"))
+    first, last = (date.fromisoformat(params[name]) for name in (start, end))
     return local_midnight(first, LONDON), MarketDay(last, LONDON).end
 
 
@@ -125,6 +153,7 @@ _ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tupl
     "balancing/pricing/market-index": (_market_index, ()),
     "datasets/NDF/stream": (_demand_forecast, ()),
     "demand/outturn": (_outturn, ("INDO",)),
+    "generation/actual/per-type": (_by_type, ("AGPT",)),
     "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }
 """Path -> what it lists, and the data sets that it names."""

@@ -6,6 +6,7 @@ Values come from the model grid. The originals: https://odre.opendatasoft.com, h
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, time
 from typing import Any
 
@@ -14,12 +15,16 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer, short
 from assets.simulated.day_ahead import QUARTER, auction, is_out
-from assets.sources.rte import AREAS, CONSOLIDATED, HOST, PRICE_HOST, REAL_TIME, TZ
+from assets.simulated.grid.noise import Floats, Ints
+from assets.sources.rte import AREAS, PRICE_HOST
+from assets.sources.rte.eco2mix import CARBON, CONSOLIDATED, FUELS, HOST, NAMES, REAL_TIME, REAL_TIME_FUELS, TZ
 from warehouse.market.clock import MarketDay, instant, market_days, utc
 from warehouse.market.feeds import Request
 
 OUT_AT = time(14, 40)
 LAG = 25 * 60
+GRAMS = {"coal": 986.0, "oil": 777.0, "gas": 429.0, "biomass": 494.0, "waste": 494.0}
+"""RTE's factors, g/kWh."""
 _DATASET = f"https://{HOST}/api/explore/v2.1/catalog/datasets/"
 _SPAN = re.compile(r"date_heure>=date'([^']+)' and date_heure<date'([^']+)'")
 
@@ -33,16 +38,55 @@ def answer(request: Request, now: int) -> Answer:
     if dataset not in (REAL_TIME, CONSOLIDATED) or span is None:
         return json_answer({"error_code": "NotFound"}, 404)
     ts = np.arange(instant(span[1]), instant(span[2]), QUARTER, dtype=np.int64)
-    demand, flows = grid.demand("FR", ts, QUARTER).round(), grid.interchange("FR", ts, QUARTER).round()
+    columns = _columns(ts)
+    if dataset == CONSOLIDATED:
+        columns = {name: texts for name, texts in columns.items() if name not in REAL_TIME_FUELS}
+    selected = [name for name in dict(request.params)["select"].split(",") if name not in NAMES]
+    if unknown := [name for name in selected if name not in columns]:
+        return json_answer({"error_code": "ODSQLError", "message": f"Unknown field: {unknown[0]}."}, 400)
     records: list[dict[str, Any]] = []
     for i, at in enumerate(ts.tolist()):
         known = at + QUARTER + LAG <= now and (dataset == REAL_TIME or at % 1800 == 0)
-        values = (int(demand[i]), int(flows[i])) if known else (None, None)
         stamp = f"{utc(at):%Y-%m-%dT%H:%M:%S+00:00}"
         records.append(
-            {"date_heure": stamp, "perimetre": "France", "consommation": values[0], "ech_physiques": values[1]}
+            {
+                "date_heure": stamp,
+                "perimetre": "France",
+                **{name: columns[name][i] if known else None for name in selected},
+            }
         )
     return json_answer({"total_count": len(records), "results": records})
+
+
+def _columns(ts: Ints) -> dict[str, list[int] | list[str]]:
+    """Whole MW by column; those of the real-time data set alone are texts."""
+    mix = {fuel: mw.round() for fuel, mw in grid.mix("FR", ts, QUARTER).items()}
+    lakes, wood = (0.4 * mix["hydro"]).round(), (0.6 * mix["biomass"]).round()
+    of_storage = {"pumped_storage": ("hydraulique_step_turbinage", "pompage")}
+    of_storage["battery"] = ("destockage_batterie", "stockage_batterie")
+    values = {
+        "consommation": grid.demand("FR", ts, QUARTER),
+        "ech_physiques": grid.interchange("FR", ts, QUARTER),
+        **{name: mix[fuel] for name, fuel in (FUELS | REAL_TIME_FUELS).items() if fuel in mix},
+        "hydraulique_fil_eau_eclusee": mix["hydro"] - lakes,
+        "hydraulique_lacs": lakes,
+        "bioenergies_biomasse": wood,
+        "bioenergies_biogaz": mix["biomass"] - wood,
+        "eolien": mix["wind_onshore"] + mix["wind_offshore"],
+        **{name: np.maximum(0.0, mix[fuel]) for fuel, (name, _) in of_storage.items()},
+        **{name: np.minimum(0.0, mix[fuel]) for fuel, (_, name) in of_storage.items()},
+        CARBON: _carbon(mix),
+    }
+    whole = {name: column.round().astype(int).tolist() for name, column in values.items()}
+    return {name: [str(mw) for mw in column] if name in REAL_TIME_FUELS else column for name, column in whole.items()}
+
+
+def _carbon(mix: Mapping[str, Floats]) -> Floats:
+    """g/kWh of the generation, by RTE's factors."""
+    zero = np.zeros(len(mix["gas"]))
+    grams = sum((factor * mix[fuel] for fuel, factor in GRAMS.items()), zero)
+    intensity: Floats = grams / sum((mw for fuel, mw in mix.items() if fuel not in ("pumped_storage", "battery")), zero)
+    return intensity
 
 
 def _prices(request: Request, now: int) -> Answer:

@@ -106,8 +106,6 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                     call["metric"] = "interchange"
                 if word == "forecast":
                     call["metric"] = "demand"
-                if word == "mix" and "zone" in call:
-                    call["zone"] = "US-CAISO"
                 if word in ("day_ahead", "capacity"):
                     call["zone"] = "DE-LU"
                 if word == "carbon_intensity" and "zone" in call:

@@ -84,7 +84,11 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         wide = feed.source == "eia"  # its "other" holds biomass, and its oil is always 0
         return mix["other"] + mix["biomass"] * wide if key.fuel == "other" else mix.get(str(key.fuel), 0.0 * ts)
     if key.metric == Metric.MIX:
-        return grid.rooftop(zone, ts, step) if key.fuel == "solar_rooftop" else grid.mix(zone, ts, step)[str(key.fuel)]
+        mix = {"solar_rooftop": grid.rooftop(zone, ts, step), **grid.mix(zone, ts, step)}
+        # Where a publisher does not tell wind on land and at sea apart, it is one fuel.
+        return (
+            mix[key.fuel] if key.fuel in mix else sum(mw for fuel, mw in mix.items() if fuel.startswith(f"{key.fuel}_"))
+        )
     if key.metric == Metric.CARBON_ESTIMATE:
         mix = grid.mix(zone, ts, step)
         mw = [carbon.FuelReadings(fuel, key.resolution, ts, values) for fuel, values in mix.items()]

@@ -160,6 +160,14 @@ LISTS = {
             "interconnector", entry("data", interconnectorName="Avalon (INTAVL)"), "total", ('"generation"', '"flow"')
         ),
     ),
+    "elexon.mix": (
+        Case(
+            "psrType",
+            in_json(lambda body: body["data"][-1]["data"].append({"psrType": "Avalon", "quantity": 5})),
+            "rows",
+            ('"quantity"', '"generation"'),
+        ),
+    ),
     "energinet.flows": (Case("border", in_json(in_the_west), "total", ("Minutes5UTC", "At")),),
     "entsoe.flows": (
         Case("border", element("TimeSeries", "(out_Domain.mRID[^>]*>)[^<]+", r"\g<1>10YAVALON------X"), "total", UNIT),

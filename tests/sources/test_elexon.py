@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 
 import pytest
 
 from assets import sources
 from assets.sources.elexon import TIES
 from warehouse.errors import FeedChanged
-from warehouse.market.clock import instant
+from warehouse.market.clock import MarketDay, instant
 from warehouse.market.feeds import Request
 
-PRICE, DEMAND, TIES_FEED = (sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors"))
+PRICE, DEMAND, TIES_FEED, MIX = (
+    sources.feed(f"elexon.{name}") for name in ("price", "demand", "interconnectors", "mix")
+)
 AT = "2026-07-01T09:30:00Z"
 
 
@@ -127,3 +130,80 @@ def test_the_ties_of_the_era_are_needed_and_no_more(day, count):
     ties = [flow(name, 10, start) for name in TIES]
     assert nets(read(TIES_FEED, {"data": ties[:count]})) == {instant(start): 10.0 * count}
     assert nets(read(TIES_FEED, {"data": ties[: count - 1]})) == {}
+
+
+METERED = {"Fossil Gas": 6_400, "Nuclear": 4_100, "Hydro Pumped Storage": -880, "Other": -35, "Fossil Hard coal": 0}
+ESTIMATED = {"Solar": 900, "Wind Onshore": 5_200, "Wind Offshore": 7_800}
+
+
+def by_type(start=AT, **types):
+    parts = [{"businessType": "Production", "psrType": name, "quantity": mw} for name, mw in types.items()]
+    return {"startTime": start, "settlementPeriod": 22, "data": parts}
+
+
+def mix(*entries):
+    return read(MIX, {"metadata": {"datasets": ["AGPT"]}, "data": list(entries)})
+
+
+def test_a_half_hour_has_every_type_of_the_response_with_its_sign():
+    rows = [row for row in mix(by_type(**METERED, **ESTIMATED)) if row.metric == "mix"]
+    assert {row.fuel: row.value for row in rows} == {
+        "gas": 6_400.0,
+        "nuclear": 4_100.0,
+        "pumped_storage": -880.0,
+        "other": -35.0,
+        "coal": 0.0,
+        "solar": 900.0,
+        "wind_onshore": 5_200.0,
+        "wind_offshore": 7_800.0,
+    }
+    assert {(row.ts, row.unit, row.resolution) for row in rows} == {(instant(AT), "MW", "30m")}
+
+
+def test_a_run_of_zeros_in_every_type_but_wind_and_solar_is_a_missing_report():
+    """Wind and solar have estimates all the same; a mix of them alone would be no mix."""
+    run = [f"2026-07-01T{hour:02}:00:00Z" for hour in (10, 11, 12)]
+    rows = mix(by_type(**METERED, **ESTIMATED), *(by_type(at, **dict.fromkeys(METERED, 0), **ESTIMATED) for at in run))
+    assert {row.ts for row in rows} == {instant(AT)}
+    assert rows.refused == {("GB", "mix"): {instant(at) for at in run}}
+    assert rows.dropped == {"half hour without metered generation": 3 * (len(METERED) + len(ESTIMATED))}
+
+
+def test_a_half_hour_of_wind_and_solar_alone_is_not_yet_a_report():
+    """An estimate of it would be 0 g."""
+    assert not len(mix(by_type(**ESTIMATED)))
+    assert not len(mix(by_type(**ESTIMATED, Nuclear=None)))
+
+
+def test_a_type_of_zero_beside_others_is_a_reading_and_a_missing_type_costs_only_its_own_row():
+    assert ("coal", 0.0) in {(row.fuel, row.value) for row in mix(by_type(**METERED, **ESTIMATED))}
+    assert {row.fuel for row in mix(by_type(**METERED | {"Nuclear": None}))} >= {"gas", "other"}
+
+
+def test_types_that_share_a_fuel_are_added_where_each_has_a_value():
+    hydro = {"Hydro Run-of-river and poundage": 400, "Hydro Water Reservoir": 30}
+    rows = mix(by_type(**METERED, **hydro), by_type("2026-07-01T10:00:00Z", **METERED, **dict([*hydro.items()][:1])))
+    assert [row.value for row in rows if row.fuel == "hydro"] == [430.0]
+
+
+def test_an_unknown_type_is_reported_and_costs_its_own_rows():
+    rows = mix(by_type(**METERED, Generation=30_000))
+    assert {member.name for member in rows.unknown} == {"psrType 'Generation'"}
+    assert len([row for row in rows if row.metric == "mix"]) == len(METERED)
+    with pytest.raises(FeedChanged):
+        mix(by_type(Generation=30_000))
+
+
+def test_another_data_set_is_refused():
+    with pytest.raises(FeedChanged):
+        read(MIX, {"metadata": {"datasets": ["AGWS"]}, "data": [by_type(**ESTIMATED)]})
+
+
+def test_a_week_of_settlement_dates_is_a_request_with_the_periods_of_a_day_of_25_hours():
+    days = [MarketDay(date(2026, 10, 20), "Europe/London").next(i) for i in range(9)]
+    asked = [dict(request.params) for request in MIX.requests(days, instant(AT))]
+    assert [(params["from"], params["to"]) for params in asked] == [
+        ("2026-10-20", "2026-10-26"),
+        ("2026-10-27", "2026-10-28"),
+    ]
+    assert {(params["settlementPeriodFrom"], params["settlementPeriodTo"]) for params in asked} == {("1", "50")}

@@ -139,7 +139,7 @@ _RECORDS = (
         "Europe/London",
         "Europe/London",
         "GBP",
-        _ALL | {Metric.GENERATION, Metric.CARBON_INTENSITY},
+        _ALL | {Metric.GENERATION, Metric.MIX, Metric.CARBON_INTENSITY},
         "half-hourly market index price (MID, APXMIDP)",
         62_000,
         (53.0, -1.5),
@@ -157,7 +157,10 @@ _RECORDS = (
         _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
         aliases=("Germany", "DE", "Deutschland"),
     ),
-    _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+    replace(
+        _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+        metrics=_ALL | {Metric.CAPACITY, Metric.MIX},
+    ),
     _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
     replace(
         _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8)),

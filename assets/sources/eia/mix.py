@@ -54,7 +54,7 @@ def parse_mix(body: bytes, request: Request) -> Rows:
             values_at[zone, start_of(entry)].append((name, megawatts))
     by_code = MixByCode()
     for (zone, start), values in values_at.items():
-        if not any(megawatts for _, megawatts in values):
+        if len(values) > 1 and not any(megawatts for _, megawatts in values):
             rows.dropped["hour of zeros"] += len(values)
             rows.refuse(zone, Metric.MIX, [start])
             continue

@@ -1,4 +1,4 @@
-"""Elexon Insights for GB: market index price, initial demand outturn and interconnector flows, half-hourly.
+"""Elexon Insights for GB: market index price, demand outturn, interconnector flows and mix, half-hourly.
 
 Traps:
 - Only `startTime` (UTC) dates a row: settlement periods count from London midnight, 46 to 50 a day. Rows come in any
@@ -12,26 +12,25 @@ Traps:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import partial
 from typing import Any
 
-from assets.parsing.body import json_of, member, reading
+from assets.parsing.body import member, reading
 from assets.parsing.days import runs
 from assets.parsing.members import Members, Tie, require_known
 from assets.parsing.outside_areas import IRELAND, NORTHERN_IRELAND
 from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import extend_net
-from warehouse.errors import FeedChanged, NotPublished
+from assets.sources.elexon.bodies import HOST, entries_of, request_of, start_of
+from assets.sources.elexon.mix import parse_mix, request_mix
+from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, MarketDay, iso
 from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
-HOST = "data.elexon.co.uk"
-BASE = f"https://{HOST}/bmrs/api/v1"
-HALF_HOUR = 1800
 LONGEST_PRICE = 7
 LONGEST_DEMAND = 28
 LONGEST_TIES = 7
@@ -65,8 +64,8 @@ PROVIDERS = Members("provider", Metric.PRICE, {"APXMIDP": True, "N2EXMIDP": Fals
 def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows of APXMIDP. Raises FeedChanged for another dataset, and where none is of APXMIDP."""
     rows, found = Rows(), False
-    for entry in _newest(_entries(body, "MID"), "dataProvider"):
-        ts, provider = _start(entry), member(entry, "dataProvider", str)
+    for entry in _newest(entries_of(body, "MID"), "dataProvider"):
+        ts, provider = start_of(entry), member(entry, "dataProvider", str)
         price, volume = (reading(member(entry, name), name) for name in ("price", "volume"))
         ours = PROVIDERS.find(rows, provider, [ts])
         if ours is None:
@@ -87,8 +86,8 @@ def parse_price(body: bytes, request: Request) -> Rows:
 def parse_demand(body: bytes, request: Request) -> Rows:
     """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
     rows = Rows()
-    for entry in _newest(_entries(body, "INDO")):
-        ts = _start(entry)
+    for entry in _newest(entries_of(body, "INDO")):
+        ts = start_of(entry)
         if "initialDemandOutturn" in entry:
             demand = entry["initialDemandOutturn"]
         elif entry.get("dataset") == "INDO":
@@ -108,13 +107,13 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 def parse_demand_forecast(body: bytes, request: Request) -> Rows:
     """`demand_forecast` rows (NDF): every vintage that was published in the span that was asked for."""
     rows, key = Rows(), SeriesKey("GB", Forecast.DEMAND, "MW", "30m")
-    for entry in _entries(body, "NDF"):
+    for entry in entries_of(body, "NDF"):
         if entry.get("dataset") != "NDF":
             raise FeedChanged("a forecast that is not labelled NDF")
         megawatts = reading(member(entry, "demand"), "demand")
         if megawatts is not None:
             published_at = utc_stamp(member(entry, "publishTime"))
-            rows.extend_vintage(key, published_at, "body", [_start(entry)], [megawatts])
+            rows.extend_vintage(key, published_at, "body", [start_of(entry)], [megawatts])
     return rows
 
 
@@ -124,8 +123,8 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
     Raises FeedChanged where no tie is known.
     """
     rows = Rows()
-    for entry in _newest(_entries(body, "INTOUTHH"), "interconnectorName"):
-        name, start = member(entry, "interconnectorName", str), _start(entry)
+    for entry in _newest(entries_of(body, "INTOUTHH"), "interconnectorName"):
+        name, start = member(entry, "interconnectorName", str), start_of(entry)
         flow = reading(member(entry, "generation"), name)
         tie = INTERCONNECTORS.find(rows, name, [start], key=_spelling(name))
         if tie is not None and flow is not None:
@@ -133,25 +132,6 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
     extend_net(rows, SeriesKey("GB", Metric.INTERCHANGE, "MW", "30m"), TIES.values())
     require_known(rows)
     return rows
-
-
-def _entries(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
-    """The rows of either envelope or of a bare list, under the name of their dataset where the envelope has it.
-
-    Raises NotPublished for none, FeedChanged for another dataset.
-    """
-    answer = json_of(body)
-    entries = answer if isinstance(answer, list) else member(answer, "data", list)
-    metadata = answer.get("metadata") if isinstance(answer, dict) else None
-    if metadata is not None and dataset not in member(metadata, "datasets", list):
-        raise FeedChanged(f"another dataset than {dataset}")
-    if not entries:
-        raise NotPublished(f"no row of {dataset} in the answer")
-    named = metadata is not None and metadata["datasets"] == [dataset]
-    for entry in entries:
-        if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
-            raise FeedChanged(f"a row that is not of {dataset}")
-        yield {**entry, "dataset": dataset} if named and "dataset" not in entry else entry
 
 
 def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str, Any]]:
@@ -166,13 +146,6 @@ def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str
             yield entry
 
 
-def _start(entry: Mapping[str, Any]) -> int:
-    ts = utc_stamp(member(entry, "startTime"))
-    if ts % HALF_HOUR:
-        raise FeedChanged(f"{iso(ts)} begins no half hour")
-    return ts
-
-
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
     """The market index between two instants, at most seven times 24 hours apart: a longer span is answered with 400."""
     return [_price(block) for block in runs(days, LONGEST_PRICE, LONGEST_PRICE * DAY)]
@@ -182,7 +155,7 @@ def _price(block: Sequence[MarketDay]) -> Request:
     window = request_window(block)
     start, end = (iso(ts).replace(":00Z", "Z") for ts in (window.start, window.end))
     params = (("from", start), ("to", end), ("dataProviders", "APXMIDP"), ("format", "json"))
-    return _request("elexon.price", "balancing/pricing/market-index", params, block)
+    return request_of("elexon.price", "balancing/pricing/market-index", params, block)
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
@@ -190,22 +163,18 @@ def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request
     spans = [(day, (iso(day.start), iso(day.end))) for day in sorted(set(days))]
     names = "publishDateTimeFrom", "publishDateTimeTo"
     return [
-        _request("elexon.demand_forecast", "datasets/NDF/stream", tuple(zip(names, span, strict=True)), [day])
+        request_of("elexon.demand_forecast", "datasets/NDF/stream", tuple(zip(names, span, strict=True)), [day])
         for day, span in spans
     ]
 
 
 def _by_dates(feed: str, path: str, longest: int, days: Sequence[MarketDay], now: int) -> list[Request]:
     """What settlement dates hold, both included; `from` and `to` are ignored here."""
-    return [_request(feed, path, _dates(block), block) for block in runs(days, longest)]
+    return [request_of(feed, path, _dates(block), block) for block in runs(days, longest)]
 
 
 def _dates(block: Sequence[MarketDay]) -> tuple[tuple[str, str], ...]:
     return ("settlementDateFrom", str(block[0])), ("settlementDateTo", str(block[-1])), ("format", "json")
-
-
-def _request(feed: str, path: str, params: tuple[tuple[str, str], ...], block: Sequence[MarketDay]) -> Request:
-    return Request(feed, f"{BASE}/{path}", params, tuple(d.day for d in block), zone="GB", ext="json")
 
 
 SOURCE = Source(
@@ -262,11 +231,23 @@ SOURCE = Source(
             parse=parse_interconnectors,
             every_minutes=15,
         ),
+        Feed(
+            id="elexon.mix",
+            title="GB generation by type (AGPT), with estimates of embedded solar and wind",
+            metrics=(Metric.MIX,),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            publication=Publication(lag_minutes=60, grace_minutes=180),
+            requests=request_mix,
+            parse=parse_mix,
+            every_minutes=30,
+        ),
     ),
     notes=(
         "The price is the market index of short-term trades (APXMIDP): no auction and no imbalance price.",
         "Demand is INDO: without station load, pumping and exports, and without what embedded solar and wind serve.",
         "The demand forecast (NDF) is of the same demand; every vintage is kept, and old ones can be had.",
+        "The mix includes the publisher's estimates of solar and wind that is embedded in distribution networks. "
+        "Pumped storage is as published: older history has its output alone. Batteries are inside other.",
         "Interchange is the sum of all interconnectors, Irish ones included; where one has no value, there is no net.",
     ),
 )

@@ -1,0 +1,132 @@
+"""RTE, the French system operator: demand, mix and net import (`eco2mix`), and day-ahead prices of seven areas.
+
+Traps:
+- Market prices count hours of Paris from 0. `DL` is Germany and Luxembourg; `DE` is void. `IT` is one zone by all
+  signs, not proved to be ours. How a day of 23 or 25 hours looks is unknown: a count that its civil day does not have
+  is refused.
+- Market prices are EPEX SPOT's as RTE shows them, on unsettled terms: withheld.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time
+
+from lxml import etree
+
+from assets.parsing.body import local, number, xml_of
+from assets.parsing.days import runs
+from assets.parsing.members import Members
+from assets.parsing.stamps import iso_date
+from assets.sources.rte.eco2mix import HOST, TZ, eco2mix_requests, parse_eco2mix
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market.clock import MarketDay
+from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.vocabulary import Metric
+from warehouse.rows.schema import Rows
+
+PRICE_HOST = "eco2mix.rte-france.com"
+AREAS = {"AT": "AT", "BE": "BE", "CH": "CH", "DL": "DE-LU", "ES": "ES", "FR": "FR", "NL": "NL"}
+PERIMETERS = Members("area", Metric.PRICE, AREAS | dict.fromkeys(("DE", "GB", "IT", "PT"), ""))
+"""Those that are none of our zones are empty."""
+_RESOLUTIONS = {900: "15m", 3600: "1h"}
+
+
+def parse_price(body: bytes, request: Request) -> Rows:
+    """`price` rows of our zones, EUR/MWh, civil day by civil day."""
+    rows, areas, root = Rows(), set(), xml_of(body)
+    if local(root) != "liste":
+        raise FeedChanged(f"the root is {local(root)[:40]!r}, not 'liste'")
+    for block in root.iter("donneesMarche"):
+        day = MarketDay(iso_date(block.get("date", "")), TZ)
+        for series in block:
+            area = series.get("perimetre", "")
+            areas.add(area)
+            if local(series) == "type" and (zone := PERIMETERS.find(rows, area, [day.start])):
+                _add_day(rows, zone, day, series)
+    if areas and not areas & AREAS.keys():
+        raise FeedChanged(f"no area of ours among {', '.join(sorted(areas))[:80]}")
+    if not len(rows):
+        raise NotPublished("no price in the answer")
+    return rows
+
+
+def _add_day(rows: Rows, zone: str, day: MarketDay, series: etree._Element) -> None:
+    prices = {value.get("periode", ""): (value.text or "").strip() for value in series}
+    if all(text in ("", "ND") for text in prices.values()):
+        return
+    step = (day.end - day.start) // len(prices)
+    if step not in _RESOLUTIONS or step * len(prices) != day.end - day.start:
+        raise FeedChanged(f"{len(prices)} periods of {zone} on {day}")
+    for period in range(len(prices)):
+        text = prices.get(str(period))
+        if text is None:
+            raise FeedChanged(f"no period {period} of {zone} on {day}")
+        if text not in ("", "ND"):
+            price = number(text, "price")
+            rows.add(zone, Metric.PRICE, day.start + period * step, price, "EUR/MWh", _RESOLUTIONS[step])
+
+
+def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """All areas in one request, up to a month a request; both dates included."""
+    return [
+        Request(
+            "rte.market_price",
+            f"https://{PRICE_HOST}/curves/getDonneesMarche",
+            (("dateDeb", f"{block[0].day:%d/%m/%Y}"), ("dateFin", f"{block[-1].day:%d/%m/%Y}"), ("mode", "NORM")),
+            tuple(day.day for day in block),
+            ext="xml",
+        )
+        for block in runs(days, 31)
+    ]
+
+
+SOURCE = Source(
+    code="rte",
+    name="RTE",
+    homepage="https://odre.opendatasoft.com",
+    hosts=(HOST, PRICE_HOST),
+    requests_per_minute=10,
+    licence="Licence Ouverte 2.0",
+    licence_url="https://www.etalab.gouv.fr/licence-ouverte-open-licence/",
+    attribution="RTE, eco2mix, by Open Data Réseaux Énergies (ODRÉ), Licence Ouverte 2.0",
+    redistributable="yes",
+    tz=TZ,
+    resolution="15m",
+    feeds=(
+        Feed(
+            id="rte.eco2mix",
+            title="Demand, mix and net import of France",
+            version="2",
+            zones=("FR",),
+            metrics=(Metric.DEMAND, Metric.INTERCHANGE, Metric.MIX),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            rank=3,
+            since=date(2012, 1, 1),
+            publication=Publication(lag_minutes=45, grace_minutes=60),
+            requests=eco2mix_requests,
+            parse=parse_eco2mix,
+            every_minutes=30,
+        ),
+        Feed(
+            id="rte.market_price",
+            title="Day-ahead prices of seven areas, as RTE shows them",
+            zones=tuple(AREAS.values()),
+            metrics=(Metric.PRICE,),
+            rank=5,
+            since=date(2014, 12, 1),
+            publication=Publication(daily_at=time(15, 10), day_offset=-1, grace_minutes=240),
+            requests=price_requests,
+            parse=parse_price,
+            every_minutes=360,
+            hub="day-ahead auction (SDAC; of Switzerland its own)",
+            withheld=True,
+        ),
+    ),
+    notes=(
+        "Market prices are EPEX SPOT's on unsettled terms: they judge the other sources and are withheld.",
+        "Days before the middle of last month come in half hours (consolidated figures).",
+        "In the mix, pumped storage and batteries are output minus consumption, gas and oil include cogeneration, and "
+        "biomass includes biogas. Consolidated days, and days before late 2022, have one fuel for wind, no batteries.",
+    ),
+)

@@ -1,0 +1,168 @@
+"""eco2mix by the API of ODRÉ: demand, net import and mix of France.
+
+Traps:
+- `date_heure` is the interval's start, with its offset; records come in any order. `ech_physiques` is net import as it
+  stands; `ech_comm_*` are commercial. A value may be a string, and null in quarter hours to come.
+- Records move to a data set of half hours after the middle of the next month: there `consommation` is null at :15 and
+  :45, and an hour may come twice with the same value.
+- The records stand in `results` (API 2.1) or below `fields` of `records` (API 1).
+- `hydraulique` contains the turbines of pumped storage, and `hydraulique`, `eolien` and `bioenergies` are totals of
+  columns beside them: the parts are read, never both. `gaz` and `fioul` are read as totals.
+- `pompage` and `stockage_batterie` are zero or negative as they stand.
+- The consolidated data set lacks the columns of batteries and of wind on land and at sea, and a `select` of a column
+  that a data set lacks is refused with 400: each data set has its own `select`. In the real-time set these columns are
+  "ND" until late in 2022. A response without any value of the parts of wind has `eolien` as `wind`.
+- `taux_co2`, RTE's own g/kWh of consumption, is fetched with the rest and not read here.
+- Responses that were archived before the mix was requested have no columns of it, and no mix rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from assets.parsing.body import json_of, member, reading
+from assets.parsing.mix import Code, MixByCode, extend_mix
+from assets.parsing.stamps import iso_instant
+from warehouse.errors import FeedChanged, NotPublished
+from warehouse.market.clock import MarketDay, iso
+from warehouse.market.feeds import Request, request_window
+from warehouse.market.vocabulary import Fuel, Metric
+from warehouse.rows.schema import Rows
+
+HOST = "odre.opendatasoft.com"
+TZ = "Europe/Paris"
+REAL_TIME, CONSOLIDATED = "eco2mix-national-tr", "eco2mix-national-cons-def"
+PAGE = 100
+QUARTER = 900
+NAMES = ("date_heure", "perimetre")
+METRICS = {"consommation": Metric.DEMAND, "ech_physiques": Metric.INTERCHANGE}
+FUELS = {
+    "nucleaire": Fuel.NUCLEAR,
+    "charbon": Fuel.COAL,
+    "gaz": Fuel.GAS,
+    "fioul": Fuel.OIL,
+    "hydraulique_fil_eau_eclusee": Fuel.HYDRO,
+    "hydraulique_lacs": Fuel.HYDRO,
+    "hydraulique_step_turbinage": Fuel.PUMPED_STORAGE,
+    "pompage": Fuel.PUMPED_STORAGE,
+    "eolien": Fuel.WIND,
+    "solaire": Fuel.SOLAR,
+    "bioenergies_biomasse": Fuel.BIOMASS,
+    "bioenergies_biogaz": Fuel.BIOMASS,
+    "bioenergies_dechets": Fuel.WASTE,
+}
+"""Columns of both data sets."""
+PARTS_OF_WIND = {"eolien_terrestre": Fuel.WIND_ONSHORE, "eolien_offshore": Fuel.WIND_OFFSHORE}
+REAL_TIME_FUELS = PARTS_OF_WIND | {"destockage_batterie": Fuel.BATTERY, "stockage_batterie": Fuel.BATTERY}
+"""Columns of the real-time data set alone."""
+CARBON = "taux_co2"
+NO_READING = ("ND", "-")
+
+By = Mapping[str, Mapping[int, float]]
+"""Value by column and interval start."""
+
+
+def parse_eco2mix(body: bytes, request: Request) -> Rows:
+    """Return the `demand`, `interchange` and `mix` rows of France, MW, of the intervals that have a value."""
+    columns = _columns(json_of(body))
+    rows = Rows()
+    for name, metric in METRICS.items():
+        resolution = _resolution_or_drop(rows, columns[name])
+        for ts, value in sorted(columns[name].items()) if resolution else ():
+            rows.add("FR", metric, ts, value, "MW", resolution)
+    _extend_mix(rows, columns)
+    return rows
+
+
+def _extend_mix(rows: Rows, columns: By) -> None:
+    """Add the mix; an interval's fuels share the resolution of the whole mix."""
+    in_parts = any(columns[name] for name in PARTS_OF_WIND)
+    fuels = {name: fuel for name, fuel in (FUELS | REAL_TIME_FUELS).items() if not in_parts or name != "eolien"}
+    resolution = _resolution_or_drop(rows, {ts for name in fuels for ts in columns[name]})
+    by_code = MixByCode()
+    for name, fuel in fuels.items() if resolution else ():
+        if columns[name]:
+            by_code.extend(Code("FR", fuel, name, resolution), *zip(*sorted(columns[name].items()), strict=True))
+    extend_mix(rows, by_code)
+
+
+def _columns(answer: Any) -> By:
+    """Return the readings of every column. Raises FeedChanged for an interval stated twice with different values."""
+    columns: dict[str, dict[int, float]] = defaultdict(dict)
+    for record in _records(answer):
+        _require_france(record)
+        ts = iso_instant(member(record, "date_heure", str))
+        if ts % QUARTER:
+            raise FeedChanged(f"{record['date_heure'][:40]!r} is off the grid")
+        for name in (*METRICS, *FUELS, *REAL_TIME_FUELS):
+            value = None if name not in METRICS and record.get(name) in NO_READING else reading(record.get(name), name)
+            if value is not None and columns[name].setdefault(ts, value) != value:
+                raise FeedChanged(f"{name} at {record['date_heure']} twice, with different values")
+    return columns
+
+
+def _require_france(record: dict[str, Any]) -> None:
+    """Raise FeedChanged for the record of a region. Bodies from before `perimetre` was requested name no area."""
+    if "libelle_region" in record or record.get("perimetre", "France") != "France":
+        area = record.get("libelle_region", record.get("perimetre"))
+        raise FeedChanged(f"a record of {str(area)[:40]!r}, not of France")
+
+
+def _resolution_or_drop(rows: Rows, values: Collection[int]) -> str:
+    """Return the resolution of some intervals; "" if it cannot be told: they are counted as dropped."""
+    resolution = _resolution(values)
+    if not resolution and values:
+        rows.dropped["too few values to tell quarter hours from half hours"] += len(values)
+    return resolution
+
+
+def _resolution(values: Collection[int]) -> str:
+    """Quarter hours where one has a value, half hours where one without lies between two with; else unknown."""
+    if any(ts % (2 * QUARTER) for ts in values):
+        return "15m"
+    return "30m" if any(ts + 2 * QUARTER in values for ts in values) else ""
+
+
+def _records(answer: Any) -> Iterator[dict[str, Any]]:
+    """The records of either version of the API. Raises NotPublished for none."""
+    if isinstance(answer, dict) and "results" in answer:
+        records = member(answer, "results", list)
+    else:
+        records = [member(record, "fields", dict) for record in member(answer, "records", list)]
+    if not records:
+        raise NotPublished("no record in the answer")
+    if not any(name in record for record in records for name in METRICS):
+        raise FeedChanged(f"no record has {' or '.join(METRICS)}")
+    if (reading(answer.get("total_count"), "total_count") or 0) > len(records):
+        raise FeedChanged(f"{len(records)} of {answer['total_count']} records: the answer is cut")
+    yield from records
+
+
+def eco2mix_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """A day a request, from the data set that holds it at `now`; a day has at most 100 records, a page."""
+    today = MarketDay.at(now, TZ).day
+    this_month = today.replace(day=1)
+    # The real-time set holds the last month too, until the middle of this one.
+    moved = this_month if today.day > 15 else (this_month - timedelta(days=1)).replace(day=1)
+    return [_eco2mix(day, CONSOLIDATED if day.day < moved else REAL_TIME) for day in sorted(set(days))]
+
+
+def _eco2mix(day: MarketDay, dataset: str) -> Request:
+    window = request_window([day])
+    columns = [*NAMES, *METRICS, *FUELS, *(REAL_TIME_FUELS if dataset == REAL_TIME else ()), CARBON]
+    return Request(
+        "rte.eco2mix",
+        f"https://{HOST}/api/explore/v2.1/catalog/datasets/{dataset}/records",
+        (
+            ("select", ",".join(columns)),
+            ("where", f"date_heure>=date'{iso(window.start)}' and date_heure<date'{iso(window.end)}'"),
+            ("order_by", "date_heure"),
+            ("limit", str(PAGE)),
+        ),
+        (day.day,),
+        "FR",
+        ext="json",
+    )
