@@ -282,6 +282,8 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] = STEP
         done: int = connection.execute(select(func.max(SCHEMA.c.step))).scalar_one()
         if done > len(steps):
             raise AccountsUnavailable(f"the accounts database is at step {done}, this release knows {len(steps)}")
+        if done < len(steps) and engine.dialect.name == "postgresql":  # a step on a large table takes its time
+            vars(connection.connection.driver_connection).pop("wait", None)
         for number, step in enumerate(steps[done:], done + 1):
             step(connection)
             connection.execute(SCHEMA.insert().values(step=number))

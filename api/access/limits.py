@@ -45,7 +45,8 @@ _POLICIES = {
     "sample-day": (DAY, "samples a day from one address"),
     "unpaid": (60, "calls a minute from one address without a good key or a payment that is taken"),
     "second": (1, "calls a second with one key"),
-    "sign-up": (HOUR, "sign-ups an hour from one address"),
+    "sign-up": (HOUR, "sign-ups per hour from one site (an IPv4 address or an IPv6 /48)"),
+    "mail": (HOUR, "confirmation e-mails per hour to one recipient"),
 }
 """Each limit's window in seconds, and what it counts."""
 
@@ -143,7 +144,7 @@ def _too_many(policy: str, limit: int, wait: int) -> Problem:
     """Return the 429 of a policy whose window ends in `wait` seconds."""
     window, counted = _POLICIES[policy]
     headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
-    kind = "too-many-sign-ups" if policy == "sign-up" else "too-many-calls"
+    kind = "too-many-sign-ups" if policy in ("sign-up", "mail") else "too-many-calls"
     return refuse_for(wait, kind, f"At most {limit} {counted}; the next is answered in {wait} s.", headers)
 
 

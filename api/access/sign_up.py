@@ -25,7 +25,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from api.access import keys
 from api.access.database import Database
 from api.access.keys import CALLS_PER_DAY, digest_of, spell
-from api.access.limits import client_unit
+from api.access.limits import SITE, client_unit
 from api.access.tables import KEYS, REPEATS, USAGE, identity
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import HttpRequest, Response, View, read_json
@@ -39,6 +39,8 @@ IDLE_DAYS = 7
 """Unused this long, the key that was unused longest makes room for a fourth."""
 CONFIRM_S = DAY
 """So long a confirmation token is good."""
+MAILS_PER_HOUR = 5
+"""To one recipient, whoever signs up."""
 _SIGN_UP_LOCK = 0x7369676E
 _MOST_BYTES = 4096
 _MAIL_TIMEOUT_S = 10
@@ -177,8 +179,15 @@ def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
     email = email.strip().lower()
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
-    client = client_unit(gate.call_of(request).client)
-    refuse = partial(gate.limits.refuse, "sign-up", client, gate.settings.signups_per_hour, now)
+    address = gate.call_of(request).client
+    client = client_unit(address)
+
+    def refuse() -> Problem | None:
+        """Count a sign-up of the client's site, and an e-mail to the recipient; return the 429 of one too many."""
+        limits, most = gate.limits, gate.settings.signups_per_hour
+        too_many = limits.refuse("sign-up", client_unit(address, SITE), most, now)
+        return too_many or (limits.refuse("mail", identity(email), MAILS_PER_HOUR, now) if mail else None)
+
     key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None, refuse=refuse)
     if mail is not None and confirmation:
         try:

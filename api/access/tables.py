@@ -48,6 +48,10 @@ KEYS = Table(
     Index("keys_by_confirmation", "confirmation"),
 )
 
+_UNCONFIRMED = KEYS.c.confirmed.is_(None)
+KEYS_UNCONFIRMED = Index("keys_unconfirmed", KEYS.c.created, sqlite_where=_UNCONFIRMED, postgresql_where=_UNCONFIRMED)
+"""Each sign-up deletes the keys whose confirmation is overdue, which are few among all keys."""
+
 PREVIOUS_KEYS = Table(
     "previous_keys",
     METADATA,
@@ -224,5 +228,6 @@ STEPS: tuple[Callable[[Connection], None], ...] = (
     lambda connection: METADATA.create_all(connection, [WEBHOOKS, WEBHOOK_MESSAGES]),
     lambda connection: METADATA.create_all(connection, [FILE_READS]),
     _slow_until,
+    lambda connection: KEYS_UNCONFIRMED.create(connection, checkfirst=True),
 )
 """How a database of an earlier release becomes one of this; a new one counts as past all steps."""

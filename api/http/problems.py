@@ -90,7 +90,7 @@ _TABLE = (
           "Free and sample calls are limited for each client address. `Retry-After` says when the next is answered."),
     _kind("quota-exceeded", 429,
           "The key's 500 calls of this UTC day are used up. `Retry-After` says when the next begins."),
-    _kind("too-many-sign-ups", 429, "Too many sign-ups from one address within an hour.", title="Too many sign-ups"),
+    _kind("too-many-sign-ups", 429, "Too many sign-ups from one site, or for one e-mail address, within an hour.", title="Too many sign-ups"),
     _kind("headers-too-large", 431, "The request's headers are larger than this service reads."),
     _kind("internal-error", 500,
           "The service failed; the request id finds the reason in its log. Nothing was charged."),

@@ -12,10 +12,10 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from api.access import key_life
+from api.access import database, key_life
 from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable, Database, migrate, open_engine
 from api.access.key_life import revoke
@@ -372,6 +372,36 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(accounts_url: str) -> N
         migrate(engine, (*STEPS, broken))
     assert "note" not in {column["name"] for column in inspect(engine).get_columns("keys")}
     migrate(engine, (*STEPS, _add_note))
+    engine.dispose()
+
+
+def test_a_sign_up_reads_no_table_of_keys_from_end_to_end(tmp_path: Path) -> None:
+    accounts = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
+    plans: list[str] = []
+
+    def explain(connection: Connection, _: Any, statement: str, parameters: Any, *_more: Any) -> None:
+        if statement.startswith(("DELETE", "SELECT", "UPDATE")):
+            driver: Any = connection.connection.driver_connection
+            plans.extend(row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+
+    event.listen(accounts.database.open(), "before_cursor_execute", explain)
+    for number in range(4):
+        sign_ups.sign_up(accounts.database, "a@example.org", "x", NOW + number * 8 * DAY)
+    assert any("keys_unconfirmed" in plan for plan in plans)
+    assert not [plan for plan in plans if plan.startswith("SCAN keys")]
+    accounts.database.close()
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_step_may_take_longer_than_a_statement_of_a_call(
+    postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres_server.empty()
+    monkeypatch.setattr(database, "WITHIN_S", 0.5)
+    engine = open_engine(postgres_server.url)
+    migrate(engine)
+    migrate(engine, (*STEPS, lambda connection: connection.execute(text("SELECT pg_sleep(1)"))))
     engine.dispose()
 
 

@@ -99,10 +99,17 @@ def test_a_key_opens_once_its_mails_link_was_opened(mailbox: Mailbox) -> None:
     assert service.get(X_API_Key=key).status_code == 200
 
 
-def test_sign_ups_that_others_make_in_my_name_lock_me_out_of_nothing(mailbox: Mailbox) -> None:
+def test_sign_ups_that_others_make_in_my_name_send_five_mails_an_hour_and_lock_me_out_no_longer(
+    mailbox: Mailbox,
+) -> None:
     service = mailbox.service
-    for number in range(12):
-        assert service.sign_up(client=f"192.0.2.{number}").status_code == 201
+    spellings = ("a@example.org", "A+1@example.org", "a+2@EXAMPLE.org", "A@example.org")
+    answers = [service.sign_up(spellings[n % 4], client=f"192.0.2.{n}") for n in range(12)]
+    assert [answer.status_code for answer in answers] == [201] * 5 + [429] * 7
+    assert answers[-1].json["detail"].startswith("At most 5 confirmation e-mails per hour to one recipient")
+    assert (len(mailbox.mails), answers[-1].headers["Retry-After"]) == (5, "3600")
+    assert service.sign_up("b@example.org").status_code == 201
+    service.now[0] += 3600
     mine = service.sign_up(client="198.51.100.1").json["api_key"]
     assert service.http.get(mailbox.link()).status_code == 200
     assert service.get(X_API_Key=mine).status_code == 200

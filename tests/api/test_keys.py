@@ -84,6 +84,15 @@ def test_five_sign_ups_an_hour_then_the_next_hour(tmp_path: Path) -> None:
     service.gate.close()
 
 
+def test_the_networks_of_one_ipv6_site_share_its_sign_ups(tmp_path: Path) -> None:
+    service = opened(tmp_path, signups_per_hour=5)
+    clients = [f"2001:db8:5:{number:x}::1" for number in range(20)]
+    statuses = [service.sign_up(f"{n}@example.org", client=client).status_code for n, client in enumerate(clients)]
+    assert statuses == [201] * 5 + [429] * 15
+    assert service.sign_up("other@example.org", client="2001:db8:6::1").status_code == 201
+    service.gate.close()
+
+
 @pytest.mark.parametrize(
     ("text", "good"),
     [

@@ -81,7 +81,8 @@ def first_release(server: Postgres) -> None:
     engine = open_engine(server.url)
     METADATA.create_all(engine)
     added = {"keys": ("identity", "confirmed", "confirmation", "quota"), "payments": ("log_index",)}
-    later = ["webhook_messages", "webhooks", "file_reads", "previous_keys", "credits", "scanned_blocks", "repeats"]
+    added["webhooks"] = ("slow_until",)  # of a later release, which a step finds without the column
+    later = ("file_reads", "previous_keys", "credits", "scanned_blocks", "repeats")
     with engine.begin() as connection:
         for table in later:
             connection.exec_driver_sql(f"DROP TABLE {table}")
