@@ -1,4 +1,4 @@
-"""Simulated File Library of ENTSO-E: the export log, and each month's prices, load and flows as one zipped file.
+"""Simulated File Library of ENTSO-E: the export log, and each month's prices, load, flows and mix as one zipped file.
 
 The figures are those of the simulated Web API, exported on the hour. A few rows of other areas stand among them. The
 original: https://transparency.entsoe.eu.
@@ -13,9 +13,9 @@ from datetime import UTC, datetime, time
 
 from assets.simulated.answer import NOTHING, Answer, lines, short, shorts, zipped
 from assets.simulated.day_ahead import auction, is_out, step_of
-from assets.simulated.entsoe import flow_of, load_of
-from assets.sources.entsoe.areas import EIC, borders
-from assets.sources.entsoe_files import HOST, LOG, TOP, TZ
+from assets.simulated.entsoe import flow_of, load_of, mix_of
+from assets.sources.entsoe.areas import EIC, MIX_ZONES, borders
+from assets.sources.entsoe_files import HOST, LOG, PRODUCTION_TYPES, TOP, TZ
 from warehouse.market.clock import HOUR, local_date, market_days, utc
 from warehouse.market.feeds import Request
 
@@ -24,6 +24,7 @@ MONTHS = 24
 """How many months the log names; files of any month are answered."""
 _NAME = re.compile(r"\d{4}_\d\d_.+\.csv", re.ASCII)
 _CODES = {900: "PT15M", 3600: "PT60M"}
+_TYPE_NAMES = {code: name for name, code in PRODUCTION_TYPES.items()}
 _AREA = ("AreaCode", "AreaTypeCode")
 _WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
 
@@ -86,6 +87,19 @@ def _loads(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
     yield "10YAL-KESH-----5", "BZN/CTA/CTY", "470.0", _stamp(start), "PT15M"
 
 
+def _mixes(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
+    for zone in MIX_ZONES:
+        resolution, ts, types = mix_of(zone, start, end, now)
+        stamps = [_stamp(at) for at in ts.tolist()]
+        for kind in sorted({kind for kind, _ in types}):
+            sides = (
+                shorts(types[kind, side], 2) if (kind, side) in types else ["0"] * len(ts) for side in ("in", "out")
+            )
+            for at, output, consumption in zip(stamps, *sides, strict=True):
+                yield EIC[zone], "BZN/CTA", _TYPE_NAMES[kind], output, consumption, at, resolution
+    yield "10YFI-1--------U", "BZN/CTA/CTY", "Fossil Peat", "210", "0", _stamp(start), "PT15M"
+
+
 def _flows(start: int, end: int, now: int) -> Iterator[tuple[str, ...]]:
     for into, out_of in sorted({way for border in borders() for way in (border.eics(start), border.eics(start)[::-1])}):
         resolution, ts, values = flow_of(into, out_of, start, end, now)
@@ -104,6 +118,11 @@ _TABLES: Mapping[str, tuple[str, tuple[str, ...], Write]] = {
         "r3",
         ("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]", *_WHEN),
         _flows,
+    ),
+    "AggregatedGenerationPerType_16.1.B_C": (
+        "r3",
+        (*_AREA, "ProductionType", "ActualGenerationOutput[MW]", "ActualConsumption[MW]", *_WHEN),
+        _mixes,
     ),
 }
 """Product -> version of its folder, header and rows."""

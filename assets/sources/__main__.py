@@ -3,6 +3,8 @@
 With the instant of the answer the rows are judged as a run judges them: those that it believes are printed, and what it
 finds goes to stderr, a line each. Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed
 failure) or for wrong use.
+`python -m assets.sources units FILE` adds the units of AEMO's CO2EII_AVAILABLE_GENERATORS.CSV to the table of units of
+`aemo.mix`, and prints what it added and what needs a look. Restart emds and rebuild the days that lack a mix.
 """
 
 from __future__ import annotations
@@ -68,6 +70,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     verb.add_argument("--answered-at", type=int, help="the instant of the answer, Unix seconds: rows are judged")
     verb.set_defaults(run=_parse)
+    units = verbs.add_parser("units", usage=argparse.SUPPRESS, help="add AEMO's units to the table of units")
+    units.add_argument("file", type=Path, help="CO2EII_AVAILABLE_GENERATORS.CSV")
+    units.set_defaults(run=_units)
     return parser.parse_args(argv)
 
 
@@ -83,6 +88,17 @@ def _parse(args: argparse.Namespace) -> int:
             parts = (finding.severity, finding.check, finding.zone, finding.metric, finding.count, finding.detail)
             print(*filter(None, parts), file=sys.stderr)  # noqa: T201  the command's own answer
     write_rows(rows, sys.stdout)
+    return 0
+
+
+def _units(args: argparse.Namespace) -> int:
+    from assets.sources.aemo import units  # `parse` of other sources does without
+
+    renewal = units.renew(units.known_units(), args.file.read_bytes())
+    units.TABLE.write_text(units.encode(renewal.units))
+    added = (f"{duid} {renewal.units[duid].describe()}" for duid in renewal.added)
+    for line in (*added, *renewal.notes, f"{len(renewal.added)} units added, {len(renewal.units)} in the table"):
+        print(line)  # noqa: T201  the command's own answer
     return 0
 
 

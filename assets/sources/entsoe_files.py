@@ -1,4 +1,4 @@
-"""ENTSO-E's File Library: monthly files of prices, load and flows of all Europe, a way around the Web API.
+"""ENTSO-E's File Library: monthly files of prices, load, flows and mix of all Europe, a way around the Web API.
 
 The figures are those of the Web API, from the same data base. Traps:
 - Folder names carry a version that rises (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, requested first,
@@ -9,6 +9,7 @@ The figures are those of the Web API, from the same data base. Traps:
 - `DateTime(UTC)` is the interval's start. Every interval is there; no curve is to be expanded.
 - An area may come twice, as zone and as country: only rows whose AreaTypeCode has BZN count.
 - A key may come more than once: the newest UpdateTime counts.
+- Output and consumption of a production type are two columns of one row; what they mean: see `entsoe.mix`.
 - Of prices only the day-ahead auction (Sequence blank or 1) counts.
 - The account's password expires every 183 days.
 """
@@ -16,22 +17,27 @@ The figures are those of the Web API, from the same data base. Traps:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, time
 from functools import partial
+from operator import itemgetter
 
-from assets.parsing.body import columns, lines_of, number
+from assets.parsing.body import columns, lines_of
+from assets.parsing.columns import Columns, floats
 from assets.parsing.members import require_known
+from assets.parsing.mix import MixByCode, extend_mix
 from assets.parsing.stamps import wall_stamp
 from assets.sources.entsoe import CURRENCIES, put_both_sides
-from assets.sources.entsoe.areas import EIC, ZONES, names_of, zone_of
+from assets.sources.entsoe.areas import EIC, MIX_ZONES, ZONES, names_of, zone_of
+from assets.sources.entsoe.mix import INSIDE, add_readings
 from assets.sources.entsoe.net import combine
 from assets.sources.entsoe.xml import RESOLUTIONS
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, utc
 from warehouse.market.feeds import Feed, Publication, Request, Secret, Source
 from warehouse.market.vocabulary import Metric
-from warehouse.rows.schema import Rows
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "fms.tp.entsoe.eu"
 TOP = "TP_export"
@@ -41,9 +47,37 @@ PRODUCTS = {
     "entsoe_files.price": "EnergyPrices_12.1.D",
     "entsoe_files.load": "ActualTotalLoad_6.1.A",
     "entsoe_files.flows": "PhysicalFlows_12.1.G",
+    "entsoe_files.mix": "AggregatedGenerationPerType_16.1.B_C",
 }
 """Feed -> how its folders and files are called, but for the version."""
+PRODUCTION_TYPES = {
+    "Biomass": "B01",
+    "Fossil Brown coal/Lignite": "B02",
+    "Fossil Coal-derived gas": "B03",
+    "Fossil Gas": "B04",
+    "Fossil Hard coal": "B05",
+    "Fossil Oil": "B06",
+    "Fossil Oil shale": "B07",
+    "Fossil Peat": "B08",
+    "Geothermal": "B09",
+    "Hydro Pumped Storage": "B10",
+    "Hydro Run-of-river and poundage": "B11",
+    "Hydro Run-of-river and pondage": "B11",
+    "Hydro Water Reservoir": "B12",
+    "Marine": "B13",
+    "Nuclear": "B14",
+    "Other renewable": "B15",
+    "Solar": "B16",
+    "Waste": "B17",
+    "Wind Offshore": "B18",
+    "Wind Onshore": "B19",
+    "Other": "B20",
+    "Energy storage": "B25",
+}
+"""ProductionType -> the psrType of the Web API. The Library has spelt run-of-river both ways."""
 SECRETS = (Secret("entsoe_files", "", ("ENTSOE_USERNAME", "ENTSOE_PASSWORD")),)
+_Name = tuple[str, str]
+"""What a series is called: zone and unit, two areas, or zone and production type."""
 _STAMP, _RESOLUTION, _UPDATE = "DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)"
 
 
@@ -60,7 +94,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
             continue
         if currency not in CURRENCIES.get(zone, ("EUR",)):
             raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
-        newest.add((zone, f"{currency}/MWh"), price, *when)
+        newest.add((zone, f"{currency}/MWh"), (price,), *when)
     return newest.rows_of(Metric.PRICE)
 
 
@@ -71,7 +105,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     for area, kinds, load, *when in _cells(body, *names):
         zone = zone_of(area)
         if zone is not None and "BZN" in kinds:
-            newest.add((zone, "MW"), load, *when)
+            newest.add((zone, "MW"), (load,), *when)
     return newest.rows_of(Metric.DEMAND)
 
 
@@ -86,58 +120,79 @@ def parse_flows(body: bytes, request: Request) -> Rows:
         if "BZN" in out_kinds and "BZN" in into_kinds:
             pair = names_of(out, into)
             if set(pair) & EIC.keys() and pair[0] != pair[1]:
-                newest.add(pair, flow, *when)
-    series: dict[tuple[tuple[str, str], str], tuple[list[int], list[float]]] = {}
-    for pair, ts, value, resolution in newest:
-        stamps, values = series.setdefault((pair, resolution), ([], []))
-        stamps.append(ts)
-        values.append(value)
+                newest.add(pair, (flow,), *when)
     rows = Rows()
-    for (pair, resolution), (stamps, values) in series.items():
+    for (pair, resolution), (stamps, values) in newest.by_series().items():
         put_both_sides(rows, pair, resolution, stamps, values)
     require_known(rows)
     return rows
 
 
+def parse_mix(body: bytes, request: Request) -> Rows:
+    """Return the `mix` rows of our zones, MW. Raises FeedChanged, NotPublished."""
+    newest = _Newest()
+    names = (
+        *("AreaCode", "AreaTypeCode", "ProductionType", "ActualGenerationOutput[MW]", "ActualConsumption[MW]"),
+        *(_STAMP, _RESOLUTION, _UPDATE),
+    )
+    for area, kinds, kind, output, consumption, *when in _cells(body, *names):
+        zone = zone_of(area)
+        if zone in MIX_ZONES and "BZN" in kinds:
+            newest.add((zone, kind), (output, consumption), *when)
+    rows, by_code = Rows(), MixByCode()
+    for is_consumed in (False, True):
+        for ((zone, kind), resolution), readings in newest.by_series(int(is_consumed)).items():
+            code = PRODUCTION_TYPES.get(kind, kind)
+            add_readings(rows, by_code, zone, code, is_consumed, resolution, *readings)
+    extend_mix(rows, by_code, INSIDE)
+    require_known(rows)
+    return rows
+
+
 class _Newest:
-    """The reading of the newest update for each series, instant and resolution; a blank one is none."""
+    """The readings of the newest update for each series, instant and resolution; a blank cell is no reading."""
 
     def __init__(self) -> None:
-        self._readings: dict[tuple[tuple[str, str], int, str], tuple[str, str]] = {}
+        self._cells: dict[tuple[_Name, int, str], tuple[str, tuple[str, ...]]] = {}
 
-    def add(self, series: tuple[str, str], value: str, stamp: str, resolution: str, update: str) -> None:
+    def add(self, series: _Name, cells: tuple[str, ...], stamp: str, resolution: str, update: str) -> None:
         if resolution not in RESOLUTIONS:
             raise FeedChanged(f"unknown resolution {resolution[:10]!r}")
         key = series, wall_stamp(stamp), RESOLUTIONS[resolution]
-        if update >= self._readings.get(key, ("", ""))[0]:
-            self._readings[key] = update, value
+        if update >= self._cells.get(key, ("", ()))[0]:
+            self._cells[key] = update, cells
+
+    def by_series(self, column: int = 0) -> dict[tuple[_Name, str], Columns]:
+        """Return instants and values of each series and resolution, by one of the columns of cells."""
+        series: dict[tuple[_Name, str], tuple[list[int], list[str]]] = {}
+        for (name, ts, resolution), (_, cells) in self._cells.items():
+            if cells[column]:
+                stamps, texts = series.setdefault((name, resolution), ([], []))
+                stamps.append(ts)
+                texts.append(cells[column])
+        return {key: (stamps, floats(texts, "value")) for key, (stamps, texts) in series.items()}
 
     def rows_of(self, metric: Metric) -> Rows:
         """The rows of a metric whose series are zones and units."""
         rows = Rows()
-        for (zone, unit), ts, value, resolution in self:
-            rows.add(zone, metric, ts, value, unit, resolution)
+        for ((zone, unit), resolution), readings in self.by_series().items():
+            rows.extend(SeriesKey(zone, metric, unit, resolution), *readings)
         return rows
 
-    def __iter__(self) -> Iterator[tuple[tuple[str, str], int, float, str]]:
-        for (series, ts, resolution), (_, value) in self._readings.items():
-            if value:
-                yield series, ts, number(value, "value"), resolution
 
-
-def _cells(body: bytes, *names: str) -> Iterator[list[str]]:
+def _cells(body: bytes, *names: str) -> Iterator[tuple[str, ...]]:
     """The named cells of every line that holds one of our areas. Raises FeedChanged for a new header and a cut body."""
     lines = lines_of(body)
     header = next(lines, "").rstrip("\n").split("\t")
-    places = columns(header, *names)
-    codes = tuple(EIC.values())
+    named = itemgetter(*columns(header, *names))
+    is_ours = re.compile("|".join(map(re.escape, EIC.values()))).search
     line = ""
     for line in lines:
-        if any(code in line for code in codes):
+        if is_ours(line):
             cells = line.rstrip("\n").split("\t")
             if len(cells) != len(header):
                 raise FeedChanged(f"{len(cells)} cells under {len(header)} columns")
-            yield [cells[place] for place in places]
+            yield named(cells)
     if line and not line.endswith("\n"):
         raise FeedChanged("cut: the last line does not end")
 
@@ -271,6 +326,20 @@ SOURCE = Source(
             every_minutes=24 * 60,
             revised_days=3,
             stands_in_for="entsoe.flows",
+        ),
+        Feed(
+            id="entsoe_files.mix",
+            title="Actual generation of European bidding zones by production type, monthly files",
+            zones=MIX_ZONES,
+            metrics=(Metric.MIX,),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            publication=Publication(lag_minutes=240, grace_minutes=24 * 60),
+            requests=partial(_requests, "entsoe_files.mix"),
+            parse=parse_mix,
+            follow=follow,
+            every_minutes=24 * 60,
+            revised_days=3,
+            stands_in_for="entsoe.mix",
         ),
     ),
     notes=(

@@ -135,6 +135,7 @@ LISTS = {
         Case("region", REGION, "rows", ("RRP", "RRQ")),
         Case("interconnector", TIE, "rows", ("MWFLOW", "MWFLOP")),
     ),
+    "aemo.mix": (Case("region", zipped(line(",NSW1,", ",AVALON1,")), "rows", ("POWER", "PUWER")),),
     "aemo.predispatch": (Case("region", REGION, "rows", ("RRP", "RRQ")),),
     "aemo.trading": (
         Case("region", REGION, "rows", ("RRP", "RRQ")),
@@ -172,7 +173,11 @@ LISTS = {
     "entsoe.flows": (
         Case("border", element("TimeSeries", "(out_Domain.mRID[^>]*>)[^<]+", r"\g<1>10YAVALON------X"), "total", UNIT),
     ),
+    "entsoe.mix": (Case("production type", element("TimeSeries", "B[0-9][0-9]", "B99"), "rows", UNIT),),
     "entsoe.capacity": (Case("psrType", element("TimeSeries", "B[0-9][0-9]", "B99"), "rows", UNIT),),
+    "entsoe_files.mix": (
+        Case("production type", zipped(line("Waste", "Avalon")), "rows", ("Consumption[MW]", "Consumption[GW]")),
+    ),
     "entsoe_files.flows": (
         Case("border", zipped(line("10YGB----------A", "10YAVALON------X")), "total", ("Flow[MW]", "Flow[GW]")),
     ),

@@ -91,6 +91,7 @@ NO_BLANK = {
     "entsoe.demand",
     "entsoe.demand_forecast",
     "entsoe.flows",
+    "entsoe.mix",
     "entsoe.price",
     "miso.load_daily",
     "nyiso.load",

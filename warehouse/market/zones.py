@@ -91,7 +91,7 @@ def _us(zone: str, name: str, tz: str, hub: str, peak_mw: float, place: Place, s
 
 
 def _eu(zone: str, name: str, tz: str, peak_mw: float, place: Place, auction: str = "day-ahead auction (SDAC)") -> Zone:
-    metrics = _ALL | {Metric.CAPACITY}
+    metrics = _ALL | {Metric.CAPACITY, Metric.MIX}
     return Zone(zone, name, tz, "Europe/Brussels", "EUR", metrics, auction, peak_mw, place, _EUR, auction, Metric.PRICE)
 
 
@@ -102,7 +102,7 @@ def _nem(zone: str, name: str, tz: str, region: str, peak_mw: float, place: Plac
         tz,
         "Australia/Brisbane",
         "AUD",
-        _ALL,
+        _ALL | {Metric.MIX},
         f"5-minute dispatch price of region {region}",
         peak_mw,
         place,
@@ -157,14 +157,11 @@ _RECORDS = (
         _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
         aliases=("Germany", "DE", "Deutschland"),
     ),
-    replace(
-        _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
-        metrics=_ALL | {Metric.CAPACITY, Metric.MIX},
-    ),
+    _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
     _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
     replace(
         _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8)),
-        metrics=_ALL,
+        metrics=_ALL | {Metric.MIX},
         aliases=("IT-NORD", "IT-North", "North Italy"),
         part_of=("Italy", "IT", "Italia"),
     ),
@@ -177,7 +174,7 @@ _RECORDS = (
     ),
     replace(
         _eu("SE-3", "Sweden, Stockholm (SE3)", "Europe/Stockholm", 17_500, (59.5, 15.5)),
-        metrics=_ALL,
+        metrics=_ALL | {Metric.MIX},
         part_of=("Sweden", "SE"),
     ),
     replace(_eu("NO-2", "Norway, Kristiansand (NO2)", "Europe/Oslo", 7_500, (58.7, 7.5)), part_of=("Norway", "NO")),

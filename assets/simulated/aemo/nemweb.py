@@ -18,7 +18,7 @@ from itertools import chain
 import numpy as np
 
 from assets.simulated import grid
-from assets.simulated.aemo import reports
+from assets.simulated.aemo import reports, rooftop
 from assets.simulated.aemo.reports import market_time, next_month, render_report, stamp, trading_step
 from assets.simulated.answer import NOTHING, Answer, typed, zipped
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES, MARKET_TZ, NEMWEB, monthly_url
@@ -37,7 +37,10 @@ AHEAD_OF_RUN = 27 * 60 + 20
 OF_OLD_DAYS = 6 * HOUR
 LONGER_FROM = 13 * HOUR
 """From this run on, market time, runs reach to the end of the next trading day, at 04:00."""
-MONTHLY = (reports.PRICE, reports.REGIONSUM, reports.INTERCONNECTORRES, reports.TRADING_PRICE)
+MONTHLY = (
+    *(reports.PRICE, reports.REGIONSUM, reports.INTERCONNECTORRES, reports.TRADING_PRICE),
+    *(reports.UNIT_SCADA, rooftop.MONTHLY),
+)
 ZIP = "application/x-zip-compressed"
 _MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
 Files = Mapping[str, Callable[[], bytes]]
@@ -148,8 +151,10 @@ def predispatch(at: int) -> bytes:
     return render_report("PREDISPATCH", at, [("I,PDREGION,,5,RUNNO,REGIONID,PERIODID,RRP,TOTALDEMAND", rows)])
 
 
-DIRECTORIES = {
+DIRECTORIES: Mapping[str, Directory | rooftop.Directory] = {
     "Predispatch_Reports": Directory("PREDISPATCH", True),
+    "Dispatch_SCADA": Directory("DISPATCHSCADA", False, (reports.UNIT_SCADA,)),
+    "ROOFTOP_PV/ACTUAL": rooftop.Directory(),
     "DispatchIS_Reports": Directory("DISPATCHIS", False, MONTHLY[:3]),
     "TradingIS_Reports": Directory("TRADINGIS", True, (reports.TRADING_INTERCONNECTORRES, reports.TRADING_PRICE)),
 }
@@ -159,7 +164,7 @@ def answer(url: str, now: int) -> Answer:
     """A directory, report, bundle or monthly table."""
     if (month := _MONTH.search(url)) is not None:
         return _monthly(url, int(month[1]), int(month[2]), now)
-    match = re.fullmatch(r"/Reports/(Current|ARCHIVE)/(\w+)/(.*)", url.removeprefix(NEMWEB))
+    match = re.fullmatch(r"/Reports/(Current|ARCHIVE)/(ROOFTOP_PV/ACTUAL|\w+)/(.*)", url.removeprefix(NEMWEB))
     directory = DIRECTORIES.get(match[2]) if match else None
     if match is None or directory is None:
         return NOTHING
@@ -172,7 +177,8 @@ def answer(url: str, now: int) -> Answer:
 
 def _monthly(url: str, year: int, month: int, now: int) -> Answer:
     """A table of a month, out on the eighth of the next."""
-    table = next((table for table in MONTHLY if 1 <= month <= 12 and monthly_url(table.name, year, month) == url), None)
+    tables = {monthly_url(table.name, year, month): table for table in MONTHLY} if 1 <= month <= 12 else {}
+    table = tables.get(url)
     if table is None:
         return NOTHING
     first = date(year, month, 1)
@@ -180,7 +186,9 @@ def _monthly(url: str, year: int, month: int, now: int) -> Answer:
     written = end + 7 * DAY + 11 * HOUR
     if now < written:
         return NOTHING
-    step = trading_step(first) if table is reports.TRADING_PRICE else FIVE_MINUTES
+    step = {reports.TRADING_PRICE.name: trading_step(first), rooftop.MONTHLY.name: HALF_HOUR}.get(
+        table.name, FIVE_MINUTES
+    )
     rows = list(chain.from_iterable(table.rows(reports.block(start, end, step))))
     body = render_report(f"DVD_{table.name}", written, [(table.header, rows)])
     return typed(zipped([(f"{table.name}.CSV", body)], market_time(written), 1), ZIP)

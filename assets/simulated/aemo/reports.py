@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from assets.simulated.answer import lines, shorts
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
 from assets.sources.aemo.rows import HALF_HOUR, REGIONS, TIES
+from assets.sources.aemo.units import Unit, known_units
 from warehouse.market.clock import utc
 
 FIVE_MINUTE_TRADING = date(2021, 10, 1)
@@ -53,11 +55,36 @@ class Block:
         """A quantity of each region, as texts."""
         return {region: shorts(value(zone, self.ts, self.step), digits) for region, zone in sorted(REGIONS.items())}
 
+    def of_units(self, digits: int) -> dict[str, list[str]]:
+        """The readings of units, in which a fuel of a region has one or two; a fuel without a known unit is left out.
+
+        A battery's load is positive while it charges. Pumps alone stand for pumped storage, in both directions.
+        """
+        readings: dict[str, list[str]] = {}
+        for region, zone in sorted(REGIONS.items()):
+            for fuel, megawatts in grid.mix(zone, self.ts, self.step).items():
+                units = [(duid, unit.is_load) for duid, unit in _units_of(region, fuel)]
+                sources, loads = ([duid for duid, is_load in units if is_load == of] for of in (False, True))
+                if sources and loads:
+                    shares = {sources[0]: np.maximum(megawatts, 0.0), loads[0]: np.maximum(-megawatts, 0.0)}
+                elif sources[1:]:
+                    shares = {sources[0]: 0.6 * megawatts, sources[1]: 0.4 * megawatts}
+                else:
+                    shares = {duid: -megawatts if is_load else megawatts for duid, is_load in units[:1]}
+                readings |= {duid: shorts(values, digits) for duid, values in shares.items()}
+        return readings
+
     def flows(self, digits: int) -> dict[str, list[str]]:
         """From each interconnector's first region to its second."""
         ties = {name: grid.line(link) for name, (_, _, link) in sorted(TIES.items())}
         flowing = {name: tie for name, tie in ties.items() if tie.since <= self.ts[0]}
         return {name: shorts(grid.flow(tie, self.ts, self.step), digits) for name, tie in flowing.items()}
+
+
+@cache
+def _units_of(region: str, fuel: str) -> list[tuple[str, Unit]]:
+    """The known units of a region's fuel, by DUID."""
+    return sorted((duid, unit) for duid, unit in known_units().items() if (unit.region, unit.fuel) == (region, fuel))
 
 
 def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:
@@ -110,6 +137,12 @@ REGIONSUM = Table(
 )
 INTERCONNECTORRES = Table(
     "DISPATCHINTERCONNECTORRES", "DISPATCH,INTERCONNECTORRES,3", _TIE | _RUN, {"MWFLOW": lambda part: part.flows(5)}
+)
+UNIT_SCADA = Table(
+    "DISPATCH_UNIT_SCADA",
+    "DISPATCH,UNIT_SCADA,1",
+    {"DUID": ""},
+    {"SCADAVALUE": lambda part: part.of_units(5)},
 )
 TRADING_INTERCONNECTORRES = Table(
     "TRADINGINTERCONNECTORRES", "TRADING,INTERCONNECTORRES,2", _TIE, {"MWFLOW": lambda part: part.flows(2)}

@@ -1,4 +1,4 @@
-"""Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows and capacity of the European zones.
+"""Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows, mix and capacity of the European zones.
 
 Answers follow from the query's parameters alone; a query without data gets an acknowledgement with HTTP 200. Load and
 flows are revised for two days. Values come from the model grid.
@@ -19,8 +19,8 @@ from assets.simulated.answer import NOTHING, Answer, typed
 from assets.simulated.day_ahead import auction, is_out, step_of
 from assets.simulated.entsoe.documents import MEGAWATTS, STEPS, Period, Series, acknowledgement, document
 from assets.simulated.grid.noise import Floats, Ints
-from assets.sources.entsoe import FUELS
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
+from assets.sources.entsoe.mix import FUELS
 from assets.sources.entsoe.requests import HOST, TZ, new_year
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_date, market_days
 from warehouse.market.feeds import Request
@@ -34,10 +34,14 @@ LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
+BOTH_WAYS = 50.0
+"""MW by which pumped storage turns and pumps at once."""
+OWN_USE = {"DE-LU": ("B04", 64.0), "NL": ("B20", 640.0)}
+"""Zones that state the consumption of a type that is not storage, in MW."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
-TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())}
-"""Of types that are one fuel, the first."""
+TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())} | {"gas": "B04", "other": "B20"}
+"""Of types that are one fuel, the usual one."""
 RESERVOIRS = 0.4
 """The share of hydro that is reservoirs (B12)."""
 
@@ -138,6 +142,42 @@ def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Float
     return resolution, ts, grid.as_published(demand, ts, now, f"entsoe.demand/{zone}")
 
 
+def _mix(query: _Question) -> bytes | None:
+    """A TimeSeries for each production type, and for what storage and some other plants consume."""
+    zone = _ZONES[query.params["in_Domain"]]
+    resolution, ts, types = mix_of(zone, query.start, query.end, query.now)
+    if not len(ts):
+        return None
+    kinds: list[Series] = []
+    for (kind, side), values in sorted(types.items()):
+        head = {f"{side}BiddingZone_Domain.mRID": EIC[zone], **MEGAWATTS, "MktPSRType": f"<psrType>{kind}</psrType>"}
+        kinds.append((head, [_as_period(ts, resolution, values)]))
+    return document("A75", kinds, query.params["processType"])
+
+
+def mix_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Mapping[tuple[str, str], Floats]]:
+    """What is published of a zone's mix at `now`: resolution, interval starts, MW by production type and side.
+
+    The sides are `in` (output) and `out` (consumption).
+    """
+    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
+    ts = _published_steps(start, end, now, STEPS[resolution])
+    types: dict[tuple[str, str], Floats] = {}
+    for fuel, megawatts in grid.mix(zone, ts, STEPS[resolution]).items() if len(ts) else ():
+        published = grid.as_published(megawatts, ts, now, f"entsoe.mix/{zone}/{fuel}")
+        if fuel in ("pumped_storage", "battery"):
+            types[TYPES[fuel], "in"] = np.maximum(published, 0.0) + BOTH_WAYS
+            types[TYPES[fuel], "out"] = np.maximum(-published, 0.0) + BOTH_WAYS
+        elif fuel == "hydro":
+            types |= {("B11", "in"): (1.0 - RESERVOIRS) * published, ("B12", "in"): RESERVOIRS * published}
+        else:
+            types[TYPES[fuel], "in"] = published
+    if types and zone in OWN_USE:
+        kind, megawatts_used = OWN_USE[zone]
+        types[kind, "out"] = np.full(len(ts), megawatts_used)
+    return resolution, ts, types
+
+
 def _flow(query: _Question) -> bytes | None:
     into, out_of = query.params["in_Domain"], query.params["out_Domain"]
     resolution, ts, values = flow_of(into, out_of, query.start, query.end, query.now)
@@ -218,6 +258,7 @@ _ITEMS: Mapping[str, tuple[int, Callable[[_Question], bytes | None]]] = {
     "A44": (366, _price),
     "A65": (31, _load),
     "A11": (31, _flow),
+    "A75": (31, _mix),
     "A68": (366, _capacity),
 }
 """Document type -> the longest window that it answers, in days, and its renderer."""

@@ -22,10 +22,10 @@ US-MISO    11000  1200       -     -          -   900
 US-NYISO    3300  3200       -     -          -   300
 US-ISONE    3200   900       -     -          -   650
 US-SPP      1900  1300       -     -          -    60
-AU-NSW         -   500      60     -          -     -
+AU-NSW         -   500       -     -          -     -
 AU-QLD         -   100      80     -          -     -
-AU-VIC         -   350      30     -          -     -
-AU-SA          -     -      10     -          -     -
+AU-VIC         -   350       -     -          -     -
+AU-SA          -     -       -     -          -     -
 AU-TAS         -     -       -     -          -     -
 DE-LU          -  2000    4500   900         20   300
 FR         36000  6500     600   300          -     -
@@ -78,7 +78,7 @@ US-MISO            1500     400
 US-NYISO            800       -
 US-ISONE           1000     300
 US-SPP                -     200
-AU-NSW              240     900
+AU-NSW              700       -
 AU-QLD              500     700
 AU-VIC                -     900
 AU-SA                 -     500

@@ -1,4 +1,4 @@
-"""AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, interconnector flows.
+"""AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, flows, mix.
 
 Traps:
 - Every stamp is the interval's END in market time, UTC+10 all year, in summer too and for all five regions.
@@ -9,6 +9,7 @@ Traps:
 - TRADING was half-hourly until 2021-10-01 00:00, five-minute after, in one file; its prices are rounded to cents.
 - A TRADINGIS report states ties but no net: none is made of them, for a region's net is not their sum (losses). The
   monthly TRADINGREGIONSUM (until 2021) states demand and net interchange, half-hourly.
+- The mix comes unit by unit: see `mix` and `units`.
 - The dashboard mixes forecasts in (PERIODTYPE), its stamps have no offset. Old monthly csv files write dates otherwise.
 """
 
@@ -32,6 +33,7 @@ from assets.sources.aemo.files import (
     MONTHLY_TABLES_SINCE,
     Report,
 )
+from assets.sources.aemo.mix import follow_mix, parse_mix, request_mix
 from assets.sources.aemo.rows import (
     DISPATCH,
     MEASURES,
@@ -44,6 +46,7 @@ from assets.sources.aemo.rows import (
     parse_report,
     trading_step,
 )
+from assets.sources.aemo.units import known_units
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, month_of
 from warehouse.market.feeds import Feed, Publication, Request, Source
@@ -198,6 +201,23 @@ SOURCE = Source(
             max_bytes=128_000_000,
         ),
         Feed(
+            id="aemo.mix",
+            files=True,
+            # A table with more units makes other rows.
+            version=f"1.{len(known_units())}",
+            title="NEM generation by fuel: SCADA readings of all units, and rooftop solar in half hours",
+            metrics=(Metric.MIX,),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            # SCADA is out within a minute, rooftop solar half an hour after its half hour.
+            publication=Publication(lag_minutes=30, grace_minutes=40),
+            requests=request_mix,
+            follow=follow_mix,
+            parse=parse_mix,
+            every_minutes=5,
+            revised_days=1,
+            max_bytes=128_000_000,
+        ),
+        Feed(
             id="aemo.predispatch",
             files=True,
             title="NEM pre-dispatch: regional price and demand, half hours ahead to the end of the trading day",
@@ -263,6 +283,11 @@ SOURCE = Source(
         "Pre-dispatch is AEMO's own forecast of the same price and demand, by half hours: a price stands against the "
         "mean of six.",
         "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
+        "The mix is the sum of SCADA readings by region and fuel. Units are assigned by a table, which began as facts "
+        "of openNEM's registry (MIT licence) and AEMO's registration list; `python -m assets.sources units` adds the "
+        "units of AEMO's CDEII list. If unknown units hold more than 2% of the output, an interval has no SCADA rows.",
+        "Rooftop solar (`solar_rooftop`) is AEMO's estimate from measurements, for panels behind the meter; `solar` is "
+        "utility scale. The turbines of pumped storage are `hydro`, its pumps are negative `pumped_storage`.",
         "Dispatch and trading begin in 2015 here; price and demand of the years before stand in the monthly files.",
         "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",
     ),

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+import numpy as np
 import pyarrow as pa
 
 from assets.parsing import arrow_csv
@@ -56,6 +57,14 @@ class Table:
             return str(self.header.index(column))
         except ValueError:
             raise FeedChanged(f"{self.name} has no column {column}") from None
+
+
+def coded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Return the distinct texts of a column, and which of them each line has."""
+    if not len(column):
+        return [], np.zeros(0, np.int64)
+    codes = column.chunk(0)
+    return codes.dictionary.to_pylist(), codes.indices.to_numpy().astype(np.int64)
 
 
 def tables(body: bytes, wanted: Collection[str]) -> list[Table]:

@@ -55,7 +55,7 @@ class Report:
         """The questions for these days as of the instant `now`: listing, bundles, or monthly tables."""
         today = clock.local_date(now, MARKET_TZ)
         recent = [d for d in days if d.day >= today - timedelta(days=CURRENT_DAYS)]
-        monthly = [d for d in days if self.tables and d not in recent and _is_archived(d.day, today)]
+        monthly = [d for d in days if self.tables and d not in recent and is_archived(d.day, today)]
         between = [d for d in days if d not in recent and d not in monthly]
         return [*self._monthly(monthly), *self._bundles(between), *self._listing("Current", recent)]
 
@@ -129,7 +129,8 @@ def published_at(name: str) -> int | None:
     return wall_stamp(f"{year}/{month}/{day} {hour}:{minute}:{second}") - AHEAD_OF_UTC
 
 
-def _is_archived(day: date, today: date) -> bool:
+def is_archived(day: date, today: date) -> bool:
+    """Return whether the monthly archive is sure to have a day."""
     following = (day.replace(day=1) + timedelta(days=31)).replace(day=MONTHLY_OUT)
     return today >= following
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import wall_stamp
-from assets.sources.aemo.csv_tables import Table, tables
+from assets.sources.aemo.csv_tables import Table, coded, tables
 from assets.sources.aemo.files import AHEAD_OF_UTC, FIVE_MINUTES
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY
@@ -113,7 +113,7 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
     flagged = ("INTERVENTION",) if "INTERVENTION" in table.header else ()
     columns = table.columns(("SETTLEMENTDATE", by, *flagged), names)
     ends, steps = _placed(columns["SETTLEMENTDATE"], step_of)
-    who, places = _coded(columns[by])
+    who, places = coded(columns[by])
     pricing = _is_pricing_run(columns["INTERVENTION"], table.name) if flagged else np.ones(len(ends), np.bool_)
     on_grid = ends % steps == 0
     runs = {name: _physical_run(pricing, ends) if name in _PHYSICAL else pricing for name in names}
@@ -152,21 +152,13 @@ def _count_left(rows: Rows, runs: Mapping[str, Flags], on_grid: Flags) -> None:
 
 def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
     """Interval ends in market time, and lengths, of every line. Raises FeedChanged for what is no stamp."""
-    words, lines = _coded(stamps)
+    words, lines = coded(stamps)
     ends = [wall_stamp(word) for word in words]
     return np.array(ends, np.int64)[lines], np.array([step_of(end) for end in ends], np.int64)[lines]
 
 
-def _coded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and which one each line has."""
-    if not len(column):
-        return [], np.zeros(0, np.int64)
-    codes = column.chunk(0)
-    return codes.dictionary.to_pylist(), codes.indices.to_numpy().astype(np.int64)
-
-
 def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
-    words, lines = _coded(flags)
+    words, lines = coded(flags)
     if unknown := [word for word in words if word not in ("0", "1")]:
         raise FeedChanged(f"{table}: INTERVENTION is {unknown[0][:20]!r}")
     return np.array([word == "0" for word in words], np.bool_)[lines]

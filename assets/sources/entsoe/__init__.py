@@ -1,6 +1,6 @@
-"""ENTSO-E Transparency Platform: prices, load, physical flows and installed capacity of twelve European zones.
+"""ENTSO-E Transparency Platform: prices, load, flows, mix and installed capacity of twelve European zones.
 
-How documents are read: see `xml`; how flows become nets: see `net`. Traps:
+How documents are read: see `xml`; how flows become nets: see `net`; the mix: see `mix`. Traps:
 - Several auctions under one zone: only position 1 (SDAC) is a price here. An answer without it is not yet published;
   position 2 (EXAA) never stands in. Answers of 2024 lack the element: there SDAC is the hourly one for DE-LU and AT.
   Intraday auctions (contract A07) are left out.
@@ -22,7 +22,8 @@ from functools import partial
 
 from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
-from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, borders, names_of, zone_of
+from assets.sources.entsoe.areas import EIC, MIX_ZONES, TWO_AUCTIONS, ZONES, borders, names_of, requested_zone
+from assets.sources.entsoe.mix import FUELS, parse_mix
 from assets.sources.entsoe.net import INTO, OUT_OF, combine
 from assets.sources.entsoe.requests import (
     CAPACITY_ZONES,
@@ -34,42 +35,20 @@ from assets.sources.entsoe.requests import (
     request_demand,
     request_demand_forecast,
     request_flows,
+    request_mix,
     request_price,
 )
 from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import DAY, utc
 from warehouse.market.feeds import Feed, Publication, Request, Source
-from warehouse.market.vocabulary import Forecast, Fuel, Metric
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
 """SDAC's first quarter-hourly delivery day; before it an auction without position that is not hourly is EXAA's."""
 CURRENCIES = {"PL": ("EUR", "PLN")}
 
-FUELS = {
-    "B01": Fuel.BIOMASS,
-    "B02": Fuel.LIGNITE,
-    "B03": Fuel.GAS,
-    "B04": Fuel.GAS,
-    "B05": Fuel.COAL,
-    "B06": Fuel.OIL,
-    "B07": Fuel.OIL,
-    "B08": Fuel.OTHER,
-    "B09": Fuel.GEOTHERMAL,
-    "B10": Fuel.PUMPED_STORAGE,
-    "B11": Fuel.HYDRO,
-    "B12": Fuel.HYDRO,
-    "B13": Fuel.MARINE,
-    "B14": Fuel.NUCLEAR,
-    "B15": Fuel.OTHER,
-    "B16": Fuel.SOLAR,
-    "B17": Fuel.WASTE,
-    "B18": Fuel.WIND_OFFSHORE,
-    "B19": Fuel.WIND_ONSHORE,
-    "B20": Fuel.OTHER,
-    "B25": Fuel.BATTERY,
-}
 PSR_TYPES = Members("psrType", Metric.CAPACITY, FUELS)
 FRONTIERS = Members(
     "border", Metric.INTERCHANGE, {f"{border.zone}-{border.neighbour}": border for border in borders()}, costs="total"
@@ -82,7 +61,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows of the day-ahead auction. Raises NotPublished where the body holds only other auctions."""
     rows = Rows()
     for series in series_of(body, "A44"):
-        zone = _zone(series, "in_Domain.mRID", request)
+        zone = requested_zone(series.texts, "in_Domain.mRID", request.zone)
         series.need("out_Domain.mRID", series.texts["in_Domain.mRID"])
         series.need("price_Measure_Unit.name", "MWH")
         if series.texts.get("contract_MarketAgreement.type", "A01") != "A01":
@@ -111,7 +90,8 @@ def _parse_load(process: str, metric: Metric | Forecast, body: bytes, request: R
     rows = Rows()
     for series in series_of(body, "A65", process=process):
         series.need("quantity_Measure_Unit.name", "MAW")
-        _put(rows, _zone(series, "outBiddingZone_Domain.mRID", request), metric, "MW", series, "quantity")
+        zone = requested_zone(series.texts, "outBiddingZone_Domain.mRID", request.zone)
+        _put(rows, zone, metric, "MW", series, "quantity")
     return _something(rows)
 
 
@@ -125,16 +105,6 @@ def _put(rows: Rows, zone: str, metric: str, unit: str, series: Series, value: s
         ts, values = column(period, interval, value, series.texts.get("curveType"))
         if values:
             rows.extend(SeriesKey(zone, metric, unit, RESOLUTIONS[interval.resolution]), ts, values)
-
-
-def _zone(series: Series, element: str, request: Request) -> str:
-    """The zone that the body names. Raises FeedChanged for one that is not ours or was not asked for."""
-    zone = zone_of(series.texts.get(element))
-    if zone is None or request.zone not in (None, zone):
-        raise FeedChanged(
-            f"{element} is {series.texts.get(element, 'missing')[:20]!r} in an answer for {request.zone or 'our zones'}"
-        )
-    return zone
 
 
 def _something(rows: Rows) -> Rows:
@@ -182,7 +152,8 @@ def parse_capacity(body: bytes, request: Request) -> Rows:
     by_year: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for series in series_of(body, "A68", process="A33"):
         series.need("quantity_Measure_Unit.name", "MAW")
-        zone, kind = _zone(series, "inBiddingZone_Domain.mRID", request), series.texts.get("psrType", "")
+        zone = requested_zone(series.texts, "inBiddingZone_Domain.mRID", request.zone)
+        kind = series.texts.get("psrType", "")
         years = _years(series)
         if not kind:
             raise FeedChanged("a series without psrType")
@@ -287,6 +258,20 @@ SOURCE = Source(
             zones_per_answer="one",
         ),
         Feed(
+            id="entsoe.mix",
+            title="Actual generation of European bidding zones by production type",
+            zones=MIX_ZONES,
+            metrics=(Metric.MIX,),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            resolution="15m",
+            publication=Publication(lag_minutes=120, grace_minutes=480),
+            requests=request_mix,
+            parse=parse_mix,
+            every_minutes=60,
+            revised_days=3,
+            zones_per_answer="one",
+        ),
+        Feed(
             id="entsoe.capacity",
             title="Installed capacity by production type, yearly",
             zones=CAPACITY_ZONES,
@@ -310,6 +295,11 @@ SOURCE = Source(
         "directions, at the coarsest resolution among them; where one border is missing there is no net. A border "
         "of one cable that has no reading for 14 days is out of service, and the net of that time is without it. "
         "Spain's ties to Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
+        "The mix (16.1.B) is net generation by production type. Pumped storage and batteries are output minus "
+        "consumption; NO-2 publishes the output of pumped storage only. ES turns pumped storage in its reservoirs, so "
+        "that its pumped storage is never positive. Heat and power of SE-3 and a third of the generation of NL are "
+        "other, and most solar panels of NL are missing. CH publishes 60% to 90% of its generation. ENTSO-E's list of "
+        "data for free re-use does not name 16.1.B; it is used in good faith, as is load.",
         "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
     ),
 )

@@ -7,11 +7,12 @@ zeros (https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
+from warehouse.errors import FeedChanged
 
 EIC = {
     "DE-LU": "10Y1001A1001A82H",
@@ -30,6 +31,8 @@ EIC = {
 """Our zones."""
 
 ZONES = tuple(EIC)
+MIX_ZONES = tuple(zone for zone in ZONES if zone != "FR")
+"""The mix of FR is that of RTE."""
 TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
 """Where EXAA's morning auction is published beside SDAC."""
 
@@ -131,6 +134,16 @@ def zone_of(eic: str | None) -> str | None:
     """Our zone of that code, if it is one."""
     name = _AREAS.get(eic or "")
     return name if name in EIC else None
+
+
+def requested_zone(texts: Mapping[str, str], element: str, requested: str | None) -> str:
+    """Return our zone that an element of a TimeSeries names. Raises FeedChanged for an area that was not requested."""
+    zone = zone_of(texts.get(element))
+    if zone is None or requested not in (None, zone):
+        raise FeedChanged(
+            f"{element} is {texts.get(element, 'missing')[:20]!r} in an answer for {requested or 'our zones'}"
+        )
+    return zone
 
 
 def names_of(first: str, second: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 
 from assets.parsing.days import runs
-from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, ZONES, Border, borders
+from assets.sources.entsoe.areas import EIC, MIX_ZONES, TWO_AUCTIONS, ZONES, Border, borders
 from assets.sources.entsoe.net import SILENT_HOURS
 from assets.sources.entsoe.xml import TOKEN
 from warehouse.market.clock import MarketDay, local_midnight, utc
@@ -22,6 +22,8 @@ TZ = "Europe/Brussels"
 LONGEST_PRICE = 7
 LONGEST = 28
 """Days a request."""
+LONGEST_MIX = 7
+"""Days per request of the mix: a type that a response has for some of its days costs the sums of the others."""
 EARLIER = SILENT_HOURS // 24
 
 CAPACITY_ZONES = ("DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH")
@@ -49,6 +51,16 @@ def _by_zone(
 
 request_price = partial(_by_zone, "entsoe.price", LONGEST_PRICE, _auction)
 request_demand = partial(_by_zone, "entsoe.demand", LONGEST, partial(_load, "A16"))
+
+
+def request_mix(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return the requests for the mix: a zone and at most a week per request, all production types at once."""
+    params = (("documentType", "A75"), ("processType", "A16"))
+    return [
+        _request("entsoe.mix", block, zone, (*params, ("in_Domain", EIC[zone])))
+        for block in runs(days, LONGEST_MIX)
+        for zone in MIX_ZONES
+    ]
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
