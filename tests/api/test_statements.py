@@ -228,3 +228,14 @@ def test_the_first_call_of_a_day_may_be_for_a_file(postgres_server: Postgres) ->
         assert reserved
         assert books.record_read(reserved, b"\x01" * 32)
     database.close()
+
+
+@pytest.mark.slow
+@NEEDS_POSTGRES
+def test_a_password_may_hold_any_sign(postgres_server: Postgres) -> None:
+    """The server trusts everybody here; what counts is that both drivers' connections read the address."""
+    postgres_server.empty()
+    database = Database(postgres_server.url.replace("emds@", "emds:s3cr%20t%25%2B%2F%40@"))
+    books = Keys(database)
+    assert books.usage(digest_of(sign_up.sign_up(database, "a@example.org", "x", NOON)[0]), NOON)
+    database.close()
