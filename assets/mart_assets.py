@@ -14,7 +14,7 @@ from dagster_duckdb import DuckDBResource
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key
 from assets.series_assets import OWNER
-from assets.sql.mart_queries import MARTS, Mart, column_types, refresh, refresh_records, stale_months
+from assets.sql.mart_queries import MARTS, Mart, column_types, first_month, refresh, refresh_records, stale_months
 from warehouse.documents.catalogue import withheld
 from warehouse.market.feeds import Source
 from warehouse.store.storage import Storage
@@ -32,14 +32,15 @@ KEYS = tuple(map(mart_key, MARTS))
 """The marts by month."""
 
 
-def first_month(sources: Mapping[str, Source], firsts: Mapping[str, date]) -> date:
-    """Return the first day of any feed of market days: its month is the marts' first."""
-    return min(firsts[feed.id] for source in sources.values() for feed in source.feeds if not feed.yearly)
+def first_partition(storage: Storage, sources: Mapping[str, Source], firsts: Mapping[str, date]) -> str:
+    """Return the first month (`2026-10`) of the marts: that of the earliest rows, or of the first day to be fetched."""
+    day = min(firsts[feed.id] for source in sources.values() for feed in source.feeds if not feed.yearly)
+    return min(first_month(storage) or f"{day:%Y-%m}", f"{day:%Y-%m}")
 
 
-def mart_assets(sources: Mapping[str, Source], first: date) -> list[dg.AssetsDefinition]:
-    """Return the four marts, by civil month from that of `first` to the running one, and the records."""
-    months = dg.MonthlyPartitionsDefinition(start_date=f"{first:%Y-%m}", fmt="%Y-%m", end_offset=1)
+def mart_assets(sources: Mapping[str, Source], first: str) -> list[dg.AssetsDefinition]:
+    """Return the four marts, by civil month from `first` (`2026-10`) to the current one, and the records."""
+    months = dg.MonthlyPartitionsDefinition(start_date=first, fmt="%Y-%m", end_offset=1)
     return [*(_mart(mart, sources, months) for mart in MARTS), _records()]
 
 
@@ -96,7 +97,7 @@ def _records() -> dg.AssetsDefinition:
     return records
 
 
-def first_stale_month(storage: Storage, mode: str, first: date) -> str | None:
-    """Return the first month since that of `first` of which some mart is out of date; None where none is."""
+def first_stale_month(storage: Storage, mode: str, first: str) -> str | None:
+    """Return the first month since `first` of which some mart is out of date; None where none is."""
     stale = (month for mart in MARTS for month in stale_months(storage, mart, mode))
-    return min((month for month in stale if month >= f"{first:%Y-%m}"), default=None)
+    return min((month for month in stale if month >= first), default=None)

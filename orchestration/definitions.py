@@ -17,7 +17,7 @@ from assets.analyst import analyst_asset
 from assets.document_assets import GEO, LAYERS, MEASURED, OF_ALL_ZONES, document_assets, geo_assets
 from assets.ingest import first_days
 from assets.ingest.context import PipelineContext
-from assets.mart_assets import RECORDS, first_month, mart_assets
+from assets.mart_assets import RECORDS, first_partition, mart_assets
 from assets.partitions import partitions_of
 from assets.series_assets import raw_asset, series_asset
 from assets.sources import sources
@@ -55,6 +55,7 @@ def build() -> dg.Definitions:
     settings = PipelineSettings.from_environ(os.environ)
     mode = modes.get(settings.home.open()) or settings.feeds or "simulated"
     known, firsts = sources(), first_partitions(settings)
+    first_of_marts = first_partition(settings.home.open(), known, firsts)
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_asset(source) for source in known.values()]
     with warnings.catch_warnings():
         # Backfill policies are marked beta, checks by partition preview; Dagster is pinned below 1.14.
@@ -65,11 +66,11 @@ def build() -> dg.Definitions:
             for source in known.values()
             for feed in source.feeds
         ]
-        assets += mart_assets(known, first_month(known, firsts))
+        assets += mart_assets(known, first_of_marts)
     assets += [*document_assets(known), *geo_assets()]
     assets.append(analyst_asset(known))
     assets += service_assets(bool(warehouse_settings.text(os.environ, "EMDS_PUBLISH_TO")))
-    jobs, schedules = schedules_and_jobs(known, mode, firsts, bool(os.environ.get("EMDS_PAY_TO")))
+    jobs, schedules = schedules_and_jobs(known, mode, firsts, first_of_marts, bool(os.environ.get("EMDS_PAY_TO")))
     return dg.Definitions(
         assets=assets,
         jobs=jobs,

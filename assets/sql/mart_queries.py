@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
+from warehouse.documents import manifest
 from warehouse.errors import StorageError
 from warehouse.figures import marts
 from warehouse.figures.marts import MartFile
@@ -104,6 +105,19 @@ def stale_months(storage: Storage, mart: Mart, mode: str) -> list[str]:
     """The civil months of which some zone's rows are out of date, ascending."""
     places = [(metric, zone) for metric in mart.metrics for zone in ZONES]
     return sorted({month for place in places for month in _stale(storage, mart, *place, mode)})
+
+
+def first_month(storage: Storage) -> str | None:
+    """Return the first civil month (`2026-10`) of any mart, by the earliest monthly files; None before there are any.
+
+    Feeds reach further back than the first day that was requested.
+    """
+    metrics = {metric for mart in MARTS for metric in mart.metrics}
+    found = {place: month for place, month in manifest.first_months(storage).items() if place[0] in metrics}
+    civil = (
+        _civil_months(month_window(month), ZONES[zone].tz)[0] for (_, zone), month in found.items() if zone in ZONES
+    )
+    return min(civil, default=None)
 
 
 def _marks(storage: Storage, metric: str, zone: str) -> dict[str, str]:

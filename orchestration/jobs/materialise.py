@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
-from assets.mart_assets import KEYS, RECORDS, first_month
+from assets.mart_assets import KEYS, RECORDS, first_partition
 from assets.sources import sources
 from orchestration.definitions import FOLLOWING, build, first_partitions
 from orchestration.jobs.alerts import ASSET_JOB
@@ -26,7 +26,8 @@ def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
         return []
     is_whole = False
     with logged("marts"):
-        months = mart_months(first_month(sources(), first_partitions(PipelineSettings.from_environ(os.environ))))
+        settings = PipelineSettings.from_environ(os.environ)
+        months = mart_months(first_partition(settings.home.open(), sources(), first_partitions(settings)))
         is_whole = months is None or _materialise(instance, KEYS, months, MARTS)
         if months is not None or instance.get_latest_materialization_event(RECORDS) is None:
             is_whole &= _materialise(instance, [RECORDS])

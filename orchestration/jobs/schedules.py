@@ -17,7 +17,7 @@ import dagster as dg
 from assets.analyst import KEY as WAREHOUSE_DUCKDB
 from assets.document_assets import GEO, LAYERS, MEASURED, OF_ALL_ZONES
 from assets.mart_assets import KEYS as MART_KEYS
-from assets.mart_assets import first_month, first_stale_month
+from assets.mart_assets import first_stale_month
 from assets.partitions import asset_key, last_day
 from assets.sources import feed as known_feed
 from orchestration.jobs.live import LIVE, TICK, due_tasks, live_feeds, live_jobs
@@ -42,9 +42,13 @@ def schedules_and_jobs(
     sources: Mapping[str, Source],
     mode: str,
     firsts: Mapping[str, date],
+    first_of_marts: str,
     takes_payments: bool = False,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Return the jobs and schedules. A recorded warehouse asks no publisher."""
+    """Return the jobs and schedules. A recorded warehouse asks no publisher.
+
+    `firsts`: the first market day of each feed; `first_of_marts`: the first month (`2026-10`) of the marts.
+    """
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
     jobs: list[Any] = [live, fill_gaps, retention]
@@ -71,7 +75,7 @@ def schedules_and_jobs(
         schedules.append(_schedule(name, cron_line, running, text))
     jobs.append(_job(DELIVER, [WEBHOOKS], "One round of deliveries to subscribers."))
     jobs.append(_job(MARTS, [*MART_KEYS], "Days, hours, borders and revisions by month; records follow by themselves."))
-    schedules.append(_marts(first_month(sources, firsts)))
+    schedules.append(_marts(first_of_marts))
     return jobs, schedules
 
 
@@ -95,7 +99,7 @@ def _schedule(
     )
 
 
-def _marts(first: date) -> dg.ScheduleDefinition:
+def _marts(first: str) -> dg.ScheduleDefinition:
     def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         months = mart_months(first)
         if months is None:
@@ -106,7 +110,7 @@ def _marts(first: date) -> dg.ScheduleDefinition:
     return _schedule(MARTS, "50 3 * * *", True, text, decide=decide)
 
 
-def mart_months(first: date) -> dict[str, str] | None:
+def mart_months(first: str) -> dict[str, str] | None:
     """Return the tags of a run of the marts: the partitions since the first out of date. None where none is."""
     storage = opened(os.environ)
     mode = modes.get(storage)

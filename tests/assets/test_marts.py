@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime
+from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assets.mart_assets import first_partition
+from assets.sources import feeds, sources
 from assets.sql.mart_queries import MARTS, refresh, refresh_records, stale_months
 from tests.stand_ins.places import Place
+from warehouse.documents import manifest
 from warehouse.figures import marts
 from warehouse.market.clock import HOUR, RESOLUTIONS, instant
 from warehouse.market.zones import ZONES
@@ -119,6 +122,28 @@ def test_days_and_records_are_those_of_the_rows(
             None if longest is None else (*longest, (longest[1] - longest[0]) / 3600)
         )
     assert {r.period for r in found} == {"all", *(str(day.year) for day in days)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("GB", "demand", "2026-09-20", {})], "2026-09"),
+        ([("US-NYISO", "interchange", "2026-09-20", {"counterparty": "US-PJM"})], "2026-08"),
+        ([("GB", "capacity", "2021-01-01", {"fuel": "wind"})], "2026-10"),
+        ([], "2026-10"),
+    ],
+    ids=["a net", "a border, whose file begins on 31 August in New York", "a metric without marts", "nothing"],
+)
+def test_the_months_of_marts_begin_with_the_earliest_rows_not_with_the_first_day_that_was_fetched(
+    tmp_path: Path, rows: list[tuple[str, str, str, dict[str, str]]], expected: str
+) -> None:
+    storage = Folder(tmp_path)
+    modes.ensure(storage, "live")
+    for zone, metric, day, key in rows:
+        put(storage, zone, metric, [(instant(f"{day}T00:00:00Z"), 1.0, "1h")], **key)
+    manifest.publish(storage, instant("2026-11-28T12:00:00Z"), lambda place: 10)
+    firsts = dict.fromkeys(feeds(), date(2026, 10, 24))
+    assert first_partition(storage, sources(), firsts) == expected
 
 
 @pytest.fixture

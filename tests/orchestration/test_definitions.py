@@ -76,7 +76,7 @@ def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definiti
 
 
 def test_in_a_recorded_warehouse_no_feed_is_asked_by_itself() -> None:
-    _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS)
+    _, schedules = schedules_and_jobs(sources(), "recorded", FIRSTS, "2026-10")
     running = {s.name for s in schedules if s.default_status is dg.DefaultScheduleStatus.RUNNING}
     own = ("publish_geo_layers", "measure_publishers", "publish_documents", "compare_feeds", "marts", "retention")
     assert running == {f"{name}_schedule" for name in own}
@@ -170,7 +170,7 @@ def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    _, schedules = schedules_and_jobs({"entsoe_files": sources()["entsoe_files"]}, "simulated", FIRSTS)
+    _, schedules = schedules_and_jobs({"entsoe_files": sources()["entsoe_files"]}, "simulated", FIRSTS, "2026-10")
     schedule = next(each for each in schedules if each.name == "entsoe_files_every_1d_schedule")
     monkeypatch.setenv("EMDS_NOW", "2026-11-19T20:00:00Z")
     storage = Folder(tmp_path)

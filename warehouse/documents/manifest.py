@@ -50,6 +50,8 @@ class Summary(NamedTuple):
     """Neighbour -> the newest `ts` of its rows."""
     final_after_days: int
     """So many days after its end no schedule asks a publisher about a month any more."""
+    first_month: str
+    """The month (`2026-10`) of the earliest file."""
 
 
 def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]) -> dict[Place, Summary]:
@@ -172,6 +174,7 @@ def _summary(entries: Mapping[str, Entry], mark: str, final_after_days: int) -> 
         next((last for _, _, last in reversed(extents) if last is not None), None),
         borders,
         final_after_days,
+        min(entries),
     )
 
 
@@ -213,6 +216,11 @@ def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
     """The summaries of the manifest's document."""
     places = ((name.split("/"), members) for name, members in document["series"].items())
     return {(metric, zone): Summary(**members) for (metric, zone), members in places}
+
+
+def first_months(storage: Storage) -> dict[Place, str]:
+    """Return the month of the earliest file of each metric and zone, as of the last publication."""
+    return {place: summary.first_month for place, summary in _summaries(storage)[0].items()}
 
 
 def load(storage: Storage, metric: str, zone: str) -> dict[str, Entry]:
