@@ -10,7 +10,8 @@ from collections.abc import Collection
 
 from warehouse.errors import StorageError
 from warehouse.store import layout
-from warehouse.store.storage import Storage, Stored
+from warehouse.store.storage import Storage
+from warehouse.store.stored_bytes import Stored
 
 
 def ensure(storage: Storage, covered: Collection[str], adds: bool) -> None:
