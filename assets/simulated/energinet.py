@@ -1,4 +1,4 @@
-"""Simulated Energi Data Service: prices with a float32's tail, and the flows of both Danish areas every five minutes.
+"""Simulated Energi Data Service: prices with a float32's tail, flows and carbon intensity of both Danish areas.
 
 Values come from the model grid. The original: https://www.energidataservice.dk.
 """
@@ -14,7 +14,7 @@ import orjson
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer
 from assets.simulated.day_ahead import QUARTER_HOURLY_SINCE, auction, is_out
-from assets.sources.energinet import AREAS, BORDERS, FLOWS, HOST, PRICES, TZ
+from assets.sources.energinet import AREAS, BORDERS, CARBON, CARBON_FORECAST, FLOWS, HOST, PRICES, TZ
 from warehouse.market.clock import MarketDay, market_days, utc
 from warehouse.market.feeds import Request
 
@@ -25,13 +25,34 @@ LAG = 4 * 60
 def answer(request: Request, now: int) -> Answer:
     """`/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
     name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
-    if name not in (*PRICES, FLOWS):
+    if name not in (*PRICES, FLOWS, CARBON, CARBON_FORECAST):
         return json_answer({"message": "not found"}, 404)
     first, last = date.fromisoformat(params["start"]), date.fromisoformat(params["end"]) - timedelta(days=1)
     areas = orjson.loads(params["filter"])["PriceArea"]
     days = market_days(first, last, TZ)
-    records = [r for day in days for r in (_flows(day, now) if name == FLOWS else _prices(name, areas, day, now))]
+    records = [record for day in days for record in _records(name, areas, day, now)]
     return json_answer({"total": len(records), "limit": 0, "dataset": name, "records": records})
+
+
+def _records(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:
+    if name in (CARBON, CARBON_FORECAST):
+        return _carbon(name, day, now)
+    return _flows(day, now) if name == FLOWS else _prices(name, areas, day, now)
+
+
+def _carbon(name: str, day: MarketDay, now: int) -> list[dict[str, Any]]:
+    """Return actual values up to now, or the forecast until the end of the day that is known ahead."""
+    ahead = name == CARBON_FORECAST
+    first, end = (max(day.start, now - now % 300), day.end) if ahead else (day.start, min(day.end, now - LAG))
+    ts = np.arange(first, end, 300, dtype=np.int64)
+    grams = grid.carbon("DK-1", ts, 300)
+    if ahead:
+        grams = grid.as_forecast(grams, ts, now - now % 3600, "energinet.carbon_forecast", 0.15)
+    return [
+        {"Minutes5UTC": _stamp(at), "Minutes5DK": _stamp(at), "PriceArea": area, "CO2Emission": round(value * factor)}
+        for at, value in zip(ts.tolist(), grams.tolist(), strict=True)
+        for area, factor in (("DK1", 1.0), ("DK2", 1.3))
+    ]
 
 
 def _prices(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict[str, Any]]:

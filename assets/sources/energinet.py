@@ -1,4 +1,4 @@
-"""Energinet's Energi Data Service: day-ahead prices of DK-1, DE-LU, NO-2 and SE-3, and DK-1's flows every five minutes.
+"""Energinet's Energi Data Service: prices of DK-1, DE-LU, NO-2 and SE-3; flows and carbon intensity of DK-1.
 
 Traps:
 - Prices of days from 2025-10-01 on lie in `DayAheadPrices` (quarter hours), earlier ones in `Elspotprices` (hours).
@@ -8,6 +8,9 @@ Traps:
 - EUR values have a float32's tail: they are rounded to the cent. DKK is EUR times a rate of the day: not read.
 - An answer may hold other areas: DK2 is none of ours.
 - Flows: + = into the area, null where an area has no such line; DK1 and DK2 interleaved, the newest first.
+- `CO2Emis` and `CO2EmisProg` have the same columns: a response that names the other data set is refused, so that no
+  forecast becomes an actual value. The forecast does not say when it was made. No body of either was at hand: their
+  columns are those of two public clients, and other ones are named in the failure.
 - Too many requests are answered with a JSON body that says how long to wait.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -27,7 +31,7 @@ from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
-from warehouse.market.vocabulary import Metric
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "api.energidataservice.dk"
@@ -42,6 +46,8 @@ PRICES = {
 }
 """Data set -> its columns of time and price, and its step."""
 FLOWS = "ElectricityProdex5MinRealtime"
+CARBON, CARBON_FORECAST = "CO2Emis", "CO2EmisProg"
+CARBON_COLUMNS = ("Minutes5UTC", "PriceArea", "CO2Emission")
 BORDERS = {
     "ExchangeGreatBelt": "Denmark DK2",
     "ExchangeGermany": "DE-LU",
@@ -90,6 +96,20 @@ def parse_flows(body: bytes, request: Request) -> Rows:
     return rows
 
 
+def parse_carbon(dataset: str, metric: Metric | Forecast, body: bytes, request: Request) -> Rows:
+    """Return DK-1's five-minute values in g/kWh. Raises FeedChanged, NotPublished."""
+    answer, rows = _answer(body), Rows()
+    if answer.get("dataset", dataset) != dataset:
+        raise FeedChanged(f"the response is of {str(answer['dataset'])[:40]!r}, not of {dataset}")
+    for record in _records(answer):
+        if not isinstance(record, dict) or not {*CARBON_COLUMNS} <= record.keys():
+            raise FeedChanged(f"columns {str(sorted(record))[:200]} instead of {', '.join(CARBON_COLUMNS)}")
+        grams = reading(record["CO2Emission"], "CO2Emission")
+        if record["PriceArea"] == "DK1" and grams is not None:
+            rows.add("DK-1", metric, _on_grid(record["Minutes5UTC"], 300), grams, "gCO2/kWh", "5m")
+    return rows
+
+
 def _answer(body: bytes) -> dict[str, Any]:
     """The body's object."""
     answer = json_of(body)
@@ -134,13 +154,29 @@ def flow_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
     return [_request("energinet.flows", FLOWS, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
 
 
-def _request(feed: str, dataset: str, areas: Sequence[str], block: Sequence[MarketDay], sort: str) -> Request:
+def carbon_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return requests for DK-1's carbon intensity, up to a week each."""
+    return [_request("energinet.carbon", CARBON, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
+
+
+def carbon_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return one request for the current forecast of the last day and the day after it: older ones are not kept."""
+    last = [max(days, key=lambda market_day: market_day.day)] if days else []
+    return [
+        _request("energinet.carbon_forecast", CARBON_FORECAST, ["DK1"], [day], "Minutes5UTC asc", 2) for day in last
+    ]
+
+
+def _request(
+    feed: str, dataset: str, areas: Sequence[str], block: Sequence[MarketDay], sort: str, more_days: int = 1
+) -> Request:
+    """Return the request for a block of days, `more_days` after its last one excluded."""
     return Request(
         feed,
         f"https://{HOST}/dataset/{dataset}",
         (
             ("start", f"{block[0]}"),
-            ("end", f"{block[-1].day + timedelta(days=1)}"),
+            ("end", f"{block[-1].day + timedelta(days=more_days)}"),
             ("filter", orjson.dumps({"PriceArea": list(areas)}).decode()),
             ("sort", sort),
             ("limit", "0"),
@@ -189,9 +225,37 @@ SOURCE = Source(
             parse=parse_flows,
             every_minutes=30,
         ),
+        Feed(
+            id="energinet.carbon",
+            title="Carbon intensity of consumption in western Denmark",
+            zones=("DK-1",),
+            metrics=(Metric.CARBON,),
+            rank=1,
+            resolution="5m",
+            since=date(2017, 1, 1),
+            publication=Publication(lag_minutes=15, grace_minutes=60),
+            requests=carbon_requests,
+            parse=partial(parse_carbon, CARBON, Metric.CARBON),
+            every_minutes=15,
+        ),
+        Feed(
+            id="energinet.carbon_forecast",
+            title="Forecast of the carbon intensity of consumption in western Denmark",
+            zones=("DK-1",),
+            metrics=(Forecast.CARBON,),
+            rank=1,
+            resolution="5m",
+            since=date(2017, 1, 1),
+            publication=Publication(daily_at=time(15), grace_minutes=180),
+            requests=carbon_forecast_requests,
+            parse=partial(parse_carbon, CARBON_FORECAST, Forecast.CARBON),
+            every_minutes=60,
+            reach_days=0,
+        ),
     ),
     notes=(
         "Prices are Energinet's copy of Nord Pool's result. EUR, rounded to the cent.",
+        "The carbon intensity of DK-1 counts imports; its forecast counts from when it was fetched.",
         "DK-1's demand is not taken: no answer with a load column was at hand.",
     ),
 )

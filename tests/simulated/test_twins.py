@@ -89,6 +89,8 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         return (
             mix[key.fuel] if key.fuel in mix else sum(mw for fuel, mw in mix.items() if fuel.startswith(f"{key.fuel}_"))
         )
+    if key.metric == Metric.CARBON:
+        return grid.carbon(zone, ts, step)
     if key.metric == Metric.CARBON_ESTIMATE:
         mix = grid.mix(zone, ts, step)
         mw = [carbon.FuelReadings(fuel, key.resolution, ts, values) for fuel, values in mix.items()]

@@ -29,6 +29,7 @@ class Forecast(StrEnum):
     PRICE = "price_forecast"
     DEMAND = "demand_forecast"
     CARBON_INTENSITY = "carbon_intensity_forecast"
+    CARBON = "carbon_forecast"
 
 
 def is_forecast(metric: str) -> bool:

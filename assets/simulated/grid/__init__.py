@@ -36,6 +36,8 @@ _WORKDAY, _DAY_OFF = (
 """Demand by the hour of the day, against the mean."""
 _GB_INTENSITY = {"gas": 394.0, "coal": 937.0, "biomass": 120.0, "imports": 130.0, "other": 300.0}
 """gCO2 per kWh, as the publisher weighs fuels; what is not named emits nothing."""
+_GRAMS = {"gas": 429.0, "coal": 986.0, "oil": 777.0, "biomass": 494.0, "waste": 494.0}
+"""gCO2 per kWh, as RTE weighs fuels; a fuel that is not named emits nothing."""
 
 
 def demand(zone: str, ts: Ints, step: int = FIVE) -> Floats:
@@ -85,6 +87,14 @@ def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
     """gCO2/kWh of the electricity used in GB, from its mix."""
     mix = generation("GB", ts, step)
     return sum((mix[fuel] / 100.0 * grams for fuel, grams in _GB_INTENSITY.items()), np.zeros(np.shape(ts)))
+
+
+def carbon(zone: str, ts: Ints, step: int = FIVE) -> Floats:
+    """Return gCO2/kWh of the generation in a zone as its operator publishes it: batteries are not counted."""
+    of_zone = {fuel: np.clip(mw, 0, None) for fuel, mw in mix(zone, ts, step).items() if fuel != "battery"}
+    total = sum(of_zone.values(), np.zeros(np.shape(ts)))
+    grams: Floats = sum((mw * _GRAMS.get(fuel, 0.0) for fuel, mw in of_zone.items()), np.zeros(np.shape(ts))) / total
+    return grams
 
 
 def capacity(zone: str, year: int) -> dict[str, float]:
