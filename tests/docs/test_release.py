@@ -16,6 +16,7 @@ import pytest
 import requests
 
 from tests.bench.servers import running
+from tests.stand_ins.days import NOW
 from tests.stand_ins.ports import free_port
 from warehouse.version import __version__
 
@@ -98,7 +99,7 @@ def test_the_wheels_hold_every_file_that_runs(wheels: Path) -> None:
 @pytest.mark.slow
 def test_the_service_starts_outside_the_clone(programs: Path, tmp_path: Path) -> None:
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("EMDS_", "PYTHON"))}
-    environ |= {"EMDS_HOME": str(tmp_path / "home"), "EMDS_METRICS_TOKEN": "token"}
+    environ |= {"EMDS_HOME": str(tmp_path / "home"), "EMDS_METRICS_TOKEN": "token", "EMDS_NOW": NOW}
 
     def say(*argv: str) -> str:
         return subprocess.run(
