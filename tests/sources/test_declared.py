@@ -166,7 +166,7 @@ def test_no_question_is_longer_than_its_publisher_answers_in_the_month_of_a_repe
 
 
 AS_RECORDED = {
-    *("aemo.dispatch", "aemo.price_and_demand", "caiso.fuelsource", "eia.demand", "eia.generation", "eia.interchange"),
+    *("aemo.dispatch", "aemo.price_and_demand", "caiso.fuelsource", "eia.demand", "eia.generation"),
     *("elexon.demand", "energy_charts.price", "entsoe.capacity", "entsoe.demand", "entsoe.price", "ercot.load"),
     *("ercot.load_hourly", "ercot.spp_da", "ercot.system_wide_prices", "isone.lmp_da", "isone.load", "miso.lmp_da"),
     *("miso.load", "miso.load_daily", "miso.nsi", "spp.lmp_da", "spp.lmp_rt"),
