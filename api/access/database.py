@@ -175,7 +175,7 @@ def _connect_postgres(url: URL, autocommit: bool = True) -> Any:
     """Open a connection that is closed if the server does not respond to a statement within WITHIN_S."""
     import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
 
-    options: dict[str, Any] = url.get_dialect()().create_connect_args(url)[1]
+    options = dict(url.get_dialect()().create_connect_args(url)[1])
     # In a cluster without a locale (SQL_ASCII), psycopg returns text as bytes unless the encoding is set.
     connection = psycopg.connect(**options | _LIBPQ_TIMEOUTS, autocommit=autocommit, client_encoding="utf8")
     wait, timeout_s = connection.wait, WITHIN_S

@@ -23,6 +23,7 @@ from api.http.document import Document
 from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
+from api.settings import is_loopback
 from warehouse.market import clock
 from warehouse.store import layout
 
@@ -51,7 +52,9 @@ def _answer(
 
 
 def _link(service: Service, request: HttpRequest, path: str, relation: str, media: str, title: str) -> dict[str, str]:
-    base = service.own_address or request.host_url  # not set: the address by which the client came
+    base = service.own_address
+    if not base and is_loopback(request.host_url):  # whoever sends another Host gets relative links
+        base = request.host_url
     return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
 
 

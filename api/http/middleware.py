@@ -112,8 +112,12 @@ def around(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] =
 
 
 def _refusal(environ: WSGIEnvironment) -> str | None:
-    """The kind of problem of a request that no path takes: too large, or without the Host that HTTP/1.1 requires."""
-    if "HTTP_HOST" not in environ and environ.get("SERVER_PROTOCOL") == "HTTP/1.1":
+    """The kind of problem of a request that no path takes: too large, or without the one Host that HTTP/1.1 requires.
+
+    A server that takes several Host headers joins them with commas.
+    """
+    host = environ.get("HTTP_HOST", "")
+    if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
         return "missing-host"  # RFC 9112 section 3.2
     if len(environ.get("PATH_INFO", "")) + len(environ.get("QUERY_STRING", "")) > MOST_URL_BYTES:
         return "url-too-long"

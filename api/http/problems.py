@@ -46,7 +46,7 @@ _TABLE = (
           "A query parameter is unknown, given twice, or holds a value that is not allowed. `errors` names each one "
           "and what it takes. Nothing was charged or counted."),
     _kind("invalid-request", 400, "The request line, a header or the body could not be read."),
-    _kind("missing-host", 400, "A request of HTTP/1.1 names its host in the Host header.", title="Missing Host header"),
+    _kind("missing-host", 400, "A request of HTTP/1.1 names its host in one Host header.", title="Missing Host header"),
     _kind("invalid-payment", 400,
           "The payment header holds no payment that can be read. Nothing was charged.", title="Invalid payment header"),
     _kind("invalid-key", 401,

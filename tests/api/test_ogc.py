@@ -47,6 +47,16 @@ def test_the_landing_page_leads_to_everything(client: FlaskClient) -> None:
     assert client.get(targets["service-desc"]).status_code == 200
 
 
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "[", "a]b", "evil.example:80@127.0.0.1"])
+def test_links_name_no_host_that_a_client_made_up(client: FlaskClient, host: str) -> None:
+    for path in ("/v1/geo", "/v1/geo/collections/zones/items?limit=2"):
+        answer = client.get(path, headers={"Host": host})
+        assert answer.status_code == 200
+        assert all(link["href"].startswith("/") for link in answer.json["links"]), answer.json["links"]
+    own = client.get("/v1/geo", headers={"Host": "127.0.0.1:8123"}).json["links"]
+    assert all(link["href"].startswith("http://127.0.0.1:8123/") for link in own), "QGIS and GDAL need whole addresses"
+
+
 @pytest.mark.parametrize("name", ["zones", "interconnectors", "plants"])
 def test_items_come_in_pages_that_hold_each_feature_once(client: FlaskClient, name: str) -> None:
     collection = get(client, f"/v1/geo/collections/{name}")

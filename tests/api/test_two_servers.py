@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -102,3 +103,12 @@ def test_both_servers_give_the_same_answers(servers: dict[str, Served]) -> None:
             assert again[0] == again[1], first[1]
             statuses.add(again[0][0])
     assert {200, 206, 304, 400, 402, 404, 405, 413, 414, 416} <= statuses
+
+
+def test_both_servers_take_one_host_alone(servers: dict[str, Served]) -> None:
+    for name, served in servers.items():
+        for hosts in (b"", b"Host:\r\n", b"Host: a\r\nHost: b\r\n", b"Host: a\r\nHost: a\r\n"):
+            with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+                connection.sendall(b"GET /v1/zones HTTP/1.1\r\nConnection: close\r\n" + hosts + b"\r\n")
+                answer = b"".join(iter(lambda: connection.recv(65536), b""))
+            assert answer.startswith(b"HTTP/1.1 400 "), (name, hosts)
