@@ -14,14 +14,9 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Source
 
 
-def _last_offset(feed: Feed) -> int:
-    """Days from today to the newest day that may be out: 1 for a day ahead, -5 for one published five days late."""
-    return feed.ahead_days - max(0, feed.publication.day_offset)
-
-
 def last_day(feed: Feed, today: date) -> date:
     """The newest market day that has a partition; of a yearly feed any day of the running year."""
-    return date(today.year, 12, 31) if feed.yearly else today + timedelta(days=_last_offset(feed))
+    return date(today.year, 12, 31) if feed.yearly else today + timedelta(days=feed.newest_offset)
 
 
 def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
@@ -31,7 +26,7 @@ def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
             start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
         )
     return dg.DailyPartitionsDefinition(
-        start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + _last_offset(feed)
+        start_date=first.isoformat(), timezone=feed.tz, end_offset=1 + feed.newest_offset
     )
 
 

@@ -1,4 +1,4 @@
-"""Simulated OMIE: a day's prices of Portugal and Spain; one day in eight is published again, as version 2, 3 or 4.
+"""Simulated OMIE: a day's prices of Portugal and Spain; one day in eight is published again, as version 2 or 3.
 
 Each version withdraws the one before, after an hour, and its prices are a euro lower: only those of the last are right.
 
@@ -25,7 +25,7 @@ def answer(request: Request, now: int) -> Answer:
     if request.url != f"https://{HOST}/es/file-download" or params.get("parents") != "marginalpdbc":
         return NOTHING
     day = datetime.strptime(name, "marginalpdbc_%Y%m%d").date()  # noqa: DTZ007  a civil date
-    last = 2 + choice("omie/last version", day, 3) if choice("omie/version", day, 8) == 0 else 1
+    last = 2 + choice("omie/last version", day, 2) if choice("omie/version", day, 8) == 0 else 1
     out = sum(is_out(MarketDay(day, TZ), now, OUT_AT.replace(hour=OUT_AT.hour + hour)) for hour in range(last))
     if not out or version != str(out):
         return NOTHING

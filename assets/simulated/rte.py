@@ -1,4 +1,6 @@
-"""Simulated RTE: eco2mix by the API of ODRÉ, in half hours for months that were consolidated, and market prices in XML.
+"""Simulated RTE: eco2mix by the API of ODRÉ, and market prices in XML.
+
+The consolidated set has the months until the fourth before the running one, in half hours; the real-time set the rest.
 
 Values come from the model grid. The originals: https://odre.opendatasoft.com, https://eco2mix.rte-france.com.
 """
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,7 @@ def answer(request: Request, now: int) -> Answer:
     if dataset not in (REAL_TIME, CONSOLIDATED) or span is None:
         return json_answer({"error_code": "NotFound"}, 404)
     ts = np.arange(instant(span[1]), instant(span[2]), QUARTER, dtype=np.int64)
+    ts = ts[(ts < _consolidated_until(now)) == (dataset == CONSOLIDATED)]
     columns = _columns(ts)
     if dataset == CONSOLIDATED:
         columns = {name: texts for name, texts in columns.items() if name not in REAL_TIME_FUELS}
@@ -87,6 +90,11 @@ def _carbon(mix: Mapping[str, Floats]) -> Floats:
     grams = sum((factor * mix[fuel] for fuel, factor in GRAMS.items()), zero)
     intensity: Floats = grams / sum((mw for fuel, mw in mix.items() if fuel not in ("pumped_storage", "battery")), zero)
     return intensity
+
+
+def _consolidated_until(now: int) -> int:
+    month = utc(now).year * 12 + utc(now).month - 1 - 3
+    return MarketDay(date(month // 12, month % 12 + 1, 1), TZ).start
 
 
 def _prices(request: Request, now: int) -> Answer:

@@ -139,8 +139,7 @@ def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, lis
     asked_live = live_feeds(source)
     for feed in source.feeds:
         if feed not in asked_live:
-            lag = feed.ahead_days - max(0, feed.publication.day_offset)
-            groups[feed.every_minutes, feed.tz, firsts[feed.id], lag, feed.yearly].append(feed)
+            groups[feed.every_minutes, feed.tz, firsts[feed.id], feed.newest_offset, feed.yearly].append(feed)
     names: dict[str, list[Feed]] = {}
     for feeds in groups.values():
         name = f"{source.code}_every_{_spell(feeds[0].every_minutes)}"

@@ -64,7 +64,7 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
     tasks = []
     for feed in feeds:
         today = clock.local_date(clock.now(), feed.tz)
-        newest = today + timedelta(days=feed.ahead_days)
+        newest = today + timedelta(days=0 if feed.yearly else feed.newest_offset)
         until = min(last, newest) if last else newest
         since = max(first or (today - timedelta(days=feed.revised_days if days is None else days)), feed.since)
         tasks += monthly_tasks(feed, (since + timedelta(days=i) for i in range((until - since).days + 1)))

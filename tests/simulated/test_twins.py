@@ -34,7 +34,7 @@ VIKING_LINK = date(2024, 5, 15)
 """Denmark's net of earlier years is without it."""
 NOT_IN_THE_GRID = {("US-MISO", "Southwestern Power Administration")}
 """A column of MISO's by which its neighbours and its net differ."""
-HALF_HOURS_STATED_BY_A_QUARTER = "rte.eco2mix"
+HALF_HOURS_STATED_BY_A_QUARTER = {"rte.eco2mix", "rte.eco2mix_consolidated"}
 YOUNG_LOG = "entsoe_files"
 """Its twin's log names the files of two years."""
 SHORT = {"autumn": {"caiso.demand", "caiso.fuelsource", "spp.load"}, "spring": {"eia.interchange"}}
@@ -71,7 +71,7 @@ def after(feed: Feed, day: MarketDay, days: int) -> int:
 
 
 def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
-    zone, step = key.zone, RESOLUTIONS["15m" if feed.id == HALF_HOURS_STATED_BY_A_QUARTER else key.resolution]
+    zone, step = key.zone, RESOLUTIONS["15m" if feed.id in HALF_HOURS_STATED_BY_A_QUARTER else key.resolution]
     if key.metric in (Metric.PRICE, Metric.PRICE_DAY_AHEAD):
         auction = key.metric == Metric.PRICE_DAY_AHEAD or ZONES[zone].day_ahead_metric is Metric.PRICE
         return grid.price(zone, ts, step, "day_ahead" if auction else "real_time")

@@ -16,7 +16,7 @@ from warehouse.market.clock import MarketDay, instant, iso
 from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
-ECO2MIX, PRICE = sources.feed("rte.eco2mix"), sources.feed("rte.market_price")
+ECO2MIX, OLDER, PRICE = (sources.feed(f"rte.{name}") for name in ("eco2mix", "eco2mix_consolidated", "market_price"))
 NOON = instant("2026-11-20T12:00:00Z")
 T = instant("2026-11-20T00:00:00Z")
 ALL = {
@@ -119,12 +119,12 @@ def test_half_hours_are_told_from_quarter_hours_by_the_whole_mix():
     assert {row.resolution for row in sparse if row.metric == "mix"} == {"15m"}
 
 
-@pytest.mark.parametrize(("age", "dataset"), [(0, REAL_TIME), (400, CONSOLIDATED)])
+@pytest.mark.parametrize(("age", "dataset"), [(0, REAL_TIME), (300, CONSOLIDATED)])
 def test_each_data_set_is_asked_for_the_columns_that_it_has(age, dataset, monkeypatch):
     """A `select` of a column that a data set lacks is refused, and demand would be lost with the mix."""
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     day = MarketDay(date(2026, 11, 20) - timedelta(days=age), "Europe/Paris")
-    (request,) = ECO2MIX.requests([day], NOON)
+    (request,) = (ECO2MIX if dataset == REAL_TIME else OLDER).requests([day], NOON)
     selected = set(dict(request.params)["select"].split(","))
     assert f"/{dataset}/" in request.url
     assert (selected >= REAL_TIME_FUELS.keys()) == (dataset == REAL_TIME)
@@ -163,3 +163,22 @@ def test_only_records_of_france_are_read():
 def test_no_price_is_not_yet_published_only_in_a_list_of_prices(body, failure):
     with pytest.raises(failure):
         PRICE.parse(body, Request(PRICE.id, ""))
+
+
+def test_a_day_that_has_moved_is_requested_from_the_consolidated_set():
+    (asked,) = ECO2MIX.requests([MarketDay(date(2026, 6, 17), ECO2MIX.tz)], 0)
+    assert "/eco2mix-national-tr/" in asked.url
+    (moved,) = ECO2MIX.follow(b'{"total_count": 0, "results": []}', asked)
+    (older,) = OLDER.requests([MarketDay(date(2026, 6, 17), OLDER.tz)], 0)
+    assert (moved.feed, moved.url, moved.params, moved.days) == (ECO2MIX.id, older.url, older.params, older.days)
+    assert ECO2MIX.follow(b'{"total_count": 0, "results": []}', moved) == [], "neither set has the day"
+    assert ECO2MIX.follow(b'{"total_count": 1, "results": [{"consommation": 1}]}', asked) == []
+
+
+def test_every_day_is_requested_from_the_consolidated_set_when_it_is_there():
+    """A scheduled run begins where the real-time feed ends, so that no day is left out."""
+    assert OLDER.newest_offset == -ECO2MIX.reach_days
+    assert OLDER.revised_days > ECO2MIX.reach_days
+    assert OLDER.rank < ECO2MIX.rank
+    (asked,) = OLDER.requests([MarketDay(date(2026, 1, 17), OLDER.tz)], 0)
+    assert "/eco2mix-national-cons-def/" in asked.url

@@ -174,6 +174,11 @@ class Feed:
         """1 where tomorrow's market day is published today."""
         return max(0, -self.publication.day_offset)
 
+    @property
+    def newest_offset(self) -> int:
+        """Days from today to the newest day that may be out: 1 for a day ahead, -5 for one published five days late."""
+        return self.ahead_days - max(0, self.publication.day_offset)
+
     def carries(self, metric: str) -> bool:
         """Whether its rows may hold a metric, owed or not."""
         return metric in self.metrics or metric in self.optional_metrics

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, time
+from functools import partial
 
 from lxml import etree
 
@@ -18,7 +19,16 @@ from assets.parsing.body import local, number, xml_of
 from assets.parsing.days import runs
 from assets.parsing.members import Members
 from assets.parsing.stamps import iso_date
-from assets.sources.rte.eco2mix import HOST, TZ, eco2mix_requests, parse_eco2mix
+from assets.sources.rte.eco2mix import (
+    CONSOLIDATED,
+    CONSOLIDATED_AFTER,
+    HOST,
+    REAL_TIME,
+    TZ,
+    follow_moved,
+    parse_eco2mix,
+    request_each_day,
+)
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
@@ -101,12 +111,29 @@ SOURCE = Source(
             zones=("FR",),
             metrics=(Metric.DEMAND, Metric.INTERCHANGE, Metric.MIX),
             optional_metrics=(Metric.CARBON_ESTIMATE,),
-            rank=3,
+            rank=4,
             since=date(2012, 1, 1),
             publication=Publication(lag_minutes=45, grace_minutes=60),
-            requests=eco2mix_requests,
+            requests=partial(request_each_day, "rte.eco2mix", REAL_TIME),
             parse=parse_eco2mix,
+            follow=follow_moved,
             every_minutes=30,
+            reach_days=CONSOLIDATED_AFTER,
+        ),
+        Feed(
+            id="rte.eco2mix_consolidated",
+            title="Demand, mix and net import of France, consolidated",
+            zones=("FR",),
+            metrics=(Metric.DEMAND, Metric.INTERCHANGE, Metric.MIX),
+            optional_metrics=(Metric.CARBON_ESTIMATE,),
+            rank=3,
+            resolution="30m",
+            since=date(2012, 1, 1),
+            publication=Publication(daily_at=time(12), day_offset=CONSOLIDATED_AFTER, grace_minutes=30 * 24 * 60),
+            requests=partial(request_each_day, "rte.eco2mix_consolidated", CONSOLIDATED),
+            parse=parse_eco2mix,
+            every_minutes=24 * 60,
+            revised_days=CONSOLIDATED_AFTER + 5,
         ),
         Feed(
             id="rte.market_price",
@@ -125,7 +152,7 @@ SOURCE = Source(
     ),
     notes=(
         "Market prices are EPEX SPOT's on unsettled terms: they judge the other sources and are withheld.",
-        "Days before the middle of last month come in half hours (consolidated figures).",
+        "Nine months later the consolidated figures, in half hours, replace those of the day.",
         "In the mix, pumped storage and batteries are output minus consumption, gas and oil include cogeneration, and "
         "biomass includes biogas. Consolidated days, and days before late 2022, have one fuel for wind, no batteries.",
     ),

@@ -3,8 +3,8 @@
 Traps:
 - `date_heure` is the interval's start, with its offset; records come in any order. `ech_physiques` is net import as it
   stands; `ech_comm_*` are commercial. A value may be a string, and null in quarter hours to come.
-- Records move to a data set of half hours after the middle of the next month: there `consommation` is null at :15 and
-  :45, and an hour may come twice with the same value.
+- Records move to a data set of half hours after three to six months: there `consommation` is null at :15 and :45, and
+  an hour may come twice with the same value. What has moved is no longer in the real-time set, and nothing says when.
 - The records stand in `results` (API 2.1) or below `fields` of `records` (API 1).
 - `hydraulique` contains the turbines of pumped storage, and `hydraulique`, `eolien` and `bioenergies` are totals of
   columns beside them: the parts are read, never both. `gaz` and `fioul` are read as totals.
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import date
 from typing import Any
 
 from assets.parsing.body import json_of, member, reading
@@ -28,7 +28,7 @@ from assets.parsing.mix import Code, MixByCode, extend_mix
 from assets.parsing.stamps import iso_instant
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, iso
-from warehouse.market.feeds import Request, request_window
+from warehouse.market.feeds import Request
 from warehouse.market.vocabulary import Fuel, Metric
 from warehouse.rows.schema import Rows
 
@@ -36,6 +36,8 @@ HOST = "odre.opendatasoft.com"
 TZ = "Europe/Paris"
 REAL_TIME, CONSOLIDATED = "eco2mix-national-tr", "eco2mix-national-cons-def"
 PAGE = 100
+CONSOLIDATED_AFTER = 275
+"""Days after which a day is in the consolidated set for certain: nine months."""
 QUARTER = 900
 NAMES = ("date_heure", "perimetre")
 METRICS = {"consommation": Metric.DEMAND, "ech_physiques": Metric.INTERCHANGE}
@@ -141,20 +143,23 @@ def _records(answer: Any) -> Iterator[dict[str, Any]]:
     yield from records
 
 
-def eco2mix_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A day a request, from the data set that holds it at `now`; a day has at most 100 records, a page."""
-    today = MarketDay.at(now, TZ).day
-    this_month = today.replace(day=1)
-    # The real-time set holds the last month too, until the middle of this one.
-    moved = this_month if today.day > 15 else (this_month - timedelta(days=1)).replace(day=1)
-    return [_eco2mix(day, CONSOLIDATED if day.day < moved else REAL_TIME) for day in sorted(set(days))]
+def request_each_day(feed: str, dataset: str, days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return a request per day: a day has at most 100 records, which are a page."""
+    return [_eco2mix(feed, dataset, day.day) for day in sorted(set(days))]
 
 
-def _eco2mix(day: MarketDay, dataset: str) -> Request:
-    window = request_window([day])
+def follow_moved(body: bytes, request: Request) -> list[Request]:
+    """Return the request for a day in the consolidated set, if the real-time set no longer has it."""
+    if f"/{REAL_TIME}/" not in request.url or member(json_of(body), "results", list):
+        return []
+    return [_eco2mix(request.feed, CONSOLIDATED, day) for day in request.days]
+
+
+def _eco2mix(feed: str, dataset: str, day: date) -> Request:
+    window = MarketDay(day, TZ).window
     columns = [*NAMES, *METRICS, *FUELS, *(REAL_TIME_FUELS if dataset == REAL_TIME else ()), CARBON]
     return Request(
-        "rte.eco2mix",
+        feed,
         f"https://{HOST}/api/explore/v2.1/catalog/datasets/{dataset}/records",
         (
             ("select", ",".join(columns)),
@@ -162,7 +167,7 @@ def _eco2mix(day: MarketDay, dataset: str) -> Request:
             ("order_by", "date_heure"),
             ("limit", str(PAGE)),
         ),
-        (day.day,),
+        (day,),
         "FR",
         ext="json",
     )
