@@ -198,3 +198,27 @@ def test_slow_heads_slow_bodies_and_idle_connections_stop_nobody(
             client.setblocking(False)
             with pytest.raises(BlockingIOError):  # neither answered nor closed: they were slow all the while
                 client.recv(1)
+
+
+def test_calls_of_one_client_are_limited_and_files_are_not(
+    everywhere: Rig, serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    publish_to(open_target(str(tmp_path / "public")), everywhere.storage, everywhere.settings())
+    api = serve(everywhere).url.removeprefix("http://")
+    with (
+        web_server(api, tmp_path / "public", tmp_path / "nginx", rate=(1, 10)) as url,
+        requests.Session() as session,
+    ):
+        answers = [session.get(f"{url}/v1/price/GB?sample=true&limit={n}", timeout=30) for n in range(1, 21)]
+        assert [answer.status_code for answer in answers[:11]] == [200] * 11
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert len(refused) >= 5
+        for answer in (
+            refused[-1],
+            session.get(f"{url}/v1/status", timeout=30),
+            session.post(f"{url}/mcp", timeout=30),
+        ):
+            assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
+            assert answer.headers["Content-Type"] == "application/problem+json"
+            assert answer.json()["type"] == "/problems/too-many-calls"
+        assert {session.get(f"{url}/v1/zones", timeout=30).status_code for _ in range(40)} == {200}

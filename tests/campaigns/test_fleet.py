@@ -219,7 +219,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         parts.start_dagster("webserver")
         upstream = "; server ".join(f"127.0.0.1:{port}" for port in parts.replica_ports)
         logged = "$http_x_caller $status $upstream_addr"
-        with web_server(upstream, parts.public, tmp_path / "nginx", "simulated", logged) as url:
+        with web_server(upstream, parts.public, tmp_path / "nginx", "simulated", logged, (100_000, 100_000)) as url:
             dagster = Ui(f"http://127.0.0.1:{parts.ports['webserver']}", Path(), lambda: None, [])
             for port in parts.replica_ports:
                 wait(lambda port=port: answers(f"http://127.0.0.1:{port}/readyz"))

@@ -39,8 +39,12 @@ def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "
 
 
 @contextmanager
-def web_server(api: str, public: Path, scratch: Path, data: str = "", log: str = "") -> Iterator[str]:
+def web_server(
+    api: str, public: Path, scratch: Path, data: str = "", log: str = "", rate: tuple[int, int] = (100, 400)
+) -> Iterator[str]:
     """Its address. `log`: nginx's variables of which `scratch/calls.log` gets a line a call.
+
+    `rate`: calls a second of one client, and how many at once beyond; the default is the configuration's own.
 
     Raises RuntimeError where it does not start.
     """
@@ -51,6 +55,10 @@ def web_server(api: str, public: Path, scratch: Path, data: str = "", log: str =
     scratch.mkdir(parents=True, exist_ok=True)
     conf = scratch / "nginx.conf"
     text = configured(f"127.0.0.1:{port}", api, public, scratch, data)
+    own = ("rate=100r/s", "burst=400")
+    assert all(each in text for each in own)
+    for each, other in zip(own, (f"rate={rate[0]}r/s", f"burst={rate[1]}"), strict=True):
+        text = text.replace(each, other)
     if log:
         text = text.replace("access_log off;", f"log_format calls '{log}';\n    access_log {scratch}/calls.log calls;")
     conf.write_text(text)
