@@ -80,6 +80,7 @@ def test_a_path_narrowed_to_some_zones_names_those(client: Any) -> None:
     assert len(problem(client.get("/v1/capacity/XX"))["zones"]) == 10
     assert len(problem(client.get("/v1/capacity/SE-3"))["zones"]) == 10
     assert problem(client.get("/v1/carbon-intensity/FR"))["zones"] == ["GB"]
+    assert problem(client.get("/v1/generation/FR"))["zones"] == ["US-CAISO", "GB"], "the mix is another path"
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/zones/", "//v1/zones", "/v1/price/GB/x", "/.git/config"])

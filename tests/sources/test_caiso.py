@@ -118,6 +118,18 @@ def test_half_a_sum_is_none():
     assert [(r.metric, r.value) for r in rows if r.fuel == "gas"] == [("generation", 6.0), ("mix", 6.0)]
 
 
+@pytest.mark.parametrize(("cell", "estimated"), [("5", True), ("50", False), ("n/a", True)])
+def test_an_unknown_column_is_no_row_of_the_mix_and_output_of_unknown_origin(cell, estimated):
+    """Beyond 15 % of the generation it makes an estimate of carbon intensity impossible."""
+    header = OUTLOOK.replace("Other", "Other,Avalon")
+    rows = read(FUELSOURCE, f"{header}00:00,10,20,30,28,1,19,4,50,60,1,7,8,9,{cell}\r\n", date(2023, 1, 1))
+    mix = {row.fuel: row.value for row in rows if row.metric == "mix"}
+    assert mix == {row.fuel: row.value for row in rows if row.metric == "generation"}
+    assert (len(mix), mix["hydro"], mix["biomass"]) == (10, 20.0, 29.0)
+    assert {member.name for member in rows.unknown} == {"fuel 'avalon'"}
+    assert ("carbon_estimate" in {row.metric for row in rows}) == estimated
+
+
 def demand(*lines: tuple[str, object]) -> str:
     return "Time,Day ahead forecast,Hour ahead forecast,Current demand\r\n" + "".join(
         f"{t},1,2,{v}\r\n" for t, v in lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, time
 from functools import partial
@@ -119,6 +120,11 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
         for place in places:
             code = Code(ZONE, fuel, outlook.header[place], "5m")
             by_code.extend(code, *_outlook.values(outlook, [place], code.name))
+    for place, name in enumerate(outlook.header):
+        if name not in FUELS and name not in ("time", IMPORTS):
+            with suppress(FeedChanged):  # an unknown column costs its own readings, whatever they are
+                for ts, megawatts in zip(*_outlook.values(outlook, [place], name), strict=True):
+                    by_code.unknown[ZONE][ts] += megawatts
     extend_mix(rows, by_code)
     rows.dropped.update(+outlook.dropped)
     return rows
