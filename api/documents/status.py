@@ -29,7 +29,7 @@ from warehouse.documents import health
 from warehouse.documents.health import Carrier, Health
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.store import layout
 from warehouse.version import __version__
 
@@ -106,7 +106,9 @@ def _entry(
     for feed, own in carriers:
         for metric in feed["metrics"]:
             by_metric[metric].append((health.carrier(feed, configured=own is None or not own.unconfigured), own))
-    standing = [health.standing(metric, known, now) for metric, known in by_metric.items() if not is_forecast(metric)]
+    standing = [
+        health.standing(metric, known, now) for metric, known in by_metric.items() if define(metric).due != "vintages"
+    ]
     healths = [own for _, own in carriers if own is not None]
     newest = max((h for h in healths if h.last_error), key=lambda h: h.last_error_at, default=None)
     errors = [f"{h.feed}: {h.last_error}" for h in healths if h.unknown_member or h is newest]

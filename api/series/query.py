@@ -20,8 +20,8 @@ from warehouse.figures.resample import LONGEST, Interval
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, local_midnight
-from warehouse.market.metrics import BY_FUEL, YEARLY
-from warehouse.market.vocabulary import Metric, is_forecast
+from warehouse.market.metrics import BY_FUEL, YEARLY, define
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
 from warehouse.series.reader import MonthFile, MonthFileSide, Reader
@@ -239,16 +239,15 @@ def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
     """Return what is due at an instant; cache the last answer, since a second sees many requests.
 
-    Of yearly feeds nothing is due, nor of a forecast: what its publisher owes are vintages. A row may be due from the
-    day on which the first of the feeds began, until where the soonest of them has published, grace included.
+    Nothing is due unless publishers owe every interval: years and vintages are none. A row may be due from the day on
+    which the first of the feeds began, until where the soonest of them has published, grace included.
     """
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.document.derived.get(key)
     if last is not None and last[0] == known_at:
         return last[1]
-    listed = [] if is_forecast(stored) else catalogue.entry(zone, stored).get("feeds", [])
+    listed = catalogue.entry(zone, stored).get("feeds", []) if define(stored).due == "intervals" else []
     members = [(catalogue.feeds[feed["id"]], feed["source"]) for feed in listed if not feed["withheld"]]
-    members = [(feed, source) for feed, source in members if not feed["yearly"]]
     configured = [feed for feed, source in members if catalogue.sources[source]["configured"]]
     feeds, due = configured or [feed for feed, _ in members], DueSpan(0, 0, DAY)
     if feeds:

@@ -20,7 +20,7 @@ from warehouse.figures import feed_stats
 from warehouse.figures.feed_stats import FeedStats
 from warehouse.market import clock
 from warehouse.market.feeds import Source
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows.versions import Floats, Ints
 from warehouse.series import month_versions
 from warehouse.series.month_versions import Month
@@ -69,7 +69,7 @@ def _keys(storage: Storage) -> dict[str, set[Pair]]:
     for key in storage.keys(layout.series_prefix()) + storage.keys(layout.history_prefix()):
         if layout.is_month_file(key):
             metric, zone, month, _ = layout.of_series(key)
-            if not is_forecast(metric):
+            if define(metric).merge == "corrections":
                 keys[month].add((metric, zone))
     return keys
 

@@ -15,7 +15,7 @@ from warehouse.judge import quality
 from warehouse.judge.coverage import Pair
 from warehouse.market import clock
 from warehouse.market.feeds import Feed
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows.schema import Rows, SeriesKey
 
 
@@ -59,7 +59,7 @@ def _reached(feed: Feed, rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
     zones: dict[str, int] = defaultdict(int)
     metrics: dict[Pair, int] = defaultdict(int)
     for key, readings in rows.readings.items():
-        if not readings.ts or (is_forecast(key.metric) and key.metric not in feed.metrics):
+        if not readings.ts or (define(key.metric).due == "vintages" and key.metric not in feed.metrics):
             continue
         end = _end(feed, key, max(readings.ts))
         zones[key.zone] = max(zones[key.zone], end)

@@ -103,7 +103,7 @@ def _restorable_versions(
             raise error
         for place in places:
             own = [Statement(at, _of_places(rows, [place])) for at, rows in statements]
-            yield place, restore.versions(feed.id, own, _of_places(final, [place]), month)
+            yield place, restore.versions(feed.id, own, _of_places(final, [place]), place)
 
 
 def _of_places(rows: Rows, places: Collection[Month]) -> Rows:

@@ -19,7 +19,7 @@ from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Feed, Request
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows
 from warehouse.series.folding import Folded
@@ -99,7 +99,7 @@ def of_days(
     starts = [
         np.asarray(forecasts.instants(key, readings), np.int64)
         for key, readings in rows.readings.items()
-        if key.metric in feed.metrics or not is_forecast(key.metric)
+        if key.metric in feed.metrics or define(key.metric).due != "vintages"
     ]
     stamps = np.sort(np.concatenate([np.empty(0, np.int64), *starts]))
     return tuple(

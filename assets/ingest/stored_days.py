@@ -15,7 +15,7 @@ from assets.ingest.reports import window_of
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Feed
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Floats, Ints
 from warehouse.series import month_versions
@@ -70,7 +70,7 @@ def read(
     places = sorted(set(months))
     beyond = {clock.month_of(clock.month_window(month).end) for month in places}
     for zone, metric in pairs:
-        for month in sorted(beyond.union(places)) if is_forecast(metric) else places:
+        for month in sorted(beyond.union(places)) if define(metric).merge == "vintages" else places:
             _read_month(storage, feed, month_versions.Month(metric, zone, month), rows)
     for key, (ts, values) in rows.series.items():
         order = np.argsort(ts, kind="stable")
@@ -82,9 +82,10 @@ def _read_month(storage: Storage, feed: Feed, place: month_versions.Month, rows:
     versions = month_versions.read(storage, place)
     own = np.array([label.feed == feed.id for label in versions.labels] or [False])[versions.label]
     mine = versions.take(own)
-    if is_forecast(place.metric):
-        mine = replace(mine, ts=mine.published_at)
-    live = mine if is_forecast(place.metric) else mine.take(mine.superseded_at == LIVE)
+    if define(place.metric).merge == "vintages":
+        live = replace(mine, ts=mine.published_at)
+    else:
+        live = mine.take(mine.superseded_at == LIVE)
     for number in np.unique(live.label):
         label, chosen = live.labels[number], live.label == number
         key = SeriesKey(

@@ -28,7 +28,7 @@ from warehouse.errors import CredentialsMissing, FeedUnavailable, NotPublished, 
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Request, Source
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 
 LIVE, FILL_GAPS = "live", "fill_gaps"
 LIVE_MINUTES = 15
@@ -68,7 +68,11 @@ class Asked:
 
 def live_feeds(source: Source) -> list[Feed]:
     """Return the feeds of a source that `live` asks: frequent ones, and forecasts, which would be lost."""
-    return [feed for feed in source.feeds if feed.every_minutes <= LIVE_MINUTES or any(map(is_forecast, feed.metrics))]
+    return [
+        feed
+        for feed in source.feeds
+        if feed.every_minutes <= LIVE_MINUTES or any(define(metric).due == "vintages" for metric in feed.metrics)
+    ]
 
 
 def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task]:

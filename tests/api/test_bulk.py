@@ -77,9 +77,6 @@ def test_a_year_of_capacity_is_listed_under_its_january(rig: Rig) -> None:
 def test_a_month_is_final_once_nobody_asks_for_it_any_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(rig)
     end = instant("2026-04-01T00:00:00Z")
-    north = rig.sources["north"]
-    yearly = tuple(replace(feed, yearly=feed.resolution == "1y") for feed in north.feeds)
-    rig.sources["north"] = replace(north, feeds=yearly)
     rig.publish()
     client = rig.client()
     for at, final in ((end + 11 * DAY - 1, False), (end + 11 * DAY, True)):

@@ -147,7 +147,6 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
         metrics=(Metric.CAPACITY,),
         resolution="1y",
         tz="Europe/Brussels",
-        yearly=True,
         parse=yearly,
         publication=Publication(daily_at=time(), day_offset=180),
     )

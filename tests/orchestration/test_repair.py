@@ -22,6 +22,7 @@ from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.succession import identities
 from warehouse.rows.versions import LIVE
 from warehouse.series import damaged, folding, month_versions
 from warehouse.store import artefact, layout
@@ -149,7 +150,7 @@ def test_a_restore_of_one_file_without_the_other_is_named_and_made_good(
     assert len(mix(storage)) == len(served)
     whole = month_versions.read(storage, month_versions.Month("generation", "GB", "2026-11"))
     live = whole.take(whole.superseded_at == LIVE)
-    readings = folding.identities(live)
+    readings = identities(live)
     assert len(np.unique(readings)) == len(readings), "no reading is live twice"
 
 

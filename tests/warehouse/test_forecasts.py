@@ -126,8 +126,8 @@ def test_a_lost_month_is_restored_from_its_bodies_as_it_was(tmp_path_factory, st
     for statement in statements:
         believed.merge(statement.rows)
     before = spelled(month_versions.read(folder, NOVEMBER))
-    assert spelled(restore.versions("one.ahead", statements, believed, NOVEMBER.month)) == before
-    restored = restore.versions("one.ahead", statements, believed, NOVEMBER.month)
+    assert spelled(restore.versions("one.ahead", statements, believed, NOVEMBER)) == before
+    restored = restore.versions("one.ahead", statements, believed, NOVEMBER)
     restore.put(folder, NOVEMBER, restored, RANKS, "live", None)
     assert spelled(month_versions.read(folder, NOVEMBER)) == before
 

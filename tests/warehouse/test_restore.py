@@ -48,7 +48,7 @@ def restored(stated: Bodies) -> Versions:
     for body in stated:
         final |= body
     statements = [Statement(1000 + 10 * number, rows(body)) for number, body in enumerate(stated)]
-    return restore.versions(FEED, statements, rows(final), PLACE.month)
+    return restore.versions(FEED, statements, rows(final), PLACE)
 
 
 def known(versions: Versions, at: int) -> dict[int, float]:
@@ -104,7 +104,7 @@ def test_rows_that_came_since_the_loss_are_known_since_the_bodies_that_say_the_s
 def test_what_no_body_states_any_more_stays_and_what_is_not_believed_comes_not_back(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folding.fold(folder, FEED, rows({0: 1}), {}, RANKS, 1000, "live")
-    stated = restore.versions(FEED, [Statement(1010, rows({1: 9, 2: 2}))], rows({2: 2}), PLACE.month)
+    stated = restore.versions(FEED, [Statement(1010, rows({1: 9, 2: 2}))], rows({2: 2}), PLACE)
     restore.put(folder, PLACE, stated, RANKS, "live", 0)
     assert known(month_versions.read(folder, PLACE), 2000) == {0: 1.0, 2: 2.0}
 

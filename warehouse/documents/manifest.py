@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.series import change_log, damaged, monthfile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
@@ -189,7 +189,7 @@ def _complete_log(
 
     `named`: of each month the file of its newest entry. Followers are told of readings, not of forecasts.
     """
-    if is_forecast(place[0]):
+    if define(place[0]).merge == "vintages":
         return
     for month in sorted({*before, *now}):
         former, file = (entries[month]["file"] if month in entries else "" for entries in (before, now))

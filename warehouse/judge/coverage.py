@@ -14,7 +14,7 @@ import numpy as np
 
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, MarketDay, Window
 from warehouse.market.feeds import Feed, Publication
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows.forecasts import instants
 from warehouse.rows.schema import Rows
 from warehouse.rows.versions import Ints
@@ -74,7 +74,7 @@ def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
 
 def _vintages(rows: Rows, feed: Feed) -> dict[Pair, set[int]]:
     """When the vintages of each zone's forecast were published."""
-    owed = [metric for metric in feed.metrics if is_forecast(metric)]
+    owed = [metric for metric in feed.metrics if define(metric).due == "vintages"]
     found: dict[Pair, set[int]] = defaultdict(set)
     for key, readings in rows.readings.items():
         if key.metric in owed:
@@ -141,7 +141,7 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, readings in rows.readings.items():
-        if key.metric not in feed.metrics or is_forecast(key.metric):
+        if key.metric not in feed.metrics or define(key.metric).due == "vintages":
             continue  # extra metric that the feed does not declare: the ties of a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:

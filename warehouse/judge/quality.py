@@ -21,7 +21,7 @@ from warehouse.judge.coverage import Pair
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, MarketDay, Window, iso
 from warehouse.market.feeds import Feed
 from warehouse.market.metrics import define
-from warehouse.market.vocabulary import Metric, is_forecast
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 from warehouse.rows.schema import Readings, Rows, SeriesKey
@@ -92,7 +92,7 @@ def _ahead(feed: Feed, metric: str) -> int:
     """Seconds after an answer before which its rows begin."""
     if feed.yearly:
         return 366 * DAY
-    if is_forecast(metric):
+    if define(metric).due == "vintages":
         return LONGEST_AHEAD_DAYS * DAY
     if feed.ahead_days or define(metric).ahead:
         return (feed.ahead_days + 1) * DAY

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from warehouse.errors import OutOfReach
 from warehouse.market.clock import MarketDay, Window, zone_of
-from warehouse.market.vocabulary import Forecast, Metric, is_forecast
+from warehouse.market.metrics import define
+from warehouse.market.vocabulary import Forecast, Metric
 
 if TYPE_CHECKING:
     from warehouse.rows.schema import Rows
@@ -147,8 +148,6 @@ class Feed:
     that answers questions, 404 is an outage.
     """
     zones_per_answer: Literal["all", "one"] = "all"
-    yearly: bool = False
-    """Partitions are calendar years (installed capacity)."""
     optional_metrics: tuple[Metric | Forecast, ...] = ()
     """What only some of its files hold too: carried, ranked and catalogued like `metrics`, but never missed or late."""
     hub: str = ""
@@ -178,6 +177,16 @@ class Feed:
     def newest_offset(self) -> int:
         """Days from today to the newest day that may be out: 1 for a day ahead, -5 for one published five days late."""
         return self.ahead_days - max(0, self.publication.day_offset)
+
+    @property
+    def yearly(self) -> bool:
+        """Whether its partitions are calendar years (installed capacity)."""
+        return all(define(metric).yearly for metric in self.metrics)
+
+    @property
+    def is_forecast(self) -> bool:
+        """Whether all that it owes are vintages."""
+        return all(define(metric).due == "vintages" for metric in self.metrics)
 
     def carries(self, metric: str) -> bool:
         """Whether its rows may hold a metric, owed or not."""
@@ -236,7 +245,7 @@ class Source:
         """Give every feed what it leaves to its source. Readings go first: a source that fails is left alone for a
         while, and no forecast may cost a reading its turn."""
         complete = map(self._complete, self.feeds)
-        object.__setattr__(self, "feeds", tuple(sorted(complete, key=lambda feed: all(map(is_forecast, feed.metrics)))))
+        object.__setattr__(self, "feeds", tuple(sorted(complete, key=lambda feed: feed.is_forecast)))
 
     def _complete(self, feed: Feed) -> Feed:
         priced = any(map(feed.carries, (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Forecast.PRICE)))

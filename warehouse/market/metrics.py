@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from warehouse.market import carbon
-from warehouse.market.vocabulary import Forecast, Metric, actual_of, is_forecast
+from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import Limits, Zone
 
 
@@ -92,9 +92,17 @@ class Definition:
     in_windows: bool = False
     """Whether `/v1/windows` compares blocks of hours by it."""
     by_fuel: bool = False
-    yearly: bool = False
     ahead: bool = False
     """Whether rows of tomorrow are published today."""
+    due: Literal["intervals", "years", "vintages"] = "intervals"
+    """What its publishers owe: every interval, a row a year, or from time to time a vintage, whatever it holds."""
+    merge: Literal["corrections", "vintages"] = "corrections"
+    """What a later value of an interval is: a correction, which replaces it, or a vintage, which stands beside it."""
+
+    @property
+    def yearly(self) -> bool:
+        """Whether its rows are years, which have no means."""
+        return self.due == "years"
 
 
 def _mw(_zone: Zone) -> str:
@@ -342,7 +350,7 @@ METRICS: dict[Metric, Definition] = {
         ),
         brief=None,
         by_fuel=True,
-        yearly=True,
+        due="years",
     ),
 }
 """In the order in which documents and paths list them."""
@@ -361,10 +369,13 @@ def _define_forecast(actual: Metric) -> Definition:
         path=None,
         brief=None,
         in_windows=False,
+        due="vintages",
+        merge="vintages",
     )
 
 
 FORECASTS: dict[Forecast, Definition] = {metric: _define_forecast(actual_of(metric)) for metric in Forecast}
+_BY_WORD: dict[str, Definition] = {str(metric): of for metric, of in [*METRICS.items(), *FORECASTS.items()]}
 BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
 YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
 SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
@@ -387,4 +398,7 @@ def brief_words(metric: str) -> BriefWords:
 
 def define(metric: str) -> Definition:
     """Return the definition of a metric or forecast by its stored word. Raises ValueError for another word."""
-    return FORECASTS[Forecast(metric)] if is_forecast(metric) else METRICS[Metric(metric)]
+    found = _BY_WORD.get(metric)
+    if found is None:
+        raise ValueError(f"{metric!r} is no metric")
+    return found

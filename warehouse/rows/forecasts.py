@@ -15,21 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warehouse.market.clock import SPREAD
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows import resolve
 from warehouse.rows.schema import Readings, Rows, SeriesKey
-from warehouse.rows.versions import LIVE, Ints, Versions, concat
+from warehouse.rows.succession import identities, repeats, succeed
+from warehouse.rows.versions import LIVE, Counts, Ints, Versions, concat
 
 LONGEST_AHEAD_DAYS = 8
 """No publisher of ours looks further ahead: SPP's week is the longest."""
 
-_SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
-
 
 def date_by_answer(rows: Rows, answered_at: int) -> Rows:
     """The rows, forecasts that do not say when they were issued under the instant (Unix seconds) of their answer."""
-    undated = [key for key in rows.readings if is_forecast(key.metric) and key.published_at is None]
+    undated = [key for key in rows.readings if define(key.metric).merge == "vintages" and key.published_at is None]
     for key in undated:
         readings = rows.readings.pop(key)
         rows.extend_vintage(key, answered_at, "fetched", readings.ts, readings.values)
@@ -44,7 +42,7 @@ def instants(key: SeriesKey, readings: Readings) -> list[int]:
     return readings.ts if key.published_at is None else [key.published_at] * len(readings.ts)
 
 
-def merge(old: Versions, new: Versions) -> tuple[Versions, tuple[int, int, int, int]]:
+def merge(old: Versions, new: Versions) -> tuple[Versions, Counts]:
     """A month's versions with some vintages of a feed, and how many rows were added, changed, evicted and unchanged.
 
     Vintages are taken oldest first, whenever they come: a late one takes its place among those that are held. It is
@@ -52,46 +50,23 @@ def merge(old: Versions, new: Versions) -> tuple[Versions, tuple[int, int, int, 
     """
     both, count = concat([old, new]), len(old)
     merged, picked = put_together(both, count)
-    identity, fresh = _identities(both), picked[picked >= count]
+    identity, fresh = identities(both), picked[picked >= count]
     added = len(np.setdiff1d(identity[fresh], identity[:count]))
     return merged, (added, len(fresh) - added, 0, len(new) - len(fresh))
 
 
 def put_together(both: Versions, older: int | None = None) -> tuple[Versions, Ints]:
-    """Versions, each until a later vintage was known, and which of them these are.
+    """Return the versions to keep, each valid until a later vintage was known, and their indexes in `both`.
 
     Of versions of one vintage that say the same, only the one known first stays; behind the first `older`, none that
     says what the vintage before it says.
     """
-    identity, units = _identities(both), both.codes("unit")
-    order = np.lexsort((both.known_at, both.published_at, identity))
-    before = np.roll(order, 1)
-    same = _repeats(identity[order]) & both.equal(order, before) & (units[order] == units[before])
-    picked = order[
-        ~(
-            same
-            & (
-                (order >= (len(both) if older is None else older))
-                | (both.published_at[order] == both.published_at[before])
-            )
-        )
-    ]
+    order = np.lexsort((both.known_at, both.published_at, identities(both)))
+    is_new = order >= (len(both) if older is None else older)
+    stay, until = succeed(both, order, is_new | repeats(both.published_at[order]))
     superseded = both.superseded_at.copy()
-    superseded[picked] = _known_until(identity[picked], both.known_at[picked])
-    return replace(both, superseded_at=superseded).take(picked), picked
-
-
-def _known_until(identity: Ints, known_at: Ints) -> Ints:
-    """Until when each version was the newest known: versions by identity, the oldest vintage first."""
-    follows = _repeats(identity)
-    # A running minimum from the end begins anew with each identity, since that lowers all of its instants.
-    shift = np.cumsum(~follows)[::-1].copy()
-    shift = (shift.max(initial=0) - shift) * SPREAD
-    earliest = (np.minimum.accumulate(known_at[::-1] - shift) + shift)[::-1]
-    followed = np.roll(follows, -1)
-    later = np.where(followed, np.roll(earliest, -1), LIVE)
-    until: Ints = np.where(followed, np.maximum(known_at, later), LIVE)
-    return until
+    superseded[stay] = until
+    return replace(both, superseded_at=superseded).take(stay), stay
 
 
 class Pick(NamedTuple):
@@ -120,11 +95,11 @@ class Pick(NamedTuple):
         if self.lead_s is not None:
             chosen &= versions.published_at <= versions.ts - self.lead_s
         able = versions.take(np.flatnonzero(chosen))
-        identity = _identities(able)
+        identity = identities(able)
         order = np.lexsort((able.known_at, able.published_at, identity))
-        follows = _repeats(identity[order])
+        follows = repeats(identity[order])
         if self.every:
-            follows &= _repeats(able.published_at[order])
+            follows &= repeats(able.published_at[order])
         picked = able.take(order[~np.roll(follows, -1)])
         if self.every:
             picked = picked.compact()
@@ -132,15 +107,3 @@ class Pick(NamedTuple):
         picked = replace(picked, superseded_at=np.full(len(picked), LIVE))
         picked = picked.take(resolve.served(picked, ranks))
         return picked.take(picked.order())
-
-
-def _identities(versions: Versions) -> Ints:
-    """A number per version, equal for the vintages of one series' interval."""
-    return versions.codes(*_SERIES) * SPREAD + versions.ts
-
-
-def _repeats(ascending: Ints) -> np.ndarray:
-    """Per number, whether the one before it is equal."""
-    repeats = np.zeros(len(ascending), np.bool_)
-    repeats[1:] = ascending[1:] == ascending[:-1]
-    return repeats

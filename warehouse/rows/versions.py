@@ -19,6 +19,8 @@ NEVER = np.int64(-1)
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Counts = tuple[int, int, int, int]
+"""How many rows were added, changed, evicted and unchanged."""
 
 
 class RowLabels(NamedTuple):

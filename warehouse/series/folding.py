@@ -16,12 +16,11 @@ import numpy as np
 
 from warehouse.errors import StorageError
 from warehouse.market import clock
-from warehouse.market.clock import SPREAD, Window, month_window, months
+from warehouse.market.clock import Window, month_window, months
 from warehouse.market.feeds import Terms
-from warehouse.market.vocabulary import is_forecast
-from warehouse.rows import forecasts
+from warehouse.rows.merging import merging_of
 from warehouse.rows.schema import Readings, Rows, SeriesKey
-from warehouse.rows.versions import LIVE, NEVER, Flags, Floats, Ints, RowLabels, Versions, concat, empty
+from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 from warehouse.series import month_versions
 from warehouse.series.month_versions import Merge, Month, StoredMonth
 from warehouse.store import layout, modes
@@ -98,12 +97,8 @@ def _by_month(versions: Versions) -> Iterator[tuple[str, Versions]]:
                 yield month, versions.take(inside)
 
 
-_SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
-"""What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
-
-
 def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_at: int) -> Versions:
-    """Readings as live versions; of two of one series and instant the later stated stays."""
+    """Readings of one metric as live versions, each stated once."""
     if not series:
         return empty()
     source = feed.split(".", 1)[0]
@@ -123,10 +118,7 @@ def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_a
         np.repeat([NEVER if k.published_at is None else k.published_at for k, _ in series], lengths),
         _bounds([readings for _, readings in series]),
     )
-    if is_forecast(series[0][0].metric):
-        return statements
-    _, last = np.unique(identities(statements)[::-1], return_index=True)
-    return statements.take(np.sort(len(ts) - 1 - last))
+    return merging_of(series[0][0].metric).distinct(statements)
 
 
 def _bounds(series: Sequence[Readings]) -> Floats | None:
@@ -135,11 +127,6 @@ def _bounds(series: Sequence[Readings]) -> Floats | None:
         return None
     none = (np.nan, np.nan)
     return np.array([pair for each in series for pair in each.bounds or [none] * len(each.ts)], np.float64)
-
-
-def identities(versions: Versions) -> Ints:
-    """A number per version, equal for versions of one reading: of one series and instant."""
-    return versions.codes(*_SERIES) * SPREAD + versions.ts
 
 
 def _fold_month(
@@ -156,57 +143,12 @@ def _fold_month(
         nonlocal folded
         at = clock.now() if known_at is None else known_at
         now_known = replace(new, known_at=np.full(len(new), at))
-        if is_forecast(place.metric):
-            merged, counts = forecasts.merge(stored_month.versions, now_known)
-        else:
-            merged, counts = _merge(stored_month.versions, now_known, feed, spans, at)
+        merged, counts = merging_of(place.metric).fold(stored_month.versions, now_known, feed, spans, at)
         folded = Folded(place.zone, place.metric, place.month, *counts, damaged=stored_month.lost)
         return merged if folded.wrote else None
 
     write(place, merge)
     return folded
-
-
-def _merge(
-    old: Versions, new: Versions, feed: str, spans: Sequence[Window], known_at: int
-) -> tuple[Versions, tuple[int, int, int, int]]:
-    """Old and new versions together, and how many were added, changed, evicted and unchanged."""
-    both = concat([old, new])
-    count = len(old)
-    identity = identities(both)
-    live = np.flatnonzero(both.where(lambda labels: labels.feed == feed)[:count] & (old.superseded_at == LIVE))
-    match = _matches(identity, live, count)
-    known = match >= 0
-    same = known.copy()
-    repeats = count + np.flatnonzero(known)
-    same[known] = both.equal(match[known], repeats) & (both.label[match[known]] == both.label[repeats])
-    gone = live[~np.isin(live, match) & _within(both.ts[live], spans)]
-    superseded = both.superseded_at.copy()
-    superseded[match[known & ~same]] = known_at
-    superseded[gone] = known_at
-    # A version replaced within the second in which it came was never visible to a reader.
-    visible = (superseded == LIVE) | (superseded > both.known_at)
-    chosen = visible & np.concatenate([np.ones(count, np.bool_), ~same])
-    merged = replace(both, superseded_at=superseded).take(chosen)
-    return merged, (int((~known).sum()), int((known & ~same).sum()), len(gone), int(same.sum()))
-
-
-def _matches(identity: Ints, live: Ints, count: int) -> Ints:
-    """Per new version (those from `count` on), the index of the live old version of its identity, or -1."""
-    live = live[np.argsort(identity[live], kind="stable")]
-    match = np.full(len(identity) - count, -1)
-    if len(live):
-        at = np.minimum(np.searchsorted(identity[live], identity[count:]), len(live) - 1)
-        hit = identity[live[at]] == identity[count:]
-        match[hit] = live[at[hit]]
-    return match
-
-
-def _within(ts: Ints, spans: Sequence[Window]) -> Flags:
-    inside = np.zeros(len(ts), np.bool_)
-    for span in spans:
-        inside |= (ts >= span.start) & (ts < span.end)
-    return inside
 
 
 def served_months(storage: Storage, metric: str, zone: str) -> list[str]:

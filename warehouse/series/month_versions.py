@@ -19,7 +19,7 @@ from warehouse.bookkeeping import logged
 from warehouse.errors import Conflict, DamagedFile
 from warehouse.market.clock import DAY, SPREAD
 from warehouse.market.feeds import Terms
-from warehouse.market.vocabulary import is_forecast
+from warehouse.market.metrics import define
 from warehouse.rows import resolve
 from warehouse.rows.versions import Versions, concat, empty
 from warehouse.series import change_log, damaged, monthfile
@@ -177,7 +177,7 @@ def _change(
     place: Month, feed: str | None, stored: Stored | None, current: StoredMonth, served: Versions
 ) -> Change | None:
     """What changes for readers of readings; the whole month where nobody knows what was served before."""
-    if is_forecast(place.metric):
+    if define(place.metric).merge == "vintages":
         return None
     if current.served is None and stored is not None:
         return change_log.whole_month(*place)

@@ -284,7 +284,6 @@ SOURCE = Source(
             every_minutes=24 * 60,
             revised_days=366,
             zones_per_answer="one",
-            yearly=True,
         ),
     ),
     notes=(
