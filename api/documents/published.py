@@ -5,7 +5,7 @@ And `/v1/zones` of the catalogue, and `/v1/publishers`, of which some entries ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from api.service import Service
 from warehouse.figures.context import coverage_note
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
+from warehouse.market.metrics import MIXES, CurrentMix
 from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
 
@@ -38,7 +39,7 @@ def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> 
         whole = service.documents.require(layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
-        values = sum(len(member["metrics"]) + ("generation_mix" in member) for member in body["zones"].values())
+        values = sum(len(_awaited(member)) for member in body["zones"].values())
         return entry.json(body, service.documents.catalogue.simulated, 0 if stale else values, stale)
 
 
@@ -111,8 +112,7 @@ def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
 def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
     """The price alone, the zone's attribution and licence with it."""
     metrics = {metric: value for metric, value in body["metrics"].items() if metric == Metric.PRICE}
-    members = {name: member for name, member in body.items() if not name.startswith("generation_mix")}
-    return {**members, "metrics": metrics, "sample": True}
+    return {**_without_mixes(body, MIXES.values()), "metrics": metrics, "sample": True}
 
 
 def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
     blocks = ("context", "trend_24h")
     metric = next((m for name in blocks for m in ("price", *body.get(name, {})) if m in body.get(name, {})), None)
     left_out = {m for name in blocks for m in body.get(name, {}) if m != metric}
-    document = dict(body)
+    document = _without_mixes(body, (words for words in MIXES.values() if not words.is_awaited))
     for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
         of_metrics = body.get(name, {})
         document[name] = {m: block for m, block in of_metrics.items() if m == metric}
@@ -149,7 +149,7 @@ def sample_snapshot(body: dict[str, Any]) -> dict[str, Any]:
 def filtered_snapshot(
     body: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
 ) -> dict[str, Any]:
-    """The snapshot of some metrics and zones, None for all; the mix belongs to generation.
+    """The snapshot of some metrics and zones, None for all.
 
     Its `valid_until` and those of its zones are of the figures that it keeps.
     """
@@ -164,8 +164,7 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
     """A zone of the snapshot with some of its figures."""
     if metrics is None:
         return member
-    mix = Metric.GENERATION in metrics
-    selected = {name: part for name, part in member.items() if mix or not name.startswith("generation_mix")}
+    selected = _without_mixes(member, (words for metric, words in MIXES.items() if metric not in metrics))
     selected["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
     ends = _ends(selected)
     return selected | ({"valid_until": min(ends)} if ends else {})
@@ -173,8 +172,19 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
 
 def _ends(member: dict[str, Any]) -> list[int]:
     """When each figure of a zone is due anew."""
-    figures = [*member["metrics"].values(), member.get("generation_mix", {})]
-    return [figure["expected_by"] for figure in figures if "expected_by" in figure]
+    return [figure["expected_by"] for figure in _awaited(member) if "expected_by" in figure]
+
+
+def _awaited(member: dict[str, Any]) -> list[dict[str, Any]]:
+    """The figures of a zone that a caller pays for."""
+    mixes = [member[words.member] for words in MIXES.values() if words.is_awaited and words.member in member]
+    return [*member["metrics"].values(), *mixes]
+
+
+def _without_mixes(body: Mapping[str, Any], left_out: Iterable[CurrentMix]) -> dict[str, Any]:
+    """A body, or a zone of one, without some mixes."""
+    words = [*left_out]
+    return {name: part for name, part in body.items() if not any(mix.names(name) for mix in words)}
 
 
 def overdue_after(body: dict[str, Any]) -> int:

@@ -8,6 +8,7 @@ from api.openapi.members import Member, Schema, choice, keyed, listed, record, r
 from api.series.formats import MOST_GAPS
 from api.series.windows import REASONS
 from warehouse.figures.context import Band
+from warehouse.market.metrics import MIXES
 
 # fmt: off
 _ROW: tuple[Member, ...] = (
@@ -26,6 +27,11 @@ _PICKED: tuple[Member, ...] = (
     ("lead?", "The newest forecast that was published at least so long ahead: `24h`.", "text"),
     ("vintages?", "`all`: every forecast of each interval.", text(const="all")),
 )
+_MIXES: tuple[Member, ...] = tuple(
+    member for mix in MIXES.values() if not mix.is_awaited for member in (
+        (f"{mix.member}?", f"Newest generation by fuel, in `{mix.member}_unit`.", keyed("number", "fuel")),
+        (f"{mix.member}_unit?", f"Unit of `{mix.member}`.", "text"),
+        (f"{mix.member}_ts?", f"Start of the interval of `{mix.member}`, Unix seconds.", "instant")))
 _BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
@@ -74,11 +80,13 @@ MARKET_DATA: dict[str, Schema] = {
         ("fuels", "Value by fuel, in `unit`. A fuel that is not reported is absent.", keyed("number", "fuel")),
         "resolution?", "source?", "expected_by?"),
     "Latest": record(
-        "zone", "metrics", "attribution", "license", "updated", "valid_until?", "generation_mix?", "sample?"),
+        "zone", "metrics", "attribution", "license", "updated", "valid_until?", "generation_mix?", *_MIXES,
+        "sample?"),
     "Snapshot": record(
         "generated", "valid_until?",
         ("zones", "Every zone by id; one without any value has empty `metrics`.", keyed(record(
-            "metrics", "updated", "attribution", "license", "valid_until?", "generation_mix?"), "zone")),
+            "metrics", "updated", "attribution", "license", "valid_until?", "generation_mix?", *_MIXES),
+            "zone")),
         "sample?"),
     "Row": record(*_ROW, closed=True),
     "Gap": record("start", "end"),
@@ -153,7 +161,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("summary_figures?", "The summary's numbers as printed, by metric.", "object"),
         ("generation_mix_ts?", "Start of the mix's interval, Unix seconds; absent without a mix.", "instant"),
         ("generation_mix_expected_by?", "Unix seconds by which a newer mix is due; absent without a mix.", "instant"),
-        ("generation_mix_omitted?", "Why a zone that publishes a mix has none here.", "text")),
+        ("generation_mix_omitted?", "Why a zone that publishes a mix has none here.", "text"), *_MIXES),
     "WindowBlock": record(*_BLOCK),
     "Windows": record(
         "zone",

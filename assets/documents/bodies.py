@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from assets.documents.figures import Figure, ZoneFigures
+from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.summary import headline, summary
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
+from warehouse.market.metrics import MIXES, CurrentMix
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
-    """The newest value of every scalar metric whose interval has begun, and the mix where the zone publishes one."""
+    """The newest value of every scalar metric whose interval has begun, and the mixes that the zone publishes."""
     body: dict[str, Any] = {
         "zone": of_zone.zone["id"],
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
     }
-    if of_zone.mix is not None:
-        body["generation_mix"] = asdict(of_zone.mix)
+    for metric, mix in of_zone.mixes.items():
+        words = MIXES[metric]
+        body |= {words.member: asdict(mix)} if words.is_awaited else _mix_members(words, mix)
     return body | {
         "attribution": of_zone.zone["attribution"],
         "license": of_zone.zone["license"],
@@ -30,6 +32,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
 def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     """The zone's current values against its own last 30 days, the trend over 24 hours, and both in words."""
     readings = {m: f.reading for m, f in of_zone.figures.items()}
+    missing = {metric: reason for metric, reason in of_zone.missing.items() if metric not in MIXES}
     parts, rounded = summary(of_zone, now, simulated)
     body = {
         "zone": of_zone.zone["id"],
@@ -39,12 +42,11 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "context": {
             m: _block(r.context, of_zone.figures[m].unit) for m, r in readings.items() if r.context is not None
         },
-        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None}
-        | dict(of_zone.missing),
+        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None} | missing,
         "context_window_requested_days": WINDOW_DAYS,
         "trend_24h": {m: _block(r.trend, of_zone.figures[m].unit) for m, r in readings.items() if r.trend is not None},
-        "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | dict(of_zone.missing),
-        **_brief_mix(of_zone),
+        "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | missing,
+        **_brief_mixes(of_zone),
         "headline": headline(of_zone, now, simulated)[0],
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
@@ -103,15 +105,18 @@ def _block(part: Any, unit: str) -> dict[str, Any]:
     return {name: value for name, value in asdict(part).items() if value != ""} | {"unit": unit}
 
 
-def _brief_mix(of_zone: ZoneFigures) -> dict[str, Any]:
-    """The first two members always; empty without a mix, and then why, where the zone publishes one."""
-    mix = of_zone.mix
-    if mix is None:
-        omitted = {"generation_mix_omitted": of_zone.mix_missing} if of_zone.mix_missing else {}
-        return {"generation_mix": {}, "generation_mix_unit": "", **omitted}
-    return {
-        "generation_mix": dict(mix.fuels),
-        "generation_mix_unit": mix.unit,
-        "generation_mix_ts": mix.ts,
-        "generation_mix_expected_by": mix.expected_by,
-    }
+def _brief_mixes(of_zone: ZoneFigures) -> dict[str, Any]:
+    """Of an awaited mix the first two members always; empty without one, and then why, where the zone publishes it."""
+    body: dict[str, Any] = {}
+    for metric, words in MIXES.items():
+        if (mix := of_zone.mixes.get(metric)) is not None:
+            body |= _mix_members(words, mix)
+            body |= {f"{words.member}_expected_by": mix.expected_by} if words.is_awaited else {}
+        elif words.is_awaited:
+            body |= {words.member: {}, f"{words.member}_unit": ""}
+            body |= {f"{words.member}_omitted": of_zone.missing[metric]} if metric in of_zone.missing else {}
+    return body
+
+
+def _mix_members(words: CurrentMix, mix: Mix) -> dict[str, Any]:
+    return {words.member: dict(mix.fuels), f"{words.member}_unit": mix.unit, f"{words.member}_ts": mix.ts}

@@ -14,7 +14,7 @@ from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import WINDOW_S, Reading, read_at
 from warehouse.market.clock import DAY, Window, interval_end
-from warehouse.market.metrics import CURRENT
+from warehouse.market.metrics import CURRENT, MIXES
 from warehouse.market.vocabulary import Metric
 from warehouse.series.reader import Reader, RowColumns, joined, read_again
 from warehouse.store.storage import Storage
@@ -39,7 +39,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The newest generation mix: value by fuel, all of one interval."""
+    """The newest interval of a metric by fuel."""
 
     unit: str
     ts: int
@@ -57,9 +57,9 @@ class ZoneFigures:
     """The zone as the catalogue describes it."""
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
-    mix: Mix | None
-    mix_missing: str
-    """Why a zone that publishes a mix has none; else empty."""
+    """Mixes included."""
+    mixes: Mapping[Metric, Mix]
+    """By metric, in the order of `MIXES`."""
     histories: Mapping[str, RowColumns]
     """The rows around the instant by metric, of which the figures are the newest."""
     unreadable: tuple[str, ...] = ()
@@ -67,13 +67,17 @@ class ZoneFigures:
 
     @property
     def empty(self) -> bool:
-        return not self.figures and self.mix is None
+        return not self.figures and not self._awaited
 
     @property
     def valid_until(self) -> int:
         """The first instant at which one of the figures is superseded or overdue."""
-        ends = [f.expected_by for f in self.figures.values()]
-        return min(ends if self.mix is None else [*ends, self.mix.expected_by])
+        ends = [figure.expected_by for figure in self.figures.values()]
+        return min([*ends, *(mix.expected_by for mix in self._awaited)])
+
+    @property
+    def _awaited(self) -> list[Mix]:
+        return [mix for metric, mix in self.mixes.items() if MIXES[metric].is_awaited]
 
 
 def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
@@ -91,23 +95,22 @@ def _of_zone(
     histories: dict[str, RowColumns] = {}
     missing: dict[str, str] = {}
     unreadable: list[str] = []
-    mix = None
+    mixes: dict[Metric, Mix] = {}
     for metric in (m for m in CURRENT if m.value in entry["metrics"]):
         rows = None
         with logged(f"{metric.value} of {zone}", unreadable) as attempt:
-            if metric is Metric.GENERATION:
+            if metric in MIXES:
                 rows = newest(reader, zone, metric, max(0, now - _MIX_S), now, withheld)
             else:
                 rows = recent(reader, zone, metric, now, withheld)
         carriers = _carriers(catalogue, zone, metric)
-        if rows is not None and metric is Metric.GENERATION:
-            mix = _mix(rows, carriers)
+        if rows is not None and metric in MIXES:
+            mixes[metric] = _mix(rows, carriers)
         elif rows is not None and (reading := read_at(rows, entry["tz"], now)) is not None:
             named[metric.value], histories[metric.value] = _figure(rows, reading, carriers), rows
         else:
             missing[metric.value] = _missing(entry["metrics"][metric], attempt.error is not None)
-    mix_missing = missing.pop(Metric.GENERATION, "")
-    return ZoneFigures(entry, named, missing, mix, mix_missing, histories, tuple(unreadable))
+    return ZoneFigures(entry, named, missing, mixes, histories, tuple(unreadable))
 
 
 @read_again

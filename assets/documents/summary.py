@@ -14,9 +14,8 @@ from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.statement import FigureSentences, grouped, heard
 from warehouse.figures.context import WINDOW_DAYS, listed
 from warehouse.market.clock import local_date, utc, zone_of
-from warehouse.market.metrics import SCALAR, brief_words
+from warehouse.market.metrics import MIXES, SCALAR, brief_words
 
-_MIX = "generation_mix"
 _LARGEST_FUELS = 3
 
 Parts = dict[str, str]
@@ -51,16 +50,22 @@ def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numb
 def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Numbers]:
     """The sentences by subject, in reading order; and by the same names the numbers and times in them."""
     tz = of_zone.zone["tz"]
-    newest = [f.reading.ts for f in of_zone.figures.values()] + ([of_zone.mix.ts] if of_zone.mix else [])
+    spoken = {words.member: metric for metric, words in MIXES.items() if words.subject}
+    mixes = {member: of_zone.mixes[metric] for member, metric in spoken.items() if metric in of_zone.mixes}
+    newest = [*(f.reading.ts for f in of_zone.figures.values()), *(mix.ts for mix in mixes.values())]
     opening = max(newest, default=now)
     figures: dict[str, Any] = {"at": say_time(opening, tz)}
     parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {figures['at']}."}
     for metric, figure in of_zone.figures.items():
         parts[metric], figures[metric] = _sentences(metric, figure, opening, tz, overdue=now > figure.expected_by)
-    if of_zone.mix is not None:
-        parts[_MIX], figures[_MIX] = _mix_sentences(of_zone.mix, opening, tz, overdue=now > of_zone.mix.expected_by)
-    missing = {**of_zone.missing, **({_MIX: of_zone.mix_missing} if of_zone.mix_missing else {})}
-    parts |= {metric: _missing_sentence(metric, reason) for metric, reason in missing.items()}
+    for member, mix in mixes.items():
+        parts[member], figures[member] = _mix_sentences(mix, opening, tz, overdue=now > mix.expected_by)
+    for metric, reason in of_zone.missing.items():
+        if metric not in MIXES:
+            parts[metric] = _missing_sentence(metric, brief_words(metric).subject, reason)
+    for member, metric in spoken.items():
+        if metric in of_zone.missing:
+            parts[member] = _missing_sentence(member, MIXES[metric].subject, of_zone.missing[metric])
     figures["headline"] = headline(of_zone, now, simulated)[1]
     return parts | ({"simulated": "Simulated figures, not market data."} if simulated else {}), figures
 
@@ -105,10 +110,9 @@ def _with_times(
     return f"{text[0].upper()}{text[1:]}", times
 
 
-def _missing_sentence(metric: str, reason: str) -> str:
-    subject = "The generation mix" if metric == _MIX else brief_words(metric).subject
+def _missing_sentence(name: str, subject: str, reason: str) -> str:
     if reason == "withheld_by_terms":
         return f"{subject} is withheld by its publisher's terms."
     if reason == "unreadable":
         return f"{subject} cannot be read at present."
-    return f"No {metric.replace('_', ' ')} is known."
+    return f"No {name.replace('_', ' ')} is known."

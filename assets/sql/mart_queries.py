@@ -27,7 +27,7 @@ from warehouse.figures.marts import MartFile
 from warehouse.figures.resample import interval_at
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, Window, month_window, zone_of
-from warehouse.market.metrics import YEARLY
+from warehouse.market.metrics import ONE_VALUED, YEARLY
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.series import folding, month_versions, monthfile
@@ -58,8 +58,8 @@ class Mart:
 
 _NOT_YEARLY = tuple(metric for metric in Metric if metric not in YEARLY)
 MARTS = (
-    Mart("daily", "Each civil day of a zone: mean, extremes, seconds covered, hours below zero.", marts.SCALAR),
-    Mart("hourly_profile", "Each hour of civil time over a month: how a day of it went.", marts.SCALAR),
+    Mart("daily", "Each civil day of a zone: mean, extremes, seconds covered, hours below zero.", ONE_VALUED),
+    Mart("hourly_profile", "Each hour of civil time over a month: how a day of it went.", ONE_VALUED),
     Mart("border_days", "Each civil day of a border or tie: mean import, MWh in and out.", (Metric.INTERCHANGE,)),
     Mart("revisions", "Each civil day and feed: intervals stated again, when and by how much.", _NOT_YEARLY, True),
 )
@@ -256,7 +256,7 @@ def _encode(rows: pa.Table, metadata: str) -> bytes:
 
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:
     """Make the records of all series out of the days; return how many there are. Raises StorageError."""
-    keys = [layout.mart(marts.DAILY, metric, zone) for metric in marts.SCALAR for zone in ZONES]
+    keys = [layout.mart(marts.DAILY, metric, zone) for metric in ONE_VALUED for zone in ZONES]
     tables = [file.rows for key in keys if (file := _load(storage, key, mode)) is not None]
     if not tables:
         return 0

@@ -20,15 +20,13 @@ import pyarrow.parquet as pq
 from warehouse.errors import StorageError
 from warehouse.figures.resample import MILLION, Sums
 from warehouse.market.clock import Window
-from warehouse.market.vocabulary import Metric
+from warehouse.market.metrics import ONE_VALUED
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader
 from warehouse.store import layout, modes, seal
 from warehouse.store.stored_bytes import Identity
 
 DAILY = "daily"
-SCALAR = (Metric.PRICE, Metric.PRICE_DAY_AHEAD, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON_INTENSITY)
-"""The metrics of which a zone has one value an interval."""
 
 
 def mark(files: Iterable[tuple[str, Identity]]) -> str:
@@ -80,7 +78,7 @@ class Days:
 
 def days(reader: Reader, zone: str, metric: str) -> Days | None:
     """The days of a zone's metric, cached; None where there is no mart of it, or it cannot be read."""
-    if metric not in SCALAR:
+    if metric not in ONE_VALUED:
         return None
     try:
         return reader.document(layout.mart(DAILY, metric, zone), _days)

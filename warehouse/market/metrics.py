@@ -64,6 +64,23 @@ class BriefWords:
     """Whether it follows the clock: its rank among the same hours of the day leads."""
 
 
+@dataclass(frozen=True, slots=True)
+class CurrentMix:
+    """How documents of the present carry the newest interval of a metric by fuel."""
+
+    member: str
+    """The member that holds the values by fuel, beside `<member>_unit` and `<member>_ts`; it begins no other's name."""
+    subject: str = ""
+    """What sentences of the brief call it; empty where none speaks of it."""
+    is_awaited: bool = False
+    """Whether `valid_until`, staleness and the charge depend on it. Then briefs say when it is due or why it is absent,
+    and `latest` holds it as one object."""
+
+    def names(self, member: str) -> bool:
+        """Whether a member of a document is one of its own."""
+        return member == self.member or member.startswith(f"{self.member}_")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """One metric: what a reader of its figures, a check and an endpoint need to know of it."""
@@ -89,6 +106,8 @@ class Definition:
     """None where the API offers it under no path of its own."""
     brief: BriefWords | None
     """None where it has no place among the current values of a zone."""
+    mix: CurrentMix | None = None
+    """None where latest, brief and snapshot carry no values by fuel of it."""
     in_windows: bool = False
     """Whether `/v1/windows` compares blocks of hours by it."""
     by_fuel: bool = False
@@ -252,6 +271,7 @@ METRICS: dict[Metric, Definition] = {
             other_words=("fuels", "production"),
         ),
         brief=None,
+        mix=CurrentMix("generation_mix", "The generation mix", is_awaited=True),
         by_fuel=True,
     ),
     Metric.MIX: Definition(
@@ -380,8 +400,12 @@ BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
 YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
 SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
 """The metrics with one current value a zone: the keys of `metrics`, `current`, `context` and `trend_24h`."""
-CURRENT = (*SCALAR, Metric.GENERATION)
-"""What documents of the present hold: the scalar metrics and the mix."""
+MIXES: dict[Metric, CurrentMix] = {metric: of.mix for metric, of in METRICS.items() if of.mix is not None}
+"""The metrics by fuel of which documents of the present hold the newest interval."""
+CURRENT = (*SCALAR, *MIXES)
+"""What documents of the present hold: latest, brief and snapshot."""
+ONE_VALUED = tuple(metric for metric, of in METRICS.items() if not of.by_fuel and not of.yearly)
+"""The metrics of which a zone has one value an interval: what marts of days and hours are made of."""
 BY_PATH = {of.path.word: metric for metric, of in METRICS.items() if of.path is not None}
 """The metric behind the last part of a series path: `carbon-intensity`."""
 PUBLIC = tuple(BY_PATH.values())
