@@ -35,7 +35,7 @@ _MIXES: tuple[Member, ...] = tuple(
 _BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
-    ("known_since?", "Unix seconds since when a zone's rows are known; no gap is listed.", keyed("instant", "zone")),
+    ("known_since?", "The same as `known_since` of one zone, by zone.", keyed("instant", "zone")),
     ("attribution", "Attribution by zone. Show it wherever you show the data.", keyed("text", "zone")),
     ("license", "Licence by zone under which the data may be passed on.", keyed("text", "zone")),
 )

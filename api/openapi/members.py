@@ -123,7 +123,11 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "end": ("End, exclusive, Unix seconds.", "instant"),
     "interval": ("Of means: UTC hours, civil days, ISO weeks, months or years; else absent.", choice(*LONGEST)),
     "as_of": ("Unix seconds: the rows as this service knew them then; at least ten seconds ago.", "instant"),
-    "known_since": ("Unix seconds since when rows are known, where `as_of` is earlier: no gap is listed.", "instant"),
+    "known_since": (
+        "Unix seconds; given if `as_of` is earlier and a month of the window was restored from raw responses. Older "
+        "versions of that month are lost: it has no rows, and no gap is listed in it.",
+        "instant",
+    ),
     "count": ("Rows, files or entries behind this answer.", "whole"),
     "truncated": (
         "Whether rows were left out: `start` and `end` then bound those that are here, and `Link: rel=next` goes on "

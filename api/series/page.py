@@ -44,7 +44,8 @@ class Page:
     gaps: Sequence[tuple[str, Window]]
     """Zone and span of each hole of the page's own window: no row where one was due. None of forecasts."""
     known_since: Mapping[str, int]
-    """Of each zone whose `as_of` cannot be reached, from when on its rows were known; such a zone has no holes."""
+    """Of each zone with months whose rows at `as_of` are lost, the time since when they are known; no gap is listed in
+    these months."""
 
 
 @read_again
@@ -87,8 +88,10 @@ def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     codes = stored_rows.sources(catalogue, labels)
     of_rows = frozenset() if request.several else frozenset(codes)
     terms = {plan.zone: catalogue.terms(plan.zone, plan.stored, of_rows) for plan in plans}
-    since = {plan.zone: at for plan in plans if (at := stored_rows.known_since(reader, plan)) is not None}
-    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), since)]
+    unknown = {plan.zone: months for plan in plans if (months := stored_rows.unknown_months(reader, plan))}
+    since = {zone: max(at for _, at in months) for zone, months in unknown.items()}
+    months = {zone: [month for month, _ in of] for zone, of in unknown.items()}
+    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), months)]
     return Page(request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since)
 
 
@@ -148,9 +151,13 @@ def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageS
 
 
 def _holes_of_page(
-    reader: Reader, plans: Sequence[ZonePlan], parts: Sequence[RowColumns], window: Window, without: Mapping[str, int]
+    reader: Reader,
+    plans: Sequence[ZonePlan],
+    parts: Sequence[RowColumns],
+    window: Window,
+    unknown: Mapping[str, Sequence[Window]],
 ) -> Iterator[tuple[str, Window]]:
-    """Yield the holes of each zone in a page's window, except for the zones `without`; none of forecasts."""
+    """Yield the holes of each zone in a page's window, but for its `unknown` months; none of forecasts."""
     request = plans[0].request
     if request.pick is not None:
         return
@@ -158,8 +165,6 @@ def _holes_of_page(
         # The page before lists that instant's holes.
         window = Window(window.start, max(window.start, min(window.end, request.cursor.ts)))
     for plan, rows in zip(plans, parts, strict=True):
-        if plan.zone in without:
-            continue
         begin = min(request.start, window.start)
         found = holes(rows, window, plan.due, ZONES[plan.zone].tz, request.interval, begin)
         if found and not (len(rows) and rows.ts[0] <= found[0].start):
@@ -167,7 +172,27 @@ def _holes_of_page(
             head = found.pop(0)
             start = max(head.start, _covered_until(reader, plan, window.start + 1))
             found = [Window(start, head.end), *found] if start < head.end else found
-        yield from ((plan.zone, hole) for hole in found)
+        months = [_whole_intervals(month, request.interval, plan.zone) for month in unknown.get(plan.zone, ())]
+        yield from ((plan.zone, part) for hole in found for part in _outside(hole, months))
+
+
+def _whole_intervals(month: Window, interval: Interval | None, zone: str) -> Window:
+    """Extend a month to the intervals of means that it is a part of."""
+    if interval is None:
+        return month
+    first, last = (interval_at(ts, interval, ZONES[zone].tz) for ts in (month.start, month.end - 1))
+    return Window(first.start, last.end)
+
+
+def _outside(hole: Window, months: Sequence[Window]) -> Iterator[Window]:
+    """Yield the parts of a hole that lie in none of some months, which ascend."""
+    start = hole.start
+    for month in months:
+        if start < min(month.start, hole.end):
+            yield Window(start, min(month.start, hole.end))
+        start = max(start, month.end)
+    if start < hole.end:
+        yield Window(start, hole.end)
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:

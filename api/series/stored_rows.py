@@ -97,16 +97,17 @@ def ends(rows: RowColumns, interval: Interval | None, tz: str) -> Ints:
     return rows.ts + rows.seconds()
 
 
-def known_since(reader: Reader, plan: ZonePlan) -> int | None:
-    """From when on the rows of a window were known, where the request's `as_of` lies before it; else None.
+def unknown_months(reader: Reader, plan: ZonePlan) -> list[tuple[Window, int]]:
+    """Return each month of a window whose rows as of the request's `as_of` are lost, with the time since when they
+    are known: it was restored from raw responses, and those of that time were deleted.
 
-    What had been published by `as_of` nobody knows then. Raises StorageError, FileReplaced.
+    Raises StorageError, FileReplaced.
     """
     at = plan.request.as_of
     if at is None:
-        return None
-    sinces = [reader.known_since(file) for file in plan.files if clock.month_window(file.month).start <= at]
-    return max((since for since in sinces if since > at), default=None)
+        return []
+    months = [(clock.month_window(file.month), reader.known_since(file)) for file in plan.files]
+    return [(month, since) for month, since in months if since is not None and month.start <= at < since]
 
 
 def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:

@@ -11,6 +11,8 @@ from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
 from warehouse.market.vocabulary import Metric
+from warehouse.series import month_versions
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
 
 
@@ -85,16 +87,40 @@ def test_as_of_gives_the_rows_as_they_were_known(ask: Any, market: Any) -> None:
     assert (never["count"], never["gaps"]) == (0, [])
 
 
-def test_what_cannot_be_known_of_then_says_since_when_it_is_known(ask: Any, market: Any) -> None:
-    month = instant("2026-03-01T00:00:00Z")
-    assert market.now > month + 2 * HOUR
-    market.put("north.grid", "FR", "demand", [(month, 5.0)], known_at=month + HOUR)
-    window = f"start={month}&end={month + 2 * HOUR}"
-    before, after = (ask(f"/v1/demand/FR?{window}&as_of={month + late}") for late in (HOUR - 1, HOUR))
-    assert (before["count"], before["known_since"], before["gaps"]) == (0, month + HOUR, [])
-    assert (after["count"], after.get("known_since")) == (1, None)
-    several = ask(f"/v1/demand?zones=FR&{window}&as_of={month + HOUR - 1}")
-    assert (several["known_since"], several["gaps"]) == ({"FR": month + HOUR}, [])
+@pytest.mark.parametrize("longer", [0, 1, HOUR])
+def test_a_gap_as_of_a_time_is_listed_whatever_the_next_month_holds(ask: Any, market: Any, longer: int) -> None:
+    """Of February the hour before its last eleven is known; of March a row is known a day after `as_of`."""
+    march = instant("2026-03-01T00:00:00Z")
+    assert market.now > march + 72 * HOUR
+    market.put("north.grid", "GB", "demand", market.every(march - 12 * HOUR, 300, 12), known_at=march - HOUR)
+    market.put("north.grid", "GB", "demand", [(march, 5.0)], known_at=march + 72 * HOUR)
+    market.publish()
+    body = ask(f"/v1/demand/GB?start={march - 12 * HOUR}&end={march + longer}&as_of={march + 48 * HOUR}")
+    assert (body["count"], body.get("known_since")) == (12, None)
+    [gap] = body["gaps"]
+    assert (gap["start"], gap["end"]) == (march - 11 * HOUR, march + longer)
+
+
+@pytest.mark.parametrize("interval", ["", "&interval=1d"])
+def test_a_restored_month_says_since_when_it_is_known_and_costs_other_months_no_gap(
+    ask: Any, market: Any, interval: str
+) -> None:
+    march = instant("2026-03-01T00:00:00Z")
+    since, at = march + 72 * HOUR, march + 48 * HOUR
+    for start in (march - 15 * 86400, march):
+        market.put("north.grid", "GB", "demand", market.every(start, 300, 12), known_at=start + HOUR)
+    market.publish()
+    place, ranks = Month("demand", "GB", "2026-03"), catalogue.ranks(market.sources, (), "live")
+    month_versions.update(market.storage, place, lambda now: now.versions, ranks, "live", known_since=since)
+    window = f"start={march - 60 * HOUR}&end={march + 4 * HOUR}{interval}"
+    before = ask(f"/v1/demand/GB?{window}&as_of={at}")
+    assert (before["count"], before["known_since"]) == (0, since)
+    assert [gap["end"] <= march for gap in before["gaps"]] == [True], "February has a gap of its own"
+    after = ask(f"/v1/demand/GB?start={march}&end={march + 4 * HOUR}&as_of={since}")
+    assert (after["count"], after.get("known_since")) == (12, None)
+    several = ask(f"/v1/demand?zones=GB&{window}&as_of={at}")
+    assert several["known_since"] == {"GB": since}
+    assert [gap["start"] for gap in several["gaps"]] == [gap["start"] for gap in before["gaps"]]
 
 
 @pytest.mark.parametrize("path", ["/v1/price/GB?limit=5", "/v1/price?zones=GB,FR&limit=5", "/v1/price/GB?stats=true"])

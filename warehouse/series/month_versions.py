@@ -167,10 +167,10 @@ def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past
 
 
 def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
-    if not len(merged):
-        return None
-    before = past.known_since if known_since is None else known_since
-    return max(int(merged.known_at.min()), before or 0)
+    """Return what the file says; `known_since`: of a month that is being restored."""
+    if known_since is None or not len(merged):
+        return past.known_since
+    return max(int(merged.known_at.min()), known_since)
 
 
 def _change(

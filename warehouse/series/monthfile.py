@@ -71,7 +71,9 @@ class Past(NamedTuple):
     history: str | None
     """Key of the rows of lower rank and the superseded values; None where there are none."""
     known_since: int | None
-    """When the first of the month's values was known, Unix seconds; None in an empty month."""
+    """Of a month that was restored from raw responses: the time (Unix seconds) before which its versions are not all
+    known. None for all other months.
+    """
 
 
 def encode_history(versions: Versions, metric: str, zone: str, month: str, mode: str) -> tuple[str, bytes]:

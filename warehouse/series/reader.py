@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from warehouse.caches import LruCache, TtlCache
 from warehouse.errors import StorageError
-from warehouse.market.clock import DAY, LAST_INSTANT, RESOLUTIONS, Window, month_of, months
+from warehouse.market.clock import DAY, RESOLUTIONS, Window, month_of, months
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import NEVER, Floats, Ints, RowLabels, Versions, empty
@@ -250,16 +250,19 @@ class Reader:
             chosen = then.take(resolve.served(then, ranks))
             return _sized(_sides(chosen.take(chosen.order())))
 
-        if at is not None and at < self.known_since(file):
+        if at is not None and at < (self.known_since(file) or at):
             return _sides(empty())
         return self._memory.get((file, pick, at, tuple(ranks.items())), read)
 
-    def known_since(self, file: MonthFile) -> int:
-        """The instant at which the first of a month's values was known. Raises StorageError."""
+    def known_since(self, file: MonthFile) -> int | None:
+        """Return the time before which a restored month's versions are not all known; None for all other months.
 
-        def read() -> tuple[int, int]:
+        Raises StorageError.
+        """
+
+        def read() -> tuple[int | None, int]:
             past = monthfile.past(self.storage, file.key)
-            return LAST_INSTANT + 1 if past is None or past.known_since is None else past.known_since, 200
+            return None if past is None else past.known_since, 200
 
         return self._memory.get((file, "since"), read)
 
