@@ -88,10 +88,10 @@ def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     codes = stored_rows.sources(catalogue, labels)
     of_rows = frozenset() if request.several else frozenset(codes)
     terms = {plan.zone: catalogue.terms(plan.zone, plan.stored, of_rows) for plan in plans}
-    unknown = {plan.zone: months for plan in plans if (months := stored_rows.unknown_months(reader, plan))}
-    since = {zone: max(at for _, at in months) for zone, months in unknown.items()}
-    months = {zone: [month for month, _ in of] for zone, of in unknown.items()}
-    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), months)]
+    restored = {plan.zone: found for plan in plans if (found := stored_rows.unknown_months(reader, plan))}
+    since = {zone: max(at for _, at in found) for zone, found in restored.items()}
+    unknown = {zone: [month for month, _ in found] for zone, found in restored.items()}
+    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), unknown)]
     return Page(request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since)
 
 
