@@ -132,16 +132,25 @@ def latest_rows(
 
 
 def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[str, Any]]:
-    """The newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts}, + = into it."""
+    """Return the newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts}, + = into it.
+
+    One feed may publish a border's total and another its ties: of each neighbour, the feed with the newest row counts.
+    """
     if borders is None:
         return []
-    newest: dict[tuple[str, str | None], dict[str, Any]] = {}
+    newest: dict[str, dict[str, dict[str | None, dict[str, Any]]]] = {}
     for code, ts, value in zip(borders.label.tolist(), borders.ts.tolist(), borders.value.tolist(), strict=True):
         if ts <= now:
-            _, counterparty, link, *_ = borders.labels[code]
-            flow = {"zone": zone, "counterparty": counterparty, "link": link, "mw": rounded(value, "MW"), "ts": ts}
-            newest[str(counterparty), link] = flow
-    return list(newest.values())
+            label = borders.labels[code]
+            flow = {"zone": zone, "counterparty": label.counterparty, "link": label.link}
+            of_feeds = newest.setdefault(str(label.counterparty), {})
+            of_feeds.setdefault(label.feed, {})[label.link] = {**flow, "mw": rounded(value, "MW"), "ts": ts}
+    chosen = (max(of_feeds.values(), key=_newest_ts) for of_feeds in newest.values())
+    return [flow for by_link in chosen for flow in by_link.values()]
+
+
+def _newest_ts(flows: Mapping[str | None, Mapping[str, Any]]) -> int:
+    return max(flow["ts"] for flow in flows.values())
 
 
 def parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:

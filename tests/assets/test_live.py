@@ -185,3 +185,31 @@ def test_means_weigh_by_duration_and_need_half_the_step() -> None:
     )
     exact = map_history.step_means(rows, Window(0, 4 * HOUR), HOUR)
     assert np.array_equal(exact, [15, np.nan, 9.6, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("newer", "expected"),
+    [("ties", [("SE-3", "a", 100, 900), ("SE-3", "b", 200, 600)]), ("total", [("SE-3", None, 500, 900)])],
+)
+def test_of_two_feeds_of_a_border_the_one_with_the_newest_row_is_listed(
+    newer: str, expected: list[tuple[str, str | None, int, int]]
+) -> None:
+    """One feed publishes the ties and another the total; each older row is listed by neither."""
+    own, ties = (100.0, 200.0), newer == "ties"
+    rows = [
+        *((("SE-3", "a", "two.ties"), ts, own[0]) for ts in (300, 900 if ties else 400)),
+        (("SE-3", "b", "two.ties"), 600 if ties else 300, own[1]),
+        (("SE-3", None, "one.total"), 700 if ties else 900, 500.0),
+        (("NO-2", None, "one.total"), 500, -300.0),
+        (("NO-2", None, "one.total"), 1300, -400.0),
+    ]
+    rows.sort(key=lambda row: row[1])
+    borders = RowColumns(
+        tuple(RowLabels(None, name, link, "MW", "5m", feed.split(".")[0], feed) for (name, link, feed), _, _ in rows),
+        np.arange(len(rows), dtype=np.int32),
+        np.array([ts for _, ts, _ in rows], np.int64),
+        np.array([value for _, _, value in rows], np.float64),
+    )
+    flows = map_history.newest_flows("DK-1", borders, 1200)
+    told = [(flow["counterparty"], flow["link"], flow["mw"], flow["ts"]) for flow in flows]
+    assert sorted(told, key=str) == sorted([*expected, ("NO-2", None, -300, 500)], key=str)
