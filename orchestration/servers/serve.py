@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -13,9 +14,9 @@ from pathlib import Path
 from api.settings import Settings
 from orchestration.work.environment import open_context
 from warehouse.documents import catalogue
-from warehouse.errors import StorageError
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
-from warehouse.store import home
+from warehouse.store import artefact, home, layout
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
@@ -46,14 +47,19 @@ def check_settings() -> None:
 
 
 def prepare() -> None:
-    """Publish zones, licences and availability, as every start does, also for an empty warehouse."""
+    """Publish zones, licences and availability, as every start does, also for an empty warehouse.
+
+    The API may run without the publishers' credentials: a source that the pipeline published as configured stays so.
+    """
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
     home.from_environ(os.environ).settle(os.environ)
     pipeline = open_context(adds_zones=False)
     pipeline.storage.sweep()
-    catalogue.publish(
-        pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured, clock.now()
-    )
+    configured = set(pipeline.configured)
+    with contextlib.suppress(DamagedFile):  # which is replaced here
+        published = artefact.load(pipeline.storage, layout.CATALOGUE) or {"sources": {}}
+        configured |= {code for code, source in published["sources"].items() if source["configured"]}
+    catalogue.publish(pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, configured, clock.now())
 
 
 def environ(port: int) -> dict[str, str]:

@@ -13,12 +13,15 @@ import pytest
 import yaml
 
 from api.settings import Settings
+from assets.sources import sources
 from orchestration import cli
-from orchestration.servers import dagster_home
+from orchestration.servers import dagster_home, serve
 from orchestration.work.environment import PipelineSettings
 from tests.stand_ins.compose import DEPLOY, FLEET, ROOT, model, started, variables
 from tests.stand_ins.web_server import configured
 from warehouse import settings
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
 
 SERVICES: dict[str, Any] = model(FLEET)["services"]
 OURS = {name for name, service in SERVICES.items() if "build" in service and "profiles" in service}
@@ -54,14 +57,15 @@ def test_one_machine_starts_what_it_did_and_the_fleet_nothing_of_it() -> None:
 
 def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None:
     assert set(FLEET) <= variables()
-    environ = SERVICES["replica"]["environment"]
-    assert {name for name in environ if name.startswith("EMDS_")} | {"ENTSOE_ENDPOINT"} == (
+    environ, piped = SERVICES["replica"]["environment"], SERVICES["daemon"]["environment"]
+    assert {name for name in environ | piped if name.startswith("EMDS_")} | {"ENTSOE_ENDPOINT"} == (
         set(settings.DEFAULTS) - TESTS_OWN
     )
     assert "ENTSOE_ENDPOINT" in environ
     told = Settings.from_environ(environ)
     assert told.trusted_proxies
-    pipeline = PipelineSettings.from_environ(environ)
+    assert Settings.from_environ(piped).database_url == told.database_url
+    pipeline = PipelineSettings.from_environ(piped)
     assert pipeline.dagster_postgres_url
     assert pipeline.run_image == SERVICES["code"]["image"] == FLEET["EMDS_RUN_IMAGE"]
     store = SERVICES["store"]
@@ -74,6 +78,41 @@ def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None
     made = {SERVICES["postgres"]["environment"]["POSTGRES_DB"], "dagster"}
     assert {FLEET[name].rpartition("/")[2] for name in ("EMDS_DATABASE_URL", "EMDS_DAGSTER_POSTGRES_URL")} == made
     assert "CREATE DATABASE dagster;" in (DEPLOY / "databases.sql").read_text()
+
+
+SALES = {"EMDS_DATABASE_URL", "EMDS_RPC_URL", "EMDS_FACILITATOR_AUTH", "EMDS_MAIL", "EMDS_METRICS_TOKEN"}
+PUBLISHERS = {name for source in sources().values() for name in source.required_env}
+PIPELINE = {
+    "EMDS_DATABASE_URL",  # it delivers webhooks and reconciles payments
+    "EMDS_RPC_URL",
+    "EMDS_ALERT_WEBHOOK",
+    "EMDS_DAGSTER_POSTGRES_URL",
+    *PUBLISHERS,
+}
+STORE = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+SECRETS_OF = {
+    "one-fill": PIPELINE,
+    "one-code": PIPELINE,
+    "one-webserver": {"EMDS_DAGSTER_POSTGRES_URL"},
+    "one-daemon": {"EMDS_DAGSTER_POSTGRES_URL"},
+    "api": SALES,
+    "fill": PIPELINE | STORE,
+    "code": PIPELINE | STORE,
+    "daemon": PIPELINE | STORE,
+    "webserver": {"EMDS_DAGSTER_POSTGRES_URL"},
+    "replica": SALES | STORE,
+    "bucket": STORE,
+    "store": STORE,
+    "postgres": {"POSTGRES_PASSWORD"},
+    "web": set(),
+}
+
+
+def test_a_container_gets_the_secrets_that_it_needs_and_no_other() -> None:
+    secret = settings.SECRETS | PUBLISHERS | STORE | {"POSTGRES_PASSWORD"}
+    given = {name: secret & set(service.get("environment", ())) for name, service in SERVICES.items()}
+    assert given == SECRETS_OF
+    assert not [name for name in SERVICES["web"]["environment"] if "KEY" in name or "PASSWORD" in name]
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
@@ -142,3 +181,21 @@ def test_every_volume_file_and_network_is_there() -> None:
     assert FLEET["EMDS_PUBLISH_TO"] == given["EMDS_PUBLIC_FOLDER"]
     assert web["ports"][0].endswith(f":{given['EMDS_LISTEN']}")
     assert configured("8080", given["EMDS_API"], Path("/public"), Path("/tmp"))
+
+
+def test_an_api_without_credentials_keeps_sources_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pipeline has them, and published the catalogue; a damaged one is made again."""
+    for name in PUBLISHERS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    monkeypatch.setenv("EMDS_FEEDS", "live")
+    monkeypatch.setenv("EIA_API_KEY", "key")
+    serve.prepare()
+    monkeypatch.delenv("EIA_API_KEY")
+    serve.prepare()
+    stored = artefact.load(Folder(tmp_path), layout.CATALOGUE)["sources"]
+    assert (stored["eia"]["configured"], stored["pjm"]["configured"]) == (True, False)
+    file = tmp_path / layout.published(layout.CATALOGUE)
+    file.write_bytes(file.read_bytes()[:-9])
+    serve.prepare()
+    assert not artefact.load(Folder(tmp_path), layout.CATALOGUE)["sources"]["eia"]["configured"]
