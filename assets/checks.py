@@ -191,7 +191,7 @@ def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[
         body = storage.get(key) if first <= name <= last else None  # some are of no day
         document = orjson.loads(body) if body else {"strips": ()}
         for member in document["strips"]:
-            ts, values = member.pop("ts"), member.pop("values")
+            ts, values, _ = member.pop("ts"), member.pop("values"), member.pop("bounds", None)
             aside.append((SeriesKey(**member), np.array(ts, np.int64), np.array(values, np.float64)))
         if document.get("version") == feed.version:  # a newer parser may know the members
             start = np.array([MarketDay(date.fromisoformat(name), feed.tz).start], np.int64)
