@@ -8,7 +8,6 @@ Values come from the model grid. The originals: https://odre.opendatasoft.com, h
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from assets.simulated import grid
 from assets.simulated.answer import Answer, json_answer, short
 from assets.simulated.day_ahead import QUARTER, auction, is_out
-from assets.simulated.grid.noise import Floats, Ints
+from assets.simulated.grid.noise import Ints
 from assets.sources.rte import AREAS, PRICE_HOST
 from assets.sources.rte.eco2mix import CARBON, CONSOLIDATED, FUELS, HOST, NAMES, REAL_TIME, REAL_TIME_FUELS, TZ
 from warehouse.market.clock import MarketDay, instant, market_days, utc
@@ -25,8 +24,6 @@ from warehouse.market.feeds import Request
 
 OUT_AT = time(14, 40)
 LAG = 25 * 60
-GRAMS = {"coal": 986.0, "oil": 777.0, "gas": 429.0, "biomass": 494.0, "waste": 494.0}
-"""RTE's factors, g/kWh."""
 _DATASET = f"https://{HOST}/api/explore/v2.1/catalog/datasets/"
 _SPAN = re.compile(r"date_heure>=date'([^']+)' and date_heure<date'([^']+)'")
 
@@ -78,18 +75,10 @@ def _columns(ts: Ints) -> dict[str, list[int] | list[str]]:
         "eolien": mix["wind_onshore"] + mix["wind_offshore"],
         **{name: np.maximum(0.0, mix[fuel]) for fuel, (name, _) in of_storage.items()},
         **{name: np.minimum(0.0, mix[fuel]) for fuel, (_, name) in of_storage.items()},
-        CARBON: _carbon(mix),
+        CARBON: grid.carbon("FR", ts, QUARTER),
     }
     whole = {name: column.round().astype(int).tolist() for name, column in values.items()}
     return {name: [str(mw) for mw in column] if name in REAL_TIME_FUELS else column for name, column in whole.items()}
-
-
-def _carbon(mix: Mapping[str, Floats]) -> Floats:
-    """g/kWh of the generation, by RTE's factors."""
-    zero = np.zeros(len(mix["gas"]))
-    grams = sum((factor * mix[fuel] for fuel, factor in GRAMS.items()), zero)
-    intensity: Floats = grams / sum((mw for fuel, mw in mix.items() if fuel not in ("pumped_storage", "battery")), zero)
-    return intensity
 
 
 def _consolidated_until(now: int) -> int:

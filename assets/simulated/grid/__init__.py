@@ -90,8 +90,12 @@ def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
 
 
 def carbon(zone: str, ts: Ints, step: int = FIVE) -> Floats:
-    """Return gCO2/kWh of the generation in a zone as its operator publishes it: batteries are not counted."""
-    of_zone = {fuel: np.clip(mw, 0, None) for fuel, mw in mix(zone, ts, step).items() if fuel != "battery"}
+    """Return gCO2/kWh of the generation in a zone as its operator publishes it: storage is not counted."""
+    of_zone = {
+        fuel: np.clip(mw, 0, None)
+        for fuel, mw in mix(zone, ts, step).items()
+        if fuel not in ("pumped_storage", "battery")
+    }
     total = sum(of_zone.values(), np.zeros(np.shape(ts)))
     grams: Floats = sum((mw * _GRAMS.get(fuel, 0.0) for fuel, mw in of_zone.items()), np.zeros(np.shape(ts))) / total
     return grams

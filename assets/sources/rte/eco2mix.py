@@ -12,7 +12,7 @@ Traps:
 - The consolidated data set lacks the columns of batteries and of wind on land and at sea, and a `select` of a column
   that a data set lacks is refused with 400: each data set has its own `select`. In the real-time set these columns are
   "ND" until late in 2022. A response without any value of the parts of wind has `eolien` as `wind`.
-- `taux_co2`, RTE's own g/kWh of consumption, is fetched with the rest and not read here.
+- `taux_co2` is g/kWh of French generation, in whole grams; 0 is a value.
 - Responses that were archived before the mix was requested have no columns of it, and no mix rows.
 """
 
@@ -30,7 +30,7 @@ from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay, iso
 from warehouse.market.feeds import Request
 from warehouse.market.vocabulary import Fuel, Metric
-from warehouse.rows.schema import Rows
+from warehouse.rows.schema import Rows, SeriesKey
 
 HOST = "odre.opendatasoft.com"
 TZ = "Europe/Paris"
@@ -68,13 +68,16 @@ By = Mapping[str, Mapping[int, float]]
 
 
 def parse_eco2mix(body: bytes, request: Request) -> Rows:
-    """Return the `demand`, `interchange` and `mix` rows of France, MW, of the intervals that have a value."""
+    """Return demand, interchange and mix of France in MW, and its carbon intensity, where there is a value."""
     columns = _columns(json_of(body))
     rows = Rows()
     for name, metric in METRICS.items():
         resolution = _resolution_or_drop(rows, columns[name])
         for ts, value in sorted(columns[name].items()) if resolution else ():
             rows.add("FR", metric, ts, value, "MW", resolution)
+    if resolution := _resolution_or_drop(rows, columns[CARBON]):
+        values = sorted(columns[CARBON].items())
+        rows.extend(SeriesKey("FR", Metric.CARBON, "gCO2/kWh", resolution), *zip(*values, strict=True))
     _extend_mix(rows, columns)
     return rows
 
@@ -99,7 +102,7 @@ def _columns(answer: Any) -> By:
         ts = iso_instant(member(record, "date_heure", str))
         if ts % QUARTER:
             raise FeedChanged(f"{record['date_heure'][:40]!r} is off the grid")
-        for name in (*METRICS, *FUELS, *REAL_TIME_FUELS):
+        for name in (*METRICS, *FUELS, *REAL_TIME_FUELS, CARBON):
             value = None if name not in METRICS and record.get(name) in NO_READING else reading(record.get(name), name)
             if value is not None and columns[name].setdefault(ts, value) != value:
                 raise FeedChanged(f"{name} at {record['date_heure']} twice, with different values")
