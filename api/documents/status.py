@@ -63,6 +63,8 @@ def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str
             own = known.get((feed["id"], zone))
             for metric in feed["metrics"] if not feed["withheld"] else ():
                 if own and (until := own.until(metric)):
+                    if define(metric).due == "vintages":  # the best ranked serves up to the end of its newest vintage
+                        until = min(until + feed["ahead_days"] * clock.DAY, now)
                     place = -until, feed["rank"], feed["id"]
                     newest[zone, metric] = min(newest.get((zone, metric), place), place)
     serving = {pair: feed for pair, (_, _, feed) in newest.items()}

@@ -28,7 +28,7 @@ from api.series import page as pages
 from api.series.query import SeriesRequest, series_request
 from api.service import Service
 from warehouse.figures.resample import CIVIL
-from warehouse.market.clock import HOUR, RESOLUTIONS, iso, local_date, now, zone_of
+from warehouse.market.clock import HOUR, RESOLUTIONS, interval_end, iso, local_date, now, zone_of
 from warehouse.market.metrics import BY_PATH, YEARLY
 from warehouse.market.zones import ZONES
 
@@ -239,9 +239,14 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
+    if request.borders:  # the catalogue lists the span of a zone's net
+        return {"reason": "No border has a row in this window: widen it."}
     entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
     if entry.get("first") is None:
         return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
     span = text.with_times({name: entry[name] for name in ("first", "last")})
-    words = f"Held are intervals from {span['first_time']} to {span['last_time']}"
+    until = span["last_time"]
+    if request.metric in YEARLY:
+        until = iso(interval_end(entry["last"], "1y"))
+    words = f"Held are intervals from {span['first_time']} to {until}"
     return {"held": span, "reason": f"{words}: ask for a window in that span, or widen the window."}

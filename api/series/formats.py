@@ -250,17 +250,22 @@ def _csv(page: Page) -> Encoded:
 
 def _parquet(page: Page) -> Encoded:
     out, table = pa.BufferOutputStream(), _table(page)  # a file of Python's would take the global lock at each write
+    # Parquet's own types say all but a time zone. Readers take the metadata of a stored schema for those of the file.
+    stores_schema, metadata = page.request.time == "local", _metadata(page)
+    if stores_schema:
+        table = table.replace_schema_metadata(metadata)
     writer = pq.ParquetWriter(
         out,
         table.schema,
         compression="zstd" if table.num_rows >= _COMPRESSED_FROM else "none",
         use_dictionary=[field.name for field in table.schema if field.type == pa.string()],
         column_encoding={"ts": "DELTA_BINARY_PACKED"},
-        store_schema=page.request.time == "local",  # Parquet's own types say all but a time zone
+        store_schema=stores_schema,
     )
     with writer:
         writer.write_table(table)
-        writer.add_key_value_metadata(_metadata(page))
+        if not stores_schema:
+            writer.add_key_value_metadata(metadata)
     return out.getvalue().to_pybytes(), [_disposition(page, "parquet")]
 
 

@@ -83,6 +83,13 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
         if seconds > horizon.LONGEST_HOURS * HOUR:
             detail = f"at that power it takes more than {horizon.LONGEST_HOURS} hours"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
+    if query["between"] is not None and query["slots"] is None:
+        first, second = query["between"]
+        if seconds > (longest := (second - first) % (24 * 60) * 60):
+            detail = (
+                f"lasts {_number(longest)} hours, and the block {_number(seconds)}: name a longer span, or fewer hours"
+            )
+            raise parameters.invalid([ParameterFault("between", "out-of-range", detail)])
     wanted = WindowQuery(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 

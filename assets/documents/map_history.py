@@ -150,7 +150,7 @@ def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[s
 
 
 def _newest_ts(flows: Mapping[str | None, Mapping[str, Any]]) -> int:
-    return max(flow["ts"] for flow in flows.values())
+    return max(int(flow["ts"]) for flow in flows.values())
 
 
 def parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
--- Each civil day and feed: how many intervals the publisher stated again, when, and by how much.
+-- Each civil day and feed: how many intervals got another value or were withdrawn, as `/v1/publishers` counts them.
 WITH ordered AS (
     SELECT
         v.*, month, date, lead(known_at) OVER later AS next_at, lead(value) OVER later AS next_value,
@@ -9,9 +9,8 @@ WITH ordered AS (
 SELECT
     zone, metric, month, date, feed,
     CAST(count(DISTINCT (fuel, counterparty, link, resolution, ts)) AS INTEGER) AS intervals,
-    CAST(count(DISTINCT (fuel, counterparty, link, resolution, ts)) FILTER (superseded_at IS NOT NULL) AS INTEGER)
-        AS revised,
-    CAST(count(*) FILTER (superseded_at IS NOT NULL AND next_at IS DISTINCT FROM superseded_at) AS INTEGER) AS withdrawn,
+    CAST(count(DISTINCT (fuel, counterparty, link, resolution, ts)) FILTER (next_value <> value) AS INTEGER) AS revised,
+    CAST(count(*) FILTER (superseded_at IS NOT NULL AND next_at IS NULL) AS INTEGER) AS withdrawn,
     avg(abs(next_value - value)) FILTER (next_at = superseded_at) AS mean_change,
     max(abs(next_value - value)) FILTER (next_at = superseded_at) AS largest_change,
     max(superseded_at - first_at) AS last_after_s

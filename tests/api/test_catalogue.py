@@ -11,11 +11,13 @@ import pytest
 from api.endpoints.table import ENDPOINTS
 from assets.documents import publishers
 from tests.api.conftest import NOW, Rig, fill
+from tests.stand_ins.declared import feed, source
 from warehouse.documents import attempts
 from warehouse.documents.health import Health, note
 from warehouse.errors import UNKNOWN_MEMBER
+from warehouse.market.clock import DAY
 from warehouse.market.feeds import Publication
-from warehouse.market.vocabulary import Metric
+from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
 
 
@@ -51,6 +53,22 @@ def test_the_serving_feed_is_the_one_that_reaches_furthest_then_the_best_ranked(
         note(market.storage, "north", [Health("north.grid", "GB", data_until=north)])
         note(market.storage, "south", [Health("south.hourly", "GB", data_until=south)])
         assert entry(client, "south", "GB")["serving"].get("demand") == serving
+
+
+@pytest.mark.parametrize(("days_ago", "serving"), [(0, "north.ahead"), (1, "north.ahead"), (3, "south.ahead")])
+def test_of_forecasts_the_best_ranked_feed_serves_as_far_ahead_as_its_vintages_reach(
+    rig: Rig, days_ago: int, serving: str
+) -> None:
+    """`reached` is when a feed's newest vintage was published: at now by the feed of rank 9."""
+    for code, rank in (("north", 1), ("south", 9)):
+        own = feed(
+            f"{code}.ahead", ("GB",), (Forecast.DEMAND,), "1h", rank=rank, publication=Publication(day_offset=-1)
+        )
+        rig.sources[code] = source(code, (own,))
+        reached = {Forecast.DEMAND.value: rig.now - (DAY * days_ago - 60 if rank == 1 else 0)}
+        note(rig.storage, code, [Health(own.id, "GB", data_until=rig.now, reached=reached)])
+    rig.publish()
+    assert entry(rig.client(), "north", "GB")["serving"] == {"demand_forecast": serving}
 
 
 def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> None:

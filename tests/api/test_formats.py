@@ -183,6 +183,20 @@ def test_holes_are_said(market: Any, ask: Any) -> None:
     assert orjson.loads(stated[b"gaps"]) == [hole]
 
 
+@pytest.mark.parametrize("time", ["utc", "local"])
+@pytest.mark.parametrize("path", ["/v1/price/GB", "/v1/price?zones=GB,DE-LU"])
+def test_a_parquet_response_has_the_envelope_for_every_reader(ask: Any, path: str, time: str) -> None:
+    expected = ask(f"{path}{'&' if '?' in path else '?'}time={time}").get_json()
+    expected.pop("data")
+    body = ask(f"{path}{'&' if '?' in path else '?'}time={time}&format=parquet").data
+    for metadata in (
+        pq.read_table(io.BytesIO(body)).schema.metadata,
+        pq.ParquetFile(io.BytesIO(body)).metadata.metadata,
+    ):
+        assert orjson.loads(metadata[b"emds"]) == expected
+        assert b"license" in metadata
+
+
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=20, unique=True),

@@ -54,6 +54,21 @@ def test_from_to_and_between_bound_the_search(ask: Any) -> None:
     assert body["horizon"]["until"] == RUNNING - 12 * HOUR + 92 * HALF
 
 
+@pytest.mark.parametrize("query", [{}, {"hours": 5}, {"kwh": 22, "kw": 5}])
+@pytest.mark.parametrize("zone", ["DE-LU", "GB"])
+def test_a_block_that_is_longer_than_between_is_refused_whatever_is_known(
+    ask: Any, zone: str, query: dict[str, Any]
+) -> None:
+    """Nothing is known ahead in Great Britain."""
+    status, body = ask(zone, between="23:00-01:00", **query)
+    assert (status, [(fault["parameter"], fault["code"]) for fault in body["errors"]]) == (
+        400,
+        [("between", "out-of-range")],
+    )
+    assert body["errors"][0]["detail"].startswith("lasts 2 hours, and the block ")
+    assert ask(zone, between="23:00-01:00", slots=6)[0] == ask(zone, between="22:00-01:00")[0] == 200
+
+
 def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) -> None:
     _, body = ask("DE-LU", kwh="22", kw="7.4")
     assert body["end"] - body["start"] == -(-22 * 36000 // 74)

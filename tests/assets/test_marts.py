@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,13 +19,17 @@ from hypothesis import strategies as st
 from assets.mart_assets import first_partition
 from assets.sources import feeds, sources
 from assets.sql.mart_queries import MARTS, refresh, refresh_records, stale_months
+from tests.stand_ins.declared import feed
 from tests.stand_ins.places import Place
 from warehouse.documents import manifest
-from warehouse.figures import marts
-from warehouse.market.clock import HOUR, RESOLUTIONS, instant
+from warehouse.figures import feed_stats, marts
+from warehouse.market.clock import HOUR, RESOLUTIONS, Window, instant
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import month_versions
 from warehouse.series.folding import fold
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
 from warehouse.store import layout, modes
 from warehouse.store.storage import Folder, Storage
@@ -239,6 +244,23 @@ def test_profiles_borders_and_revisions(storage: Storage) -> None:
     (revised,) = [row for row in run(storage, REVISIONS) if row["zone"] == "GB" and row["metric"] == "price"]
     assert (revised["intervals"], revised["revised"], revised["withdrawn"]) == (24, 2, 0)
     assert (revised["mean_change"], revised["largest_change"], revised["last_after_s"]) == (5.0, 5.0, 150)
+
+
+def test_the_mart_of_revisions_counts_as_the_publishers_document_does(storage: Storage) -> None:
+    """Of four hours one is corrected, one restated with its value after a withdrawal, and one withdrawn."""
+    start = instant("2026-01-01T00:00:00Z")
+    day = Window(start, start + 24 * HOUR)
+    for known_at, values in ((100, [1.0, 2.0, 3.0, 4.0]), (200, [1.0, 9.0]), (300, [1.0, 9.0, 3.0])):
+        rows = Rows()
+        rows.extend(SeriesKey("GB", "price", "GBP/MWh", "1h"), [start + i * HOUR for i in range(len(values))], values)
+        fold(storage, "a.x", rows, {("GB", "price"): [day]}, RANKS, known_at, "live")
+    (row,) = run(storage, REVISIONS)
+    stats = feed_stats.FeedStats(
+        feed("a.x", ("GB",), (Metric.PRICE,), "1h"), "2026-01", (np.empty(0, np.int64),) * 2, start
+    )
+    feed_stats.add(stats, "price", month_versions.read(storage, Month("price", "GB", "2026-01")), True)
+    assert (row["intervals"], row["revised"], row["withdrawn"]) == (stats.rows, stats.revised, stats.withdrawn)
+    assert (stats.rows, stats.revised, stats.withdrawn) == (4, 1, 1)
 
 
 def test_every_column_has_one_type_in_all_files(tmp_path: Path) -> None:

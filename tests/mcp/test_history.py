@@ -113,6 +113,16 @@ def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     assert past["structuredContent"]["columns"] == {"time": [], "value": []}
 
 
+def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(keyed: Any) -> None:
+    window = {"start": "2020-01-01", "end": "2020-01-02"}
+    years = keyed.call("get_history", zone="DE-LU", metric="capacity", **window)["structuredContent"]
+    assert "from 2025-12-31T23:00:00Z to 2026-12-31T23:00:00Z" in years["reason"]
+    now = {"start": "2026-03-30T00:00:00Z", "end": "2026-03-30T06:00:00Z"}
+    borders = keyed.call("get_history", zone="GB", metric="interchange", by="border", **now)["structuredContent"]
+    assert borders["reason"] == "No border has a row in this window: widen it."
+    assert "held" not in borders
+
+
 def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:
     stamps = ["2026-03-30T12:05Z", "2026-03-30T12:15Z"]
     columns = {"time": stamps, "value": [1.5, 2.0]}
