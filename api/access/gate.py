@@ -28,9 +28,11 @@ import orjson
 import zstandard
 
 from api.access import keys
+from api.access.client_address import SITE, client_address, client_unit
 from api.access.database import AccountsUnavailable, Database
+from api.access.key_spelling import digest_of, is_well_formed
 from api.access.keys import Keys, Usage
-from api.access.limits import SITE, RateLimits, client_address, client_unit, limits_path
+from api.access.limits import RateLimits, limits_path
 from api.access.values import NO_ANSWER, AccessMethod, Call, Grant, Headers, WholeAnswer, refuse_for
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import X402ResourceServer
@@ -153,12 +155,12 @@ class Gate:
         self.limits.refuse(policy, client_unit(call.client), self.settings.free_calls_per_minute, self.now)
 
     def _pace(self, key: str, of_file: bool) -> tuple[str, int]:
-        return keys.pace_of(keys.digest_of(key), self.settings.key_calls_per_second, of_file)
+        return keys.pace_of(digest_of(key), self.settings.key_calls_per_second, of_file)
 
     def _is_valid(self, key: str) -> bool:
         """Return whether a key is one that is accepted; False also while the accounts do not respond."""
         try:
-            usage = self.keys.usage(keys.digest_of(key), self.now) if key else None
+            usage = self.keys.usage(digest_of(key), self.now) if key else None
         except AccountsUnavailable:
             return False
         return usage is not None and usage.confirmed
@@ -171,8 +173,8 @@ class Gate:
     def require_key(self, request: HttpRequest) -> tuple[bytes, Usage]:
         """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
         key = keys.key_of(self.call_of(request)) or ""
-        digest = keys.digest_of(key)
-        usage = self.keys.usage(digest, self.now) if keys.is_well_formed(key) else None
+        digest = digest_of(key)
+        usage = self.keys.usage(digest, self.now) if is_well_formed(key) else None
         if usage is None or not usage.confirmed:
             raise keys.invalid(key, unconfirmed=usage is not None)
         return digest, usage
@@ -265,7 +267,7 @@ class Admission:
 def _priced_key(call: Call) -> str:
     """Return the well-formed key of a call of a paid path, else an empty text."""
     key = keys.key_of(call) if call.price else None
-    return key if key and keys.is_well_formed(key) else ""
+    return key if key and is_well_formed(key) else ""
 
 
 def replayed_response(stored: WholeAnswer, request: HttpRequest) -> Response:

@@ -12,7 +12,7 @@ from sqlalchemy import Row, case, delete, func, insert, select, update
 
 from api.access import keys
 from api.access.database import Database
-from api.access.keys import digest_of, spell
+from api.access.key_spelling import digest_of, spell
 from api.access.sign_up import private_json
 from api.access.tables import KEYS, PREVIOUS_KEYS, USAGE
 from api.access.values import NO_STORE

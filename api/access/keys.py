@@ -1,45 +1,30 @@
-"""A free key: how it is spelled and sent, and what it opens: 500 answers a UTC day, counted before the work.
+"""What a free key opens: 500 answers a UTC day, counted before the work.
 
-A key is `emds_`, 43 base62 digits of 32 random bytes, 6 base62 digits of their CRC-32. The checksum finds a typing
-error without a look at the database, and lets secret scanners know a key from random text. Keys made before it end with
-the 43 digits and stay valid. One statement counts a call, the same on SQLite and PostgreSQL, exact for any number of
-workers. Days are days since 1970-01-01 UTC.
+One statement counts a call, the same on SQLite and PostgreSQL, exact for any number of workers. Days are days since
+1970-01-01 UTC. How a key is spelled: see `api.access.key_spelling`.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
-import hmac
 import logging
-import re
-import string
-import zlib
 from dataclasses import dataclass
 
 from api.access.database import AccountsUnavailable, Database
+from api.access.key_spelling import KEY_PREFIX, digest_of, is_well_formed
 from api.access.limits import RateLimits
+from api.access.signed_addresses import signer_of
 from api.access.values import Call, Grant, Headers, WholeAnswer, refuse_for
 from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
 CALLS_PER_DAY = 500
 """Of a key without a quota of its own."""
-KEY_PREFIX = "emds_"
-SIGNATURE_PATTERN = r"^([0-9]{1,18})\.([0-9]{1,12})\.[0-9A-Za-z_-]{43}$"
-SIGNED_S = 3600
-"""A signed address opens so long."""
 _FILE_PARTS = 20
 """A lazy reader asks for a file in so many parts at most."""
-KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
 _NOT_SIGNED = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
 _LOG = logging.getLogger("emds.keys")
-_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_KEY = re.compile(KEY_PATTERN[1:-1])
-_SIGNATURE = re.compile(SIGNATURE_PATTERN[1:-1])
-_DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
-_PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
 
 # A key that was rotated opens as its successor for a while.
 _ID = """coalesce((SELECT id FROM keys WHERE digest = :digest),
@@ -99,7 +84,8 @@ class Keys:
             return None
         if key is not None and not is_well_formed(key):
             return invalid(key)
-        digest = self._signer(call, now) if key is None else digest_of(key)
+        signed = call.signature, call.path, now
+        digest = signer_of(*signed, self.current_digest) if key is None else digest_of(key)
         if digest is None:
             return _refuse(_NOT_SIGNED)
         if too_fast := limits.refuse("second", *pace_of(digest, per_second, bool(call.file)), now):
@@ -162,35 +148,6 @@ class Keys:
         row = self.database.run(_DIGEST, {"key": key})
         return bytes(row[0]) if row else None
 
-    def _signer(self, call: Call, now: int) -> bytes | None:
-        """Return the digest of the key that signed a call's address; None where it did not, or not for now."""
-        if not (match := _SIGNATURE.fullmatch(call.signature)):
-            return None
-        key, until = int(match[1]), int(match[2])
-        digest = self.current_digest(key) if now < until <= now + SIGNED_S else None
-        if not digest or not hmac.compare_digest(sign(call.path, key, digest, until), call.signature):
-            return None
-        return digest
-
-
-def spell(secret: bytes) -> str:
-    """Return the key of 32 random bytes."""
-    plain = KEY_PREFIX + _base62(int.from_bytes(secret), _DIGITS)
-    return plain + _checksum(plain)
-
-
-def is_well_formed(key: str) -> bool:
-    """Return whether a text can be a key: its form fits, and its checksum where it has one."""
-    if not _KEY.fullmatch(key):
-        return False
-    plain, check = key[:_PLAIN_LENGTH], key[_PLAIN_LENGTH:]
-    return not check or check == _checksum(plain)
-
-
-def digest_of(key: str) -> bytes:
-    """Return what the database knows a key by: 256 random bits need neither salt nor a slow hash."""
-    return hashlib.sha256(key.encode()).digest()
-
 
 def pace_of(digest: bytes, per_second: int, of_file: bool) -> tuple[str, int]:
     """Return the name of a key's counter of calls per second, and how many it allows; parts of files have their own."""
@@ -212,27 +169,6 @@ def key_of(call: Call) -> str | None:
         return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
     except (binascii.Error, ValueError):
         return ""
-
-
-def _checksum(plain: str) -> str:
-    return _base62(zlib.crc32(plain.encode()), 6)
-
-
-def _base62(number: int, digits: int) -> str:
-    text = ""
-    for _ in range(digits):
-        number, digit = divmod(number, 62)
-        text = _BASE62[digit] + text
-    return text
-
-
-def sign(path: str, key: int, digest: bytes, until: int) -> str:
-    """Return what makes the address of a path open as a key does, until an instant.
-
-    The key's digest signs, which only the accounts and the key's holder have: a revoked key ends its addresses.
-    """
-    mac = hmac.digest(digest, f"{path} {until}".encode(), "sha256")
-    return f"{key}.{until}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:

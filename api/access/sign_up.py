@@ -23,9 +23,10 @@ import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from api.access import keys
+from api.access.client_address import SITE, client_unit
 from api.access.database import Database
-from api.access.keys import CALLS_PER_DAY, digest_of, spell
-from api.access.limits import SITE, client_unit
+from api.access.key_spelling import digest_of, spell
+from api.access.keys import CALLS_PER_DAY
 from api.access.tables import KEYS, REPEATS, USAGE, identity
 from api.access.values import NO_STORE, refuse_for
 from api.http.messages import HttpRequest, Response, View, read_json

@@ -37,7 +37,7 @@ class Call:
     api_key: str = ""
     """A key by other ways: X-API-Key, or MCP's tool argument `api_key`. Goes before Authorization."""
     signature: str = ""
-    """Of a signed address (`api.access.keys.sign`), where no key is shown."""
+    """Of a signed address (`api.access.signed_addresses.sign`), where no key is shown."""
     file: bytes = b""
     """SHA-256 of the file that the call reads: a key's later calls for it on that day, and HEAD, count nothing."""
     head: bool = False

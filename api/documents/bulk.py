@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.access.keys import SIGNED_S, invalid, sign
+from api.access.keys import invalid
+from api.access.signed_addresses import SIGNED_S, sign
 from api.access.values import NO_STORE
 from api.documents import datasets
 from api.documents.catalogue_reader import Catalogue, sources_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from api.access.keys import SIGNATURE_PATTERN
+from api.access.signed_addresses import SIGNATURE_PATTERN
 from api.http.parameters import (
     Parameter,
     choice,

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from api.access import keys
+from api.access.key_spelling import spell
 from api.access.values import Call
 from api.documents import bulk, changes, published
 from api.documents.catalogue_reader import stored_metric
@@ -119,9 +120,9 @@ def _keys(service: Service) -> dict[str, Any]:
     quota = {"limit": keys.CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
     person = {"email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"}
     return {
-        "sign-up": {"api_key": keys.spell(bytes(32)), "email": person["email"], "quota": quota, "docs": person["docs"]},
+        "sign-up": {"api_key": spell(bytes(32)), "email": person["email"], "quota": quota, "docs": person["docs"]},
         "confirm": {"confirmed": True, **person},
-        "rotate": {"api_key": keys.spell(bytes(32)), "previous_valid_until": now + DAY},
+        "rotate": {"api_key": spell(bytes(32)), "previous_valid_until": now + DAY},
         "usage": {"quota": {**quota, "used": 0, "remaining": keys.CALLS_PER_DAY}, "created": now},
     }
 

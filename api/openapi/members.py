@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from api.access.keys import KEY_PATTERN
+from api.access.key_spelling import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.metrics import METRICS, PUBLIC, SCALAR

@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 
 from api.access import sign_up as sign_ups
 from api.access.gate import Gate
-from api.access.keys import digest_of
+from api.access.key_spelling import digest_of
 from api.settings import Settings
 from tests.stand_ins.shop import shop
 from warehouse.market.clock import DAY

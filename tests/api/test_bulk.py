@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from flask.testing import FlaskClient
 
-from api.access import keys
 from api.access.database import AccountsUnavailable
 from api.access.key_life import set_quota
-from api.access.keys import Keys, digest_of
+from api.access.key_spelling import digest_of
+from api.access.keys import Keys
+from api.access.signed_addresses import sign
 from api.documents.bulk import stored_month
 from tests.api.conftest import NOW, Rig, fill
 from warehouse.market.clock import DAY, HOUR, instant
@@ -237,8 +238,8 @@ def test_addresses_of_a_list_asked_with_a_key_open_for_an_hour(
     for forged in (f"{number}.{int(until) + 1}.{mac}", f"{int(number) + 1}.{until}.{mac}", f"{number}.{until}.x", "x"):
         refused = noon.get(f"{urls[0].partition('?')[0]}?signature={forged}")
         assert (refused.status_code, refused.get_json()["type"].rpartition("/")[2]) == (401, "invalid-key"), forged
-    digest = keys.digest_of(key["Authorization"][7:])
-    own = keys.sign(urls[0].partition("?")[0], int(number), digest, AT + 2 * HOUR)
+    digest = digest_of(key["Authorization"][7:])
+    own = sign(urls[0].partition("?")[0], int(number), digest, AT + 2 * HOUR)
     assert noon.get(f"{urls[0].partition('?')[0]}?signature={own}").status_code == 401, "an hour, whoever signs"
     with monkeypatch.context() as patch:
         patch.setattr(gate(noon), "_clock", lambda: AT + HOUR)

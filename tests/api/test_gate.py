@@ -15,9 +15,10 @@ from werkzeug.test import TestResponse
 
 from api.access import database
 from api.access import limits as rate_limits
+from api.access.client_address import client_address, client_unit
 from api.access.gate import replayed_response
 from api.access.keys import CALLS_PER_DAY
-from api.access.limits import RateLimits, client_address, client_unit
+from api.access.limits import RateLimits
 from api.access.prices import PRICES, units_of
 from api.access.values import Call, Grant, WholeAnswer
 from api.http.messages import HttpRequest

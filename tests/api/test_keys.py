@@ -19,7 +19,8 @@ from werkzeug.test import TestResponse
 from api.access import key_life
 from api.access.database import Database
 from api.access.key_life import OVERLAP_S
-from api.access.keys import CALLS_PER_DAY, KEY_PREFIX, Keys, digest_of, is_well_formed, spell
+from api.access.key_spelling import KEY_PREFIX, digest_of, is_well_formed, spell
+from api.access.keys import CALLS_PER_DAY, Keys
 from api.access.sign_up import is_address
 from api.access.tables import identity
 from tests.api.key_service import NOON, Service, opened, problem_of

@@ -12,7 +12,8 @@ import pytest
 
 from api.access import sign_up as sign_ups
 from api.access.database import AccountsUnavailable
-from api.access.keys import CALLS_PER_DAY, digest_of
+from api.access.key_spelling import digest_of
+from api.access.keys import CALLS_PER_DAY
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import PaymentLimits
 from tests.stand_ins import buyer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.access.keys import CALLS_PER_DAY, digest_of
+from api.access.key_spelling import digest_of
+from api.access.keys import CALLS_PER_DAY
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_latest": {"zone": "GB"},

@@ -14,7 +14,8 @@ import pytest
 
 from api.access import sign_up as sign_ups
 from api.access.database import Database
-from api.access.keys import Keys, digest_of
+from api.access.key_spelling import digest_of
+from api.access.keys import Keys
 from orchestration.cli import main
 from orchestration.jobs.service_assets import PAYMENTS, service_assets
 from tests.stand_ins.trade import PAY_TO, Trade, open_trade
