@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.mcp import history
+from api.mcp import row_table
 from tests.mcp.reading import at
 
 KEYS = {"zone": ["FR", "GB"], "fuel": ["gas", "wind"], "counterparty": ["NL", "BE"], "link": ["one", None]}
@@ -27,7 +27,7 @@ def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: t
     rows = {"ts": [hour * 3600 for hour, *_ in places], "value": values}
     rows |= {key: [place[1 + number] for place in places] for number, key in enumerate(keys)}
     rows |= {name: [data.draw(st.sampled_from(words)) for _ in places] for name, words in MEMBERS.items()}
-    ts, arrays, constant = history.columns(rows)
+    ts, arrays, constant = row_table.columns(rows)
     assert [at(stamp) for stamp in arrays["time"]] == ts == sorted(set(rows["ts"]))
     named = ["/".join(word for word in place[1:] if word) for place in places]
 
@@ -73,8 +73,8 @@ def test_hours_carry_the_civil_clock_beside_utc_across_its_change(keyed: Any) ->
 def test_a_clock_that_goes_back_has_two_offsets() -> None:
     ts = range(at("2026-10-24T22:00Z"), at("2026-10-25T04:00Z"), 900)
     offsets = {"2026-10-24T22:00Z": "+02:00", "2026-10-25T01:00Z": "+01:00"}
-    assert history.utc_offsets(ts, ZoneInfo("Europe/Paris")) == offsets
-    assert history.utc_offsets(ts[::-1], ZoneInfo("Europe/Paris")) == offsets
+    assert row_table.utc_offsets(ts, ZoneInfo("Europe/Paris")) == offsets
+    assert row_table.utc_offsets(ts[::-1], ZoneInfo("Europe/Paris")) == offsets
 
 
 def test_zones_of_two_clocks_share_a_table_by_date(agents: Any) -> None:
@@ -126,7 +126,7 @@ def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(key
 def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:
     stamps = ["2026-03-30T12:05Z", "2026-03-30T12:15Z"]
     columns = {"time": stamps, "value": [1.5, 2.0]}
-    lines = history.table([at(stamp) for stamp in stamps], columns, {"resolution": "15m"}, None)
+    lines = row_table.table([at(stamp) for stamp in stamps], columns, {"resolution": "15m"}, None)
     assert lines == ["- is missing.", "time value", "2026-03-30T12:05Z 1.5", "2026-03-30T12:15Z 2"]
     text = keyed.call("get_history", zones=["GB", "US-CAISO"], metric="price")["content"][0]["text"]
     assert " No rows: US-CAISO.\n" in text
