@@ -25,7 +25,7 @@ from api.endpoints.query_parameters import METRICS
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
 from api.geo import views as geo
-from api.http import middleware, parameters
+from api.http import failures, middleware, parameters
 from api.http.messages import HttpRequest, Responded, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import Problem
@@ -78,7 +78,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
-    failed = _counting(service.gate, html.for_browsers(partial(middleware.failed, settings.base_url)))
+    failed = _counting(service.gate, html.for_browsers(partial(failures.failed, settings.base_url)))
     listed = routes(service)
     for route in listed:
         answer: Any = lambda route=route, **named: _call(route, request_ctx.request.environ, named)  # noqa: E731
@@ -86,7 +86,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     app.register_error_handler(Exception, lambda error: failed(error, HttpRequest(request_ctx.request.environ)))
     not_routed = partial(_not_routed, service.gate, failed)
     app.register_error_handler(NotFound, lambda _: not_routed(HttpRequest(request_ctx.request.environ)))
-    wsgi_app = middleware.around(exact_first(app.wsgi_app, listed, failed), settings.base_url)
+    wsgi_app = middleware.wrap(exact_first(app.wsgi_app, listed, failed), settings.base_url)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
 

@@ -43,7 +43,7 @@ limit_request_field_size = 16384  # a signed payment in base64 takes 3 kB
 forwarded_allow_ips = ""
 # Heartbeats go through a file: in memory, since a disk may stall.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
-# `api.http.middleware` logs requests; gunicorn's own log goes to standard error.
+# `api.http.access_log` logs requests; gunicorn's own log goes to standard error.
 accesslog = None
 errorlog = "-"
 # Signals are enough; gunicorn 25 and later would open a control socket in the home folder.

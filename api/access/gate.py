@@ -28,8 +28,9 @@ import orjson
 import zstandard
 
 from api.access import keys
+from api.access.accounts_engine import AccountsUnavailable
 from api.access.client_address import SITE, client_address, client_unit
-from api.access.database import AccountsUnavailable, Database
+from api.access.database import Database
 from api.access.key_spelling import digest_of, is_well_formed
 from api.access.keys import Keys, Usage
 from api.access.limits import RateLimits, limits_path

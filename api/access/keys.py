@@ -11,7 +11,8 @@ import binascii
 import logging
 from dataclasses import dataclass
 
-from api.access.database import AccountsUnavailable, Database
+from api.access.accounts_engine import AccountsUnavailable
+from api.access.database import Database
 from api.access.key_spelling import KEY_PREFIX, digest_of, is_well_formed
 from api.access.limits import RateLimits
 from api.access.signed_addresses import signer_of

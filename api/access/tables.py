@@ -1,6 +1,6 @@
 """The tables behind keys, usage and payments. Instants are Unix seconds, days are days since 1970-01-01 UTC.
 
-And the steps by which a database of an earlier release comes to have them (`api.access.database.migrate`).
+And the steps by which a database of an earlier release comes to have them (`api.access.migration.migrate`).
 """
 
 from __future__ import annotations

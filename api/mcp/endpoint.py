@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from werkzeug.http import parse_options_header
 
 from api.access.values import NO_STORE, Call, Headers
+from api.http.cors import ALLOWED
 from api.http.messages import HttpRequest, Response, View, read_body
-from api.http.middleware import ALLOWED
 from api.http.problems import Problem
 from api.http.responses import accepted
 from api.mcp import protocol

@@ -71,10 +71,8 @@ def table(
     ts, arrays = ts[::step], {name: column[::step] for name, column in arrays.items()}
     if arrays.keys() == {"time", "value"} and (spans := _spans(ts, arrays["value"], constant)):
         every = RESOLUTIONS[constant["resolution"]] // 60
-        ts, arrays = (
-            [*spans],
-            {"time": spell_instants([*spans]), f"value, then one each {every} min": [*spans.values()]},
-        )
+        ts, values = [*spans], [*spans.values()]
+        arrays = {"time": spell_instants(ts), f"value, then one each {every} min": values}
     (stamp, stamps), *others = arrays.items()
     printed = {stamp: stamps}
     if clock is not None:

@@ -21,7 +21,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from api.access import webhooks
-from api.access.database import AccountsUnavailable, Database
+from api.access.accounts_engine import AccountsUnavailable
+from api.access.database import Database
 from api.access.webhooks import Message, Webhook
 from api.documents import changes
 from api.service import lag_s

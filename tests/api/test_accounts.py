@@ -17,10 +17,12 @@ from sqlalchemy.exc import DBAPIError
 
 from api.access import database, key_life
 from api.access import sign_up as sign_ups
-from api.access.database import AccountsUnavailable, Database, migrate, open_engine
+from api.access.accounts_engine import AccountsUnavailable, open_engine
+from api.access.database import Database
 from api.access.key_life import revoke
 from api.access.key_spelling import KEY_PREFIX, digest_of
 from api.access.keys import CALLS_PER_DAY, Keys
+from api.access.migration import migrate
 from api.access.tables import STEPS
 from api.http.problems import Problem
 from tests.stand_ins.postgres import NEEDS_POSTGRES, Postgres

@@ -14,9 +14,11 @@ from sqlalchemy import inspect
 
 from api.access import database as databases
 from api.access import sign_up as sign_ups
-from api.access.database import AccountsUnavailable, Database, migrate, open_engine
+from api.access.accounts_engine import AccountsUnavailable, open_engine
+from api.access.database import Database
 from api.access.key_spelling import digest_of
 from api.access.keys import Keys
+from api.access.migration import migrate
 from api.access.x402.ledger import Ledger
 from api.application import create_app
 from api.http.problems import Problem

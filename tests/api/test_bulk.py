@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from flask.testing import FlaskClient
 
-from api.access.database import AccountsUnavailable
+from api.access.accounts_engine import AccountsUnavailable
 from api.access.key_life import set_quota
 from api.access.key_spelling import digest_of
 from api.access.keys import Keys

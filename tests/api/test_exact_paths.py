@@ -11,7 +11,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from api import application
-from api.http import middleware
+from api.http import failures, middleware
 from api.http.messages import HttpRequest, Response
 
 ID = {"X-Request-Id": "the-same"}
@@ -50,7 +50,7 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tuple[str, str]], bytes, dict[str, Any]]]:
     """What each question gets by one way, as its own log tells it too."""
     lines: list[bytes] = []
-    client = Client(middleware.around(way, "http://emds.example", lines.append))
+    client = Client(middleware.wrap(way, "http://emds.example", lines.append))
     found = []
     for path, headers in QUESTIONS:
         sent = (
@@ -70,7 +70,7 @@ def test_flask_would_answer_the_same(market: Any) -> None:
     app = client.application
     service = app.extensions["emds"]
     plain = lambda environ, start: type(app).wsgi_app(app, environ, start)  # noqa: E731
-    failed = partial(middleware.failed, service.settings.base_url)
+    failed = partial(failures.failed, service.settings.base_url)
     ours = application.exact_first(_never, application.routes(service), failed)
     by_flask = answers(app, plain, market.key(client))
     directly = answers(app, ours, market.key(client))
@@ -87,9 +87,9 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
     def fails(request: HttpRequest) -> Response:
         raise ZeroDivisionError(request.path)
 
-    failed = partial(middleware.failed, "http://emds.example")
+    failed = partial(failures.failed, "http://emds.example")
     app = application.exact_first(_never, [application.Route("broken", "/broken", ("GET",), fails)], failed)
-    answer = Client(middleware.around(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
+    answer = Client(middleware.wrap(app, "http://emds.example", lambda _: None)).get("/broken", headers=ID)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
     assert answer.get_json(force=True)["instance"] == "the-same"
     assert "request the-same failed" in caplog.text

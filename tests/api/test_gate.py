@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import TestResponse
 
-from api.access import database
+from api.access import accounts_engine, database
 from api.access import limits as rate_limits
 from api.access.client_address import client_address, client_unit
 from api.access.gate import replayed_response
@@ -192,8 +192,9 @@ def test_postgres_that_hangs_is_503_for_every_kind_of_call(
     postgres_server: Postgres, trade: Trade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twelve calls of each kind at once are more than there are connections."""
-    monkeypatch.setattr(database, "WITHIN_S", 1.0)
-    monkeypatch.setitem(database._LIBPQ_TIMEOUTS, "connect_timeout", "2")  # the least that the driver takes
+    for module in (accounts_engine, database):
+        monkeypatch.setattr(module, "WITHIN_S", 1.0)
+    monkeypatch.setitem(accounts_engine._LIBPQ_TIMEOUTS, "connect_timeout", "2")  # the least that the driver takes
     postgres_server.empty()
     service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path))
     sqlite, gate = trade.gate.database, trade.gate

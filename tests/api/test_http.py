@@ -246,7 +246,7 @@ def test_one_json_line_a_request_without_secrets(market: Any) -> None:
     app = market.client().application
     client = app.test_client()
     key = market.key(client)["Authorization"]
-    app.wsgi_app = middleware.around(app.wsgi_app, "http://emds.example", lines.append)
+    app.wsgi_app = middleware.wrap(app.wsgi_app, "http://emds.example", lines.append)
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     client.get(
         "/v1/price/GB",

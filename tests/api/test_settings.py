@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.access.database import AccountsUnavailable, open_engine, server_reason
+from api.access.accounts_engine import AccountsUnavailable, open_engine, server_reason
 from api.access.x402.ethereum_address import is_address
 from api.settings import Facilitator, Settings, SettingsError
 

@@ -16,9 +16,11 @@ from sqlalchemy import Engine, event
 
 import api.access
 from api.access import key_life, sign_up, webhooks
-from api.access.database import Database, migrate, open_engine
+from api.access.accounts_engine import open_engine
+from api.access.database import Database
 from api.access.key_spelling import digest_of
 from api.access.keys import Keys
+from api.access.migration import migrate
 from api.access.tables import METADATA
 from api.access.values import Call, WholeAnswer
 from api.access.x402.ledger import Ledger, LedgerEntry, PaymentTerms, Transfer

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from api.access import sign_up as sign_ups
-from api.access.database import AccountsUnavailable
+from api.access.accounts_engine import AccountsUnavailable
 from api.access.key_spelling import digest_of
 from api.access.keys import CALLS_PER_DAY
 from api.access.x402.ledger import Ledger

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api.http import middleware
+from api.http import access_log
 from tests.mcp.conftest import MODERN
 
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
@@ -211,7 +211,7 @@ _ALIKE: tuple[tuple[str | bytes, dict[str, str | None]], ...] = (
 def test_flask_would_answer_the_same(mcp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`//mcp` goes through Flask, which reads it as `/mcp`; the log names both alike."""
     lines: list[bytes] = []
-    monkeypatch.setattr(middleware.os, "write", lambda _, line: lines.append(line))
+    monkeypatch.setattr(access_log.os, "write", lambda _, line: lines.append(line))
 
     def answer(path: str, body: str | bytes, headers: dict[str, str | None]) -> tuple[Any, ...]:
         answer = mcp.raw(body, path=path, X_Request_Id="the-same", **headers)

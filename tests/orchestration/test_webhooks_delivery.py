@@ -16,7 +16,7 @@ from sqlalchemy import event
 
 from api.access import sign_up as sign_ups
 from api.access import webhooks
-from api.access.database import AccountsUnavailable
+from api.access.accounts_engine import AccountsUnavailable
 from api.access.key_spelling import digest_of
 from api.access.webhooks import Message, Webhook
 from api.http.problems import Problem

@@ -19,7 +19,7 @@ from api.access.gate import Admission, Gate
 from api.access.x402.ledger import Ledger
 from api.access.x402.server import PaymentLimits, X402ResourceServer
 from api.endpoints.table import ENDPOINTS
-from api.http import middleware, parameters
+from api.http import failures, parameters
 from api.http.messages import HttpRequest, Response, View
 from api.service import Service
 from api.settings import Settings
@@ -31,7 +31,7 @@ def shop(gate: Gate) -> Flask:
     app = Flask(__name__)
     settings = gate.settings
     service = Service(settings, Folder(Path(settings.home)), gate, 0.0)
-    app.register_error_handler(Exception, lambda error: middleware.failed(settings.base_url, error, _request()))
+    app.register_error_handler(Exception, lambda error: failures.failed(settings.base_url, error, _request()))
     for name, view in (sign_up.VIEWS | key_life.VIEWS).items():
         app.add_url_rule(ENDPOINTS[name].path, name, _of_keys(service, name, view), methods=[ENDPOINTS[name].method])
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from api.access.database import AccountsUnavailable
+from api.access.accounts_engine import AccountsUnavailable
 from api.access.prices import units_of
 from api.access.values import Call, Grant, Headers, WholeAnswer
 from api.access.x402 import offers
