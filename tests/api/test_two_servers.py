@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -112,3 +113,19 @@ def test_both_servers_take_one_host_alone(servers: dict[str, Served]) -> None:
                 connection.sendall(b"GET /v1/zones HTTP/1.1\r\nConnection: close\r\n" + hosts + b"\r\n")
                 answer = b"".join(iter(lambda: connection.recv(65536), b""))
             assert answer.startswith(b"HTTP/1.1 400 "), (name, hosts)
+
+
+def test_slow_bodies_hold_a_quarter_of_granians_threads_at_most(
+    shared_everywhere: Rig, serve: Callable[..., Served]
+) -> None:
+    served = serve(shared_everywhere, "granian")
+    head = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{"
+    with contextlib.ExitStack() as stack:
+        for _ in range(80):  # more than a worker has threads
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=20))
+            slow.sendall(head)
+        time.sleep(3)
+        assert answer_of(served, ("GET", "/v1/zones", {}, b""))[0] == 200
+        assert answer_of(served, ("POST", "/mcp", JSON, b"{}"))[0] == 503
+    time.sleep(1)
+    assert answer_of(served, ("POST", "/v1/keys/signup", JSON, b'{"email": "b@example.org"}'))[0] == 201
