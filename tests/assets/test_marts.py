@@ -24,6 +24,7 @@ from tests.stand_ins.places import Place
 from warehouse.documents import manifest
 from warehouse.figures import feed_stats, marts
 from warehouse.market.clock import HOUR, RESOLUTIONS, Window, instant
+from warehouse.market.metrics import BY_FUEL, SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
@@ -275,3 +276,9 @@ def test_every_column_has_one_type_in_all_files(tmp_path: Path) -> None:
     query = f"SELECT count(*), sum(seconds_covered) FROM '{storage.root}/marts/daily/*/*.parquet'"
     with duckdb.connect() as connection:
         assert connection.execute(query).fetchall() == [(5, 4 * 86400)]
+
+
+def test_every_metric_whose_records_can_be_requested_has_a_daily_mart() -> None:
+    [daily] = [mart for mart in MARTS if mart.name == "daily"]
+    assert {*SCALAR, Metric.PRICE_DAY_AHEAD} <= {*daily.metrics}
+    assert not {*daily.metrics} & BY_FUEL

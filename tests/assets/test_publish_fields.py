@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from api.documents.published import filtered_snapshot, sample_brief, sample_latest
 from assets.documents.publish import publish
 from tests.assets.published_zones import HOUR, NOW, document, fill
+from warehouse.market.metrics import MIXES, CurrentMix
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.store.layout import SNAPSHOT
 
@@ -91,3 +94,28 @@ def test_bodies_are_static_between_two_publications(world):
     before = {key: world.storage.get(key) for key in world.storage.keys("published/")}
     assert publish(world.storage, NOW + 60) == []
     assert {key: world.storage.get(key) for key in world.storage.keys("published/")} == before
+
+
+def test_a_metric_by_fuel_is_in_the_documents_as_its_definition_says(world, monkeypatch):
+    """Under another member, flat, and nobody waits for it: an old mix makes no document stale and costs nothing."""
+    fill(world, "GB")
+    for fuel, share in (("gas", 60.5), ("wind", 12.5)):
+        world.fold("GB", "generation", NOW - 60 * HOUR, [share], "30m", fuel=fuel)
+    publish(world.storage, NOW + 60)
+    awaited = document(world, "latest/GB.json")
+    assert awaited["generation_mix"]["fuels"] == {"gas": 60.5, "wind": 12.5}
+    assert awaited["valid_until"] < NOW
+    monkeypatch.setitem(MIXES, Metric.GENERATION, CurrentMix("blend"))
+    publish(world.storage, NOW + 120)
+    latest, brief, snapshot = (document(world, name) for name in ("latest/GB.json", "brief/GB.json", SNAPSHOT))
+    expected = {"blend": {"gas": 60.5, "wind": 12.5}, "blend_unit": "%", "blend_ts": NOW - 60 * HOUR}
+    for body in (latest, brief, snapshot["zones"]["GB"]):
+        assert {name: body[name] for name in body if name.startswith(("blend", "generation_mix"))} == expected
+    assert latest["valid_until"] == brief["valid_until"] > NOW
+    assert "blend" not in brief["summary_parts"]
+    assert not [name for body in (sample_latest(latest), sample_brief(brief)) for name in body if "blend" in name]
+    [of_price, of_blend] = [
+        filtered_snapshot(snapshot, [each], ["GB"])["zones"]["GB"] for each in ("price", "generation")
+    ]
+    assert "blend" not in of_price
+    assert (of_blend["blend"], of_blend["metrics"]) == (expected["blend"], {})
