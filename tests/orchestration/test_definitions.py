@@ -6,7 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -21,7 +21,7 @@ from assets.sql.rules import RULES
 from orchestration import definitions
 from orchestration.jobs import live
 from orchestration.jobs.schedules import PRIORITY, look_back_keys, schedule_groups, schedules_and_jobs
-from orchestration.work.environment import PipelineSettings
+from tests.stand_ins.clock import Clock
 from warehouse.documents import health
 from warehouse.documents.health import Health
 from warehouse.market import clock
@@ -31,13 +31,14 @@ from warehouse.store.storage import Folder
 
 ROOT = Path(__file__).resolve().parents[2]
 TODAY = date(2026, 11, 22)
-SETTINGS = PipelineSettings.from_environ({"EMDS_HOME": "/nowhere/emds"})
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    """Built over an empty simulated warehouse."""
+    """Built over an empty simulated warehouse, at noon of `TODAY`."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(definitions, "time", Clock(NOON.timestamp()))
         patch.setenv("EMDS_HOME", str(tmp_path_factory.mktemp("home")))
         patch.delenv("EMDS_FEEDS", raising=False)
         return definitions.build()
@@ -58,7 +59,7 @@ def test_every_feed_is_an_asset_with_its_checks_and_the_rules_across_feeds_are_c
     assert {(analyst.KEY, rule.name) for rule in RULES} <= checks
 
 
-FIRSTS = definitions.first_partitions(SETTINGS)
+FIRSTS = {feed.id: first_day(feed, {}, None, TODAY) for feed in feeds().values()}
 
 
 def test_every_feed_is_asked_by_exactly_one_running_schedule(loaded: dg.Definitions) -> None:
@@ -98,8 +99,8 @@ def test_partitions_reach_from_the_first_day_to_the_newest_that_may_be_out() -> 
         assert (days.timezone, days.end_offset) == (feeds()[name].tz, offset), name
         assert days.get_partition_keys()[0] == ("2026" if feeds()[name].yearly else "2026-01-01"), name
         if not feeds()[name].yearly:
-            now = datetime.fromtimestamp(clock.now(), ZoneInfo(days.timezone))
-            assert days.get_partition_keys(now)[-1] == str(last_day(feeds()[name], now.date())), name
+            today = clock.local_date(int(NOON.timestamp()), feeds()[name].tz)
+            assert days.get_partition_keys(NOON)[-1] == str(last_day(feeds()[name], today)), name
 
 
 def test_partitions_begin_with_what_was_asked_for_and_within_reach() -> None:
