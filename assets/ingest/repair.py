@@ -32,14 +32,13 @@ _LOG = logging.getLogger("emds.ingest")
 
 
 def heal(pipeline: PipelineContext) -> set[str]:
-    """Set aside month files that cannot be counted and make all marked months again; return the zones touched.
+    """Mark month files that cannot be counted and make all marked months again; return the zones touched.
 
     Costs a listing of the series where nothing is damaged. Call it after the catalogue was published.
     """
     for key in manifest.uncounted(pipeline.storage):
         with logged(key):
-            place = Month(*layout.of_series(key)[:3])
-            month_versions.set_aside(pipeline.storage, place, pipeline.ranks, pipeline.mode, terms=pipeline.terms)
+            month_versions.mark_damaged(pipeline.storage, Month(*layout.of_series(key)[:3]))
     return rebuild_marked(pipeline)
 
 
@@ -66,15 +65,14 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
     for month in sorted({place.month for place in places}):
         wanted = [place for place in places if place.month == month]
         restorable: dict[Month, list[Versions]] = {place: [empty()] for place in wanted}
-        unread: set[str] = set()
-        zones = {place.zone for place in wanted}
-        feeds = [feed for source in pipeline.sources.values() for feed in source.feeds if zones & {*feed.zones}]
-        for feed in feeds:  # whatever they owe: a report of prices may carry its zone's ties beside them
+        unread: set[Month] = set()
+        for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
+            carried = [place for place in wanted if place.zone in feed.zones and feed.carries(place.metric)]
             with logged(f"kept bodies of {feed.id}") as reading:
-                for place, versions in _restorable_versions(pipeline, feed, month, wanted):
+                for place, versions in _restorable_versions(pipeline, feed, month, carried) if carried else ():
                     restorable[place].append(versions)
-            unread |= {*feed.zones} if reading.error else set()
-        for place in (place for place in wanted if place.zone not in unread):
+            unread |= {*carried} if reading.error else set()
+        for place in (place for place in wanted if place not in unread):
             with logged("/".join(place)):
                 versions, served_by = concat(restorable[place]), (pipeline.ranks, pipeline.mode)
                 yield place, restore.put(pipeline.storage, place, versions, *served_by, since, pipeline.terms)
@@ -86,14 +84,18 @@ def _restorable_versions(
     """What a feed's kept bodies state of some months, each value known since its body came. Raises StorageError.
 
     Nets that are added up over several bodies change with each of them: day by day, since a month would take hours.
+    A body that says nothing about the zones is no statement: each statement costs as much as the rows before it.
     """
+    zones = {place.zone for place in places}
     days = list(days_of(feed, clock.month_window(month)))
     for part in [days] if feed.combine is None else [[day] for day in days]:
         gathered, statements = Gathered(feed), list[tuple[int, Rows]]()
         for stored in kept_bodies(pipeline, feed, part):
-            rows = gathered.read(Fetched(stored.request, stored.body, stored.fetched_at))
-            if feed.combine is not None and len(rows):
-                rows = feed.combine(deepcopy(gathered.rows))
+            rows = of_zones(gathered.read(Fetched(stored.request, stored.body, stored.fetched_at)), zones)
+            if not len(rows):
+                continue
+            if feed.combine is not None:
+                rows = feed.combine(deepcopy(of_zones(gathered.rows, zones)))
             believed = quality.judge(rows, feed, (), stored.fetched_at).accepted
             statements.append((stored.fetched_at, _of_places(believed, places)))
         if not statements:
@@ -104,6 +106,15 @@ def _restorable_versions(
         for place in places:
             own = [Statement(at, _of_places(rows, [place])) for at, rows in statements]
             yield place, restore.versions(feed.id, own, _of_places(final, [place]), place)
+
+
+def of_zones(rows: Rows, zones: Collection[str]) -> Rows:
+    """Return the rows of some zones and of their borders, as either side states them: nets are added up of both."""
+    own = Rows()
+    own.readings |= {
+        key: readings for key, readings in rows.readings.items() if {key.zone, key.counterparty} & {*zones}
+    }
+    return own
 
 
 def _of_places(rows: Rows, places: Collection[Month]) -> Rows:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ import orjson
 from assets.documents import geo_layers
 from assets.ingest import first_days
 from assets.ingest import repair as heal
-from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import refresh_all
 from orchestration.work.environment import open_context
 from warehouse.documents import attempts, manifest
@@ -26,7 +25,7 @@ from warehouse.market.clock import month_window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Versions
-from warehouse.series import damaged, month_versions, monthfile, raw
+from warehouse.series import damaged, monthfile, raw
 from warehouse.series.month_versions import Month
 from warehouse.store import artefact, layout, modes, zone_ids
 from warehouse.store.storage import Storage
@@ -60,12 +59,16 @@ def require_release(storage: Storage) -> None:
         )
 
 
-def faults(storage: Storage) -> list[Fault]:
-    """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair."""
-    return list(dict.fromkeys(_faults(storage)))  # damaged hashes of a layer are met with each of its files
+def faults(storage: Storage, keys: Collection[str] | None = None) -> list[Fault]:
+    """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair.
+
+    `keys`: the only files that are read; by default all.
+    """
+    # Damaged hashes of a layer are met with each of its files.
+    return list(dict.fromkeys(_faults(storage, lambda key: keys is None or key in keys)))
 
 
-def _faults(storage: Storage) -> Iterator[Fault]:
+def _faults(storage: Storage, is_read: Callable[[str], bool]) -> Iterator[Fault]:
     known = True
     try:
         modes.get(storage)
@@ -81,7 +84,7 @@ def _faults(storage: Storage) -> Iterator[Fault]:
             except StorageError as error:
                 yield Fault(prefix, str(error))
                 continue
-            for key in keys:
+            for key in filter(is_read, keys):
                 yield from _of_file(storage, key, check)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     for key in damaged.waiting(storage):
@@ -188,8 +191,8 @@ def repair() -> int:
     found = faults(storage)
     movable = [fault for fault in found if fault.movable]
     for fault in movable:
-        set_aside(pipeline, fault)
-        print(f"{fault.key}: {fault.reason}: moved to {layout.DAMAGED}")
+        set_aside(storage, fault)
+        print(f"{fault.key}: {fault.reason}: {_ACTION[layout.is_month_file(fault.key)]}")
     waiting = damaged.waiting(storage)
     heal.rebuild_marked(pipeline)
     if any(fault.key.startswith(layout.published("geo/")) for fault in movable):
@@ -197,19 +200,24 @@ def repair() -> int:
     unpublished = refresh_all(pipeline)
     for key in sorted({*waiting} - {*damaged.waiting(storage)}):
         print(f"{key}: made again from the kept bytes; `emds gaps` says what is missing")
-    left = faults(storage) if found else []
+    months = [Month(*layout.of_series(fault.key)[:3]) for fault in found if layout.is_month_file(fault.key)]
+    left = (
+        faults(storage, {fault.key for fault in found} | {layout.series(*month) for month in months}) if found else []
+    )
     for line in (*unpublished, *left):
         print(line)
     print(f"{len(movable)} damaged files were set aside, {len(left)} faults are left")
     return 1 if left or unpublished else 0
 
 
-def set_aside(pipeline: PipelineContext, fault: Fault) -> None:
-    """Move a damaged file below `damaged/`."""
-    storage = pipeline.storage
-    if layout.is_month_file(fault.key) and not damaged.is_gone(storage, fault.key):
-        *place, is_history = layout.of_series(fault.key)
-        if not is_history:
-            month_versions.set_aside(storage, Month(*place), pipeline.ranks, pipeline.mode, pipeline.terms)
-            return
-    damaged.set_aside(storage, fault.key, fault.reason)
+_ACTION = {True: f"copied to {layout.DAMAGED} when its month is rebuilt", False: f"moved to {layout.DAMAGED}"}
+
+
+def set_aside(storage: Storage, fault: Fault) -> None:
+    """Move a damaged file below `damaged/`; mark a month instead, which stays damaged until it is rebuilt."""
+    if not layout.is_month_file(fault.key):
+        damaged.set_aside(storage, fault.key, fault.reason)
+    elif damaged.is_gone(storage, fault.key) and not layout.of_series(fault.key)[3]:
+        damaged.mark_gone(storage, fault.key)
+    else:
+        damaged.mark(storage, fault.key, fault.reason)

@@ -14,7 +14,8 @@ from assets.ingest.context import PipelineContext
 from tests.api.conftest import Rig
 from tests.assets.demand_feed import DAY, NOON, START, Publisher, pipeline, run, whole
 from warehouse.market.feeds import Request
-from warehouse.series import damaged
+from warehouse.series import damaged, month_versions
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 
 MONTH = layout.series("demand", "GB", "2026-06")
@@ -60,7 +61,31 @@ class Asking:
 def lose(context: PipelineContext) -> None:
     for key in [MONTH, *context.storage.keys(layout.history_prefix())]:
         context.storage.delete(key)
-    damaged.set_aside(context.storage, MONTH, "is gone")
+    damaged.mark(context.storage, MONTH, "is gone")
+
+
+def test_a_month_under_repair_is_refused_until_its_replacement_is_in_place(corrected: PipelineContext) -> None:
+    asking = Asking(corrected)
+    rest = [asking.rest(at) for at in (NOON, NOON + 7100)]
+    corrected.storage.put(MONTH, b"spoilt")
+    month_versions.mark_damaged(corrected.storage, Month(*layout.of_series(MONTH)[:3]))
+    again = Asking(corrected)
+    for query in ("", f"&as_of={NOON}"):
+        path = f"/v1/demand/GB?start={START}&end={NOON}&limit=1000{query}"
+        assert again.client.get(path, headers=again.headers).status_code == 503, query
+    repair.rebuild_marked(corrected)
+    whole_again = Asking(corrected)
+    assert [whole_again.rest(at)["data"] for at in (NOON, NOON + 7100)] == [answer["data"] for answer in rest]
+
+
+def test_a_month_without_values_names_no_time_since_which_it_is_known(corrected: PipelineContext) -> None:
+    for key in [*corrected.storage.keys(layout.RAW), *corrected.storage.keys(layout.history_prefix())]:
+        corrected.storage.delete(key)
+    corrected.storage.put(MONTH, b"spoilt")
+    month_versions.mark_damaged(corrected.storage, Month(*layout.of_series(MONTH)[:3]))
+    repair.rebuild_marked(corrected)
+    answer = Asking(corrected).rest(CORRECTED)
+    assert (answer["count"], answer.get("known_since")) == (0, None)
 
 
 def test_within_the_kept_days_as_of_answers_as_before(corrected: PipelineContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from assets.ingest.context import PipelineContext
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.stand_ins import damage, stored_rows
 from warehouse.documents import manifest
+from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Request
@@ -60,7 +62,7 @@ def known(corrected: PipelineContext, at: int) -> dict[int, float]:
 
 
 def set_aside(corrected: PipelineContext) -> None:
-    month_versions.set_aside(corrected.storage, Month(*layout.of_series(MONTH)[:3]), corrected.ranks, corrected.mode)
+    month_versions.mark_damaged(corrected.storage, Month(*layout.of_series(MONTH)[:3]))
 
 
 def lose(corrected: PipelineContext, *keys: str) -> None:
@@ -78,12 +80,12 @@ def test_a_month_made_again_answers_what_was_known_at_every_instant(corrected: P
     assert histories
     lose(corrected, *([MONTH] if lost != "history" else []), *(histories if lost != "series" else []))
     if lost == "history":
-        damaged.set_aside(corrected.storage, histories[0], "is gone")
+        damaged.mark(corrected.storage, histories[0], "is gone")
     elif lost == "series":
         assert manifest.missing(corrected.storage) == [MONTH]
         damaged.mark_gone(corrected.storage, MONTH)
     else:
-        damaged.set_aside(corrected.storage, MONTH, "is gone")
+        damaged.mark(corrected.storage, MONTH, "is gone")
     assert repair.rebuild_marked(corrected) == {"GB"}
     assert [known(corrected, at) for at in instants] == before
     assert stored(corrected) == served
@@ -95,11 +97,44 @@ def test_a_run_between_the_loss_and_the_repair_costs_nothing(corrected: Pipeline
     assert isinstance(corrected.storage, Folder)
     damage.cut(corrected.storage.path(MONTH), CHANCE)
     run(replace(corrected, session=_At({DAY: whole(0, 20) + b" " + whole(20, 34, 40000)}, NOON + 7190)), DAY)
-    assert len(stored(corrected)) < len(served)
+    with pytest.raises(DamagedFile):
+        stored(corrected)
     assert damaged.waiting(corrected.storage) == [MONTH]
     repair.rebuild_marked(corrected)
     assert stored(corrected).items() > served.items()
     assert known(corrected, NOON + 30) == before
+
+
+@pytest.mark.parametrize("loss", ["cut", "gone", "history"])
+def test_a_month_is_damaged_until_its_replacement_is_in_place(
+    corrected: PipelineContext, killed_at: Callable[[Callable[[], object], int], bool], loss: str
+) -> None:
+    """Wherever a repair is killed, a reader gets all rows or a refusal, and the next repair has all rows."""
+    assert isinstance(corrected.storage, Folder)
+    served, before = stored(corrected), known(corrected, NOON + 30)
+    [history] = corrected.storage.keys(layout.history_prefix())
+    damage.cut(corrected.storage.path(history if loss == "history" else MONTH), CHANCE)
+    if loss == "gone":
+        corrected.storage.delete(MONTH)
+        damaged.mark_gone(corrected.storage, MONTH)
+
+    def repairs() -> None:
+        set_aside(corrected)
+        repair.rebuild_marked(corrected)
+
+    step, refused = 1, 0
+    while killed_at(repairs, step):
+        for read, rows in ((lambda: stored(corrected), served), (lambda: known(corrected, NOON + 30), before)):
+            try:
+                assert read() == rows, (step, loss)
+            except DamagedFile:
+                refused += 1
+        step += 1
+    assert step > 10
+    assert refused
+    repairs()
+    assert (stored(corrected), known(corrected, NOON + 30)) == (served, before)
+    assert damaged.waiting(corrected.storage) == []
 
 
 def test_a_month_that_cannot_be_written_now_keeps_its_mark(corrected: PipelineContext) -> None:
@@ -137,7 +172,7 @@ def test_what_was_pruned_makes_the_month_say_since_when_it_is_known(corrected: P
     raw.prune(corrected.storage, FEED.id, NOON + 3000)
     corrected.storage.put(layout.PRUNED, str(NOON + 3000).encode())
     lose(corrected, MONTH, *corrected.storage.keys(layout.history_prefix()))
-    damaged.set_aside(corrected.storage, MONTH, "is gone")
+    damaged.mark(corrected.storage, MONTH, "is gone")
     repair.rebuild_marked(corrected)
     from warehouse.series.reader import Reader
 

@@ -19,9 +19,14 @@ from warehouse.rows.schema import Readings, Rows
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]:
-    """`ask(feed_id, days, now)`: the combined rows of all answers, follow-ups included, and what was not published."""
+    """`ask(feed_id, days, now)`: the rows of all answers, follow-ups included, and what was not published.
 
-    def fetched(feed_id: str, days: Sequence[MarketDay], now: str) -> tuple[Rows, list[tuple[Request, FeedError]]]:
+    `combine`: whether the feed's own `combine` turns them into nets.
+    """
+
+    def fetched(
+        feed_id: str, days: Sequence[MarketDay], now: str, combine: bool = True
+    ) -> tuple[Rows, list[tuple[Request, FeedError]]]:
         monkeypatch.setenv("EMDS_NOW", now)
         product = feed(feed_id)
         answer = import_module(f"assets.simulated.{product.source}").answer
@@ -44,6 +49,6 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
         for key, readings in rows.readings.items():  # the later answer about an instant counts, as in a run
             newest = dict(zip(readings.ts, readings.values, strict=True))
             rows.readings[key] = Readings(list(newest), list(newest.values()))
-        return (product.combine(rows) if product.combine else rows), refused
+        return (product.combine(rows) if product.combine and combine else rows), refused
 
     return fetched

@@ -11,8 +11,10 @@ from tests.stand_ins import stored_rows
 from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, feed_rows, fold, resolve_again, spans
 from warehouse.documents import manifest
 from warehouse.market.clock import HOUR, Window
-from warehouse.series import change_log, folding
+from warehouse.rows.versions import empty
+from warehouse.series import change_log, folding, restore
 from warehouse.series.change_log import Change
+from warehouse.series.month_versions import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -64,7 +66,7 @@ steps = st.lists(
 
 
 def follow_steps(folder, steps):
-    """Backfills, corrections, withdrawals, rights taken and given, and a month file that is damaged and set aside."""
+    """Backfills, corrections, withdrawals, rights taken and given, and a damaged month that is rebuilt."""
     follower, now = Follower(), 1000
     for step in steps:
         now += 1
@@ -101,10 +103,15 @@ def number(folder) -> int:
 
 
 def spoil(folder) -> None:
-    """A served month's bytes go wrong, and the next writer finds it."""
+    """A served month's bytes go wrong, and a rebuild finds nothing of it in the raw archive."""
     for key in folder.keys("series/")[:1]:
         folder.put(key, b"PAR1" + os.urandom(50))
-        resolve_again(folder, layout.of_series(key)[:3], RANKS)
+        rebuild(folder, key)
+
+
+def rebuild(folder, key) -> None:
+    """Rebuild a month of which the raw archive holds nothing."""
+    restore.put(folder, Month(*layout.of_series(key)[:3]), empty(), RANKS, "live", None)
 
 
 CASES: dict[str, Callable[[Folder], object]] = {

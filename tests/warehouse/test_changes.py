@@ -9,9 +9,9 @@ from copy import deepcopy
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, publication, rows_of, steps
+from tests.warehouse.change_followers import CASES, Follower, follow_steps, number, publication, rebuild, rows_of, steps
 from tests.warehouse.series_model import BASE, fold
-from warehouse.errors import StorageError
+from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.clock import HOUR, Window
 from warehouse.series import change_log
 from warehouse.series.change_log import Change, UnknownCursor
@@ -95,12 +95,16 @@ def test_a_month_that_is_gone_is_told(tmp_path):
     folder, follower = Folder(tmp_path), Follower()
     fold(folder, "one.fast", BASE, [1, 2, 3])
     publication(folder)
-    folder.delete(layout.series("demand", "GB", "2026-10"))
+    key = layout.series("demand", "GB", "2026-10")
+    folder.delete(key)
     publication(folder)
     publication(folder)
+    with pytest.raises(DamagedFile):
+        follower.follow(folder)
+    rebuild(folder, key)
     follower.follow(folder)
     assert follower.rows == {}
-    assert len(follower.entries) == 2
+    assert follower.entries[-1] == change_log.whole_month("demand", "GB", "2026-10")
 
 
 @contextmanager

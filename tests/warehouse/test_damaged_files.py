@@ -17,7 +17,9 @@ from warehouse.errors import DamagedFile, StorageError, WrongMode
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows, SeriesKey
-from warehouse.series import damaged, folding, raw
+from warehouse.rows.versions import empty
+from warehouse.series import damaged, folding, raw, restore
+from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Folder
@@ -143,14 +145,15 @@ def test_files_that_were_swapped_are_found_and_neither_reaches_an_answer(folder:
     assert answers(folder) == whole
 
 
-def test_a_damaged_month_file_is_set_aside_by_the_next_fold(folder: Folder) -> None:
+def test_a_damaged_month_stays_damaged_when_rows_are_folded(folder: Folder) -> None:
     served = layout.series("demand", "GB", "2026-11")
     [history] = folder.keys(layout.history_prefix("demand", "GB"))
     for key in (served, history):
         damage.empty(folder.path(key), damage.random.Random(1))
     fold(folder, "neso.generation", "GB", "demand", [1.0, 2.0], 5)
-    assert stored_rows.read(folder, "GB", "demand", EVERYTHING).column("value").to_pylist() == [1.0, 2.0]
-    assert len(folder.keys(layout.DAMAGED)) == 4  # two files, and why
+    with pytest.raises(DamagedFile):
+        stored_rows.read(folder, "GB", "demand", EVERYTHING)
+    assert folder.keys(layout.DAMAGED) == [layout.waiting(key) for key in (history, served)]
     assert {fault.key for fault in verify.faults(folder)} == set(damaged.waiting(folder)) == {served, history}
 
 
@@ -162,6 +165,9 @@ def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) 
         stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert stored_rows.read(folder, "GB", "demand", EVERYTHING).num_rows == 200
+    with pytest.raises(DamagedFile, match="is gone"):
+        stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
+    restore.put(folder, Month("demand", "GB", "2026-11"), empty(), RANKS, "live", None)
     assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).num_rows == 200
     assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 4, RANKS).num_rows == 200
 
@@ -171,6 +177,9 @@ def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(fo
     folder.delete(served)
     assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(served, True)]
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
+    with pytest.raises(DamagedFile):
+        stored_rows.read(folder, "GB", "demand", EVERYTHING)
+    restore.put(folder, Month("demand", "GB", "2026-11"), empty(), RANKS, "live", None)
     assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
     assert [*map(str, verify.faults(folder))] == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
 

@@ -17,6 +17,7 @@ from tests.warehouse.series_model import BASE, EVERYTHING, FEEDS, RANKS, WIDE, f
 from warehouse.market.clock import Window
 from warehouse.market.feeds import Terms
 from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.rows.versions import empty
 from warehouse.series import folding, month_versions, restore
 from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
@@ -105,7 +106,7 @@ def test_every_way_to_write_a_month_states_the_terms_of_its_rows_and_no_others(f
     resolve_again(folder, place, only_two, TERMS)
     assert terms_of(folder, place) == TERMS["two"]
     folder.put(layout.series(*place), b"spoilt")
-    month_versions.set_aside(folder, place, RANKS, "live", TERMS)
+    restore.put(folder, place, empty(), RANKS, "live", None, TERMS)
     assert terms_of(folder, place) == TERMS["one"], "what the history holds"
     restore.put(folder, place, month_versions.read(folder, place), only_two, "live", None, TERMS)
     assert pq.ParquetFile(folder.path(layout.series(*place))).metadata.num_rows == 0

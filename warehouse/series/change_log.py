@@ -45,7 +45,7 @@ class Change:
     zone: str
     metric: str
     feed: str | None
-    """Whose answer was folded; None where ranks or rights were resolved again, or a damaged file was set aside."""
+    """Whose answer was folded; None where ranks or rights were resolved again, or a damaged month was rebuilt."""
     first: int
     last: int
     """`ts` of the first and the last row touched."""

@@ -1,4 +1,6 @@
-"""Damaged files: each is moved below `damaged/`. A mark stands for a month until it is made again from kept bytes."""
+"""Damaged files. A damaged month file gets a mark and stays where it is until a rebuild replaces it, so that readers
+refuse it; its bytes are then copied below `damaged/`. Any other damaged file is moved there.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ _LOG = logging.getLogger("emds.warehouse")
 GONE = "is gone, though the catalogue counts rows of it or its history lies there"
 
 
+def mark(storage: Storage, key: str, reason: str) -> None:
+    """Mark the month of a damaged file for the next rebuild, and leave the file. Raises StorageError."""
+    storage.put(layout.waiting(key), reason.encode())
+    _LOG.error("%s waits for a rebuild: %s", key, reason)
+
+
 def set_aside(storage: Storage, key: str, reason: str, is_replaced: bool = False) -> None:
-    """Move a file, if it is there, below `damaged/`, and mark a month's. Raises StorageError.
+    """Move a file, if it is there, below `damaged/`. Raises StorageError.
 
     `is_replaced`: the caller puts another in its place. That of a month is served: readers must never miss it.
     """
-    if layout.is_month_file(key):  # the mark goes first: a kill after it leaves the file where it is, to be found again
-        storage.put(layout.waiting(key), reason.encode())
     if not is_gone(storage, key):
         storage.copy(key, layout.damaged(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key))
         if not is_replaced:
@@ -29,9 +35,10 @@ def set_aside(storage: Storage, key: str, reason: str, is_replaced: bool = False
 
 
 def mark_gone(storage: Storage, key: str) -> None:
-    """Mark the month of a file that is gone. Raises StorageError."""
+    """Mark the month of a file that is gone, and put an empty one, which no reader accepts. Raises StorageError."""
     if is_gone(storage, key):
-        set_aside(storage, key, GONE)
+        storage.update(key, lambda stored: b"" if stored is None else None)
+        mark(storage, key, GONE)
 
 
 def is_gone(storage: Storage, key: str) -> bool:

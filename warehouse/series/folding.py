@@ -38,12 +38,10 @@ class Folded:
     changed: int
     evicted: int
     unchanged: int
-    damaged: bool = False
-    """Whether a file of the month was damaged and set aside: `assets.ingest.repair` builds it again from kept bytes."""
 
     @property
     def wrote(self) -> bool:
-        return bool(self.added or self.changed or self.evicted or self.damaged)
+        return bool(self.added or self.changed or self.evicted)
 
 
 def fold(
@@ -60,10 +58,10 @@ def fold(
 
     `covered` names, per (zone, metric), the spans that the answers cover whole: there the feed's own rows that are no
     longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
-    whose rows are all known already is not written. A damaged month file is set aside. `known_at` None: the instant
-    right before a month is put, so that nobody has read as of it yet. `mode` is that of the rows: raises WrongMode
-    where it is not the warehouse's. `terms`: those of each source, which the files state. Raises StorageError where a
-    month cannot be folded, after the others were.
+    whose rows are all known already is not written. A damaged month is marked and stays as it is: its rebuild reads
+    these rows from the raw archive. `known_at` None: the instant right before a month is put, so that nobody has read
+    as of it yet. `mode` is that of the rows: raises WrongMode where it is not the warehouse's. `terms`: those of each
+    source, which the files state. Raises StorageError where a month cannot be folded, after the others were.
     """
     modes.ensure(storage, mode)
     by_place: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
@@ -144,7 +142,7 @@ def _fold_month(
         at = clock.now() if known_at is None else known_at
         now_known = replace(new, known_at=np.full(len(new), at))
         merged, counts = merging_of(place.metric).fold(stored_month.versions, now_known, feed, spans, at)
-        folded = Folded(place.zone, place.metric, place.month, *counts, damaged=stored_month.lost)
+        folded = Folded(place.zone, place.metric, place.month, *counts)
         return merged if folded.wrote else None
 
     write(place, merge)

@@ -66,8 +66,8 @@ class StoredMonth(NamedTuple):
     versions: Versions
     """Those served, and those of the history."""
     past: Past
-    lost: bool = False
-    """Whether a file of the month was damaged or gone."""
+    damaged: tuple[DamagedFile, ...] = ()
+    """What is wrong with the files of the month."""
 
 
 Merge = Callable[[StoredMonth], Versions | None]
@@ -83,12 +83,14 @@ def update(
     feed: str | None = None,
     known_since: int | None = None,
     terms: Mapping[str, Terms] | None = None,
+    rebuilds: bool = False,
 ) -> bool:
     """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
 
-    Damaged files are set aside. `feed`: whose answer brings the change, for the log of changes. `known_since`: before
-    it not all is known that was published; by default what the month says already. `terms`: those of each source, for
-    the file. Raises StorageError.
+    A damaged month gets a mark and stays damaged, for part of a month must not pass for the whole: the next rebuild
+    puts what the raw archive holds, this change too. `rebuilds`: the caller is that rebuild. `feed`: whose answer
+    brings the change, for the log of changes. `known_since`: before it not all is known that was published; by default
+    what the month says already. `terms`: those of each source, for the file. Raises StorageError.
     """
     key = layout.series(*place)
     former, change, file = None, None, ""
@@ -96,9 +98,17 @@ def update(
     def changed(stored: Stored | None) -> bytes | None:
         nonlocal former, change, file
         current = _load(storage, place, stored)
+        if current.damaged and not rebuilds:
+            for error in current.damaged:
+                damaged.mark(storage, error.key, error.reason)
+            return (
+                b"" if stored is None else None
+            )  # no reader accepts an empty file, and none would miss one that is gone
         merged = merge(current)
         if merged is None or (stored is None and not len(merged)):
             return None
+        for error in current.damaged:
+            damaged.set_aside(storage, error.key, error.reason, is_replaced=error.key == key)
         chosen = resolve.served(merged, ranks)
         served, rest = merged.take(chosen), merged.take(~chosen)
         past = Past(_put_history(storage, place, rest, mode, current.past), _since(merged, current.past, known_since))
@@ -119,41 +129,40 @@ def update(
     return True
 
 
-def set_aside(
-    storage: Storage, place: Month, ranks: Mapping[str, int], mode: str, terms: Mapping[str, Terms] | None = None
-) -> None:
-    """Sets a month's served file aside if it is damaged; serves what its history still says. Raises StorageError."""
-    update(storage, place, lambda now: now.versions if now.lost else None, ranks, mode, terms=terms)
+def mark_damaged(storage: Storage, place: Month) -> None:
+    """Mark a month whose served file or history is damaged for the next rebuild. Raises StorageError."""
+    try:
+        read(storage, place)
+    except DamagedFile as error:
+        damaged.mark(storage, error.key, error.reason)
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
-    """What a served file and its history hold; a damaged one is set aside."""
+    """What a served file and its history hold, and what is wrong with them."""
     key = layout.series(*place)
     found: tuple[Versions | None, Past] | None = None
+    faults: list[DamagedFile] = []
     try:
         if stored is not None:
             found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:
-        damaged.set_aside(storage, key, error.reason, is_replaced=True)
+        faults.append(error)
     if found is None:  # its history is found by its name, the newest where a kill left several
         histories = _histories(storage, layout.history_prefix(place.metric, place.zone))
         found = None, Past(histories[place][-1][1] if place in histories else None, None)
     served, past = found
-    lost = served is None and stored is not None
     if past.history is None:
-        return StoredMonth(served, served or empty(), past, lost)
+        return StoredMonth(served, served or empty(), past, tuple(faults))
     if stored is None:
-        damaged.mark_gone(storage, key)
-        lost = True
+        faults.append(DamagedFile(key, damaged.GONE))
     try:
         versions = concat([monthfile.history(storage, past.history), served or empty()])
-        return StoredMonth(served, versions, past, lost)
+        return StoredMonth(served, versions, past, tuple(faults))
     except DamagedFile as error:
         storage.refresh(key)
         if stored is not None and storage.stat(key) != stored.identity:
             raise Conflict(f"{key} was replaced while its history was read") from None
-        damaged.set_aside(storage, error.key, error.reason)
-        return StoredMonth(served, served or empty(), Past(None, past.known_since), True)
+        return StoredMonth(served, served or empty(), Past(None, past.known_since), (*faults, error))
 
 
 def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past: Past) -> str | None:

@@ -47,7 +47,7 @@ def put(
         rows = int(resolve.served(merged, ranks).sum())
         return merged
 
-    month_versions.update(storage, place, put_back, ranks, mode, known_since=known_since, terms=terms)
+    month_versions.update(storage, place, put_back, ranks, mode, known_since=known_since, terms=terms, rebuilds=True)
     return rows
 
 
