@@ -1,0 +1,157 @@
+"""A first start that is killed at each of its steps and started again: every start gets further than the one before.
+
+All starts share one warehouse. Each must end within seconds of its signal and leave no process; the last one runs the
+whole service.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from orchestration.servers import up
+from tests.stand_ins.ports import free_port
+from tests.stand_ins.processes import descendants, runs
+from tests.stand_ins.receiver import patient
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(3600)]
+ENVIRON = {name: value for name, value in os.environ.items() if name not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS")}
+STEP_WITHIN_S = 600.0
+"""A start reaches its step within this time; one that waits for a slot of a dead run never does."""
+FILL_ENDS_WITHIN_S, ALL_END_WITHIN_S = 10.0, 120.0
+"""What a signal to `emds up` may take: during the fill, and once Dagster runs, whose runs end by themselves."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """One `emds up` over the warehouse."""
+
+    home: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+    port: int
+    before: set[object] = field(default_factory=set)
+    """The runs of the starts that were killed."""
+
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def rows(self, file: str, query: str) -> list[tuple[object, ...]]:
+        """Return what a database of Dagster's holds; nothing while the database is not there or being made."""
+        path = self.home / "dagster" / "history" / file
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            return database.execute(query).fetchall()
+        return []
+
+
+Reached = Callable[[Start], object]
+
+
+def prints(words: str) -> Reached:
+    return lambda start: words in start.output()
+
+
+def has_file(pattern: str) -> Reached:
+    return lambda start: next(start.home.glob(pattern), None)
+
+
+def runs_a_job(condition: str) -> Reached:
+    """A run in the fill's process is under way."""
+    query = f"SELECT run_id FROM runs WHERE status = 'STARTED' AND {condition}"
+    return lambda start: {run for (run,) in start.rows("runs.db", query)} - start.before
+
+
+def holds_a_slot(start: Start) -> object:
+    """A run of the daemon's holds a slot of a pool."""
+    query = "SELECT run_id FROM concurrency_slots WHERE run_id IS NOT NULL"
+    return {run for (run,) in start.rows("runs/index.db", query)} - start.before
+
+
+STEPS: list[tuple[str, Reached, signal.Signals]] = [
+    ("the lock is taken", has_file("up.lock"), signal.SIGKILL),
+    ("Dagster's storage is being made", has_file("dagster/history"), signal.SIGKILL),
+    ("Dagster's tables are being made", has_file("dagster/history/runs/index.db"), signal.SIGTERM),
+    ("the fill begins", prints("first start: "), signal.SIGINT),
+    ("a first response is stored", has_file("raw/*/*/*/*.zst"), signal.SIGKILL),
+    ("a first month is written", has_file("series/*/*/*.parquet"), signal.SIGTERM),
+    ("the first zones are served", prints("serves the zones that are in"), signal.SIGKILL),
+    ("all documents are published", prints("publishing the documents of all zones"), signal.SIGINT),
+    ("the publishers are measured", prints("measuring the publishers"), signal.SIGTERM),
+    ("the fill is recorded", runs_a_job("pipeline_name = 'command_line'"), signal.SIGKILL),
+    ("marts are made", runs_a_job("pipeline_name = 'marts'"), signal.SIGKILL),
+    ("marts are made again", runs_a_job("pipeline_name = 'marts'"), signal.SIGTERM),
+    ("records are made", runs_a_job("pipeline_name = '__ASSET_JOB' AND run_body LIKE '%records%'"), signal.SIGKILL),
+    ("documents are made in Dagster", runs_a_job("run_body LIKE '%warehouse_duckdb%'"), signal.SIGKILL),
+    ("documents are made in Dagster again", runs_a_job("run_body LIKE '%warehouse_duckdb%'"), signal.SIGINT),
+    ("Dagster's servers start", prints("\nAPI:     "), signal.SIGKILL),
+    ("everything runs", prints("stops everything"), signal.SIGTERM),
+    ("a run of the daemon's holds a slot", holds_a_slot, signal.SIGKILL),
+]
+
+
+def begin(home: Path, number: int) -> Start:
+    port, log = free_port(), home.parent / f"{number}.log"
+    argv = [sys.executable, "-u", "-m", "orchestration.cli", "up", "--home", str(home), "--days", "1"]
+    ports = ["--port", str(port), "--ui-port", str(free_port())]
+    with log.open("wb") as out:
+        environ = ENVIRON | {"DAGSTER_HOME": ""}
+        process = subprocess.Popen([*argv, *ports], env=environ, stdout=out, stderr=out, cwd=up.ROOT)
+    start = Start(home, process, log, port)
+    start.before.update(run for (run,) in start.rows("runs.db", "SELECT run_id FROM runs"))
+    return start
+
+
+def reach(start: Start, name: str, reached: Reached) -> None:
+    deadline = time.monotonic() + STEP_WITHIN_S
+    while not reached(start):
+        assert start.process.poll() is None, f"{name}: it ended by itself\n{start.output()[-3000:]}"
+        assert time.monotonic() < deadline, f"not reached: {name}\n{start.output()[-3000:]}"
+        time.sleep(0.01)
+
+
+def end(start: Start, name: str, number: signal.Signals, within_s: float) -> None:
+    below = descendants(start.process.pid)
+    start.process.send_signal(number)
+    assert patient(lambda: not any(map(runs, below)), within_s), f"{name}: processes outlive `emds up`"
+    assert start.process.wait(30) == (-number if number == signal.SIGKILL else 0), name
+
+
+def test_a_first_start_that_is_killed_at_each_of_its_steps_is_started_again(tmp_path: Path) -> None:
+    home, have_servers = tmp_path / "home", False
+    for number, (name, reached, kill) in enumerate(STEPS):
+        start = begin(home, number)
+        try:
+            reach(start, name, reached)
+            have_servers |= name == "Dagster's servers start"
+            end(start, name, kill, ALL_END_WITHIN_S if have_servers else FILL_ENDS_WITHIN_S)
+        finally:
+            start.process.kill()
+        print(f"{name}: {kill.name}")
+    last = begin(home, len(STEPS))
+    try:
+        reach(last, "everything runs", prints("stops everything"))
+        with urllib.request.urlopen(f"http://127.0.0.1:{last.port}/v1/status", timeout=20) as response:
+            assert response.status == 200
+        dead = "SELECT run_id FROM runs WHERE status IN ('FAILURE', 'CANCELED', 'SUCCESS')"
+        ended = {run for (run,) in last.rows("runs.db", dead)}
+        assert patient(
+            lambda: (
+                not ended.intersection(
+                    run for (run,) in last.rows("runs/index.db", "SELECT DISTINCT run_id FROM pending_steps")
+                )
+            )
+        ), "runs that have ended hold slots"
+        end(last, "the whole service", signal.SIGTERM, ALL_END_WITHIN_S)
+    finally:
+        last.process.kill()
