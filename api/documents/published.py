@@ -39,7 +39,7 @@ def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> 
         whole = service.documents.require(layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
         stale = clock.now() > overdue_after(body)
-        values = sum(len(_awaited(member)) for member in body["zones"].values())
+        values = sum(_count_values(member) for member in body["zones"].values())
         return entry.json(body, service.documents.catalogue.simulated, 0 if stale else values, stale)
 
 
@@ -176,9 +176,14 @@ def _ends(member: dict[str, Any]) -> list[int]:
 
 
 def _awaited(member: dict[str, Any]) -> list[dict[str, Any]]:
-    """The figures of a zone that a caller pays for."""
+    """The values of a zone that staleness depends on."""
     mixes = [member[words.member] for words in MIXES.values() if words.is_awaited and words.member in member]
     return [*member["metrics"].values(), *mixes]
+
+
+def _count_values(member: dict[str, Any]) -> int:
+    """Return how many metrics a zone has a value of, mixes included."""
+    return len(member["metrics"]) + sum(bool(member.get(words.member)) for words in MIXES.values())
 
 
 def _without_mixes(body: Mapping[str, Any], left_out: Iterable[CurrentMix]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import WINDOW_S, Reading, read_at
+from warehouse.figures.whole_mix import newest_whole
 from warehouse.market.clock import DAY, Window, interval_end
 from warehouse.market.metrics import CURRENT, MIXES
 from warehouse.market.vocabulary import Metric
@@ -22,6 +23,8 @@ from warehouse.store.storage import Storage
 _READER_BYTES = 8_000_000
 _MIX_S = 62 * DAY
 """No older mix is shown."""
+_RECENT_MIX_S = 2 * DAY
+"""A whole interval is searched for in these days first."""
 _AHEAD_S = 2 * DAY
 """A day-ahead auction reaches to the end of tomorrow."""
 
@@ -99,7 +102,9 @@ def _of_zone(
     for metric in (m for m in CURRENT if m.value in entry["metrics"]):
         rows = None
         with logged(f"{metric.value} of {zone}", unreadable) as attempt:
-            if metric in MIXES:
+            if metric in MIXES and MIXES[metric].is_whole:
+                rows = newest_whole_mix(reader, zone, metric, now, withheld)
+            elif metric in MIXES:
                 rows = newest(reader, zone, metric, max(0, now - _MIX_S), now, withheld)
             else:
                 rows = recent(reader, zone, metric, now, withheld)
@@ -146,6 +151,24 @@ def newest(
     return None
 
 
+@read_again
+def newest_whole_mix(
+    reader: Reader, zone: str, metric: str, now: int, withheld: Collection[str], left_out: Collection[str] = ()
+) -> RowColumns | None:
+    """Return the rows that cover the newest whole interval of a mix that has begun at `now`, one per fuel.
+
+    `now` is Unix seconds. None if no interval of the last `_MIX_S` is whole. Fuels of `left_out` do not count.
+    Raises StorageError.
+    """
+    for since in (now - _RECENT_MIX_S, now - _MIX_S):
+        window = Window(max(0, since), now + 1)
+        rows = reader.read(zone, metric, "net", Window(max(0, since - DAY), window.end))
+        whole = newest_whole(rows.of_feeds(lambda feed: feed not in withheld), window, left_out)
+        if whole is not None:
+            return whole.rows
+    return None
+
+
 def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier]) -> Figure:
     label = rows.labels[rows.label[reading.row]]
     due = _due(carriers, label.feed, label.resolution, reading.ts)
@@ -180,7 +203,8 @@ def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
 
 
 def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> Mix:
-    first, ts = rows.labels[rows.label[0]], int(rows.ts[0])
+    newest_row = int(rows.ts.argmax())
+    first, ts = rows.labels[rows.label[newest_row]], int(rows.ts[newest_row])
     fuels = {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)}
     due = _due(carriers, first.feed, first.resolution, ts)
     return Mix(first.unit, ts, fuels, first.resolution, first.source, due)

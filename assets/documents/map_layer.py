@@ -47,7 +47,7 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     hours, metrics = map_history.metric_histories(reader, catalogue, figures, now)
     history = None
     if not figures.empty:
-        mix = map_history.latest_rows(reader, catalogue, zone, Metric.GENERATION, "net", now)
+        mix = map_history.latest_rows(reader, catalogue, zone, Metric.MIX, "net", now)
         history = {
             "metrics": metrics,
             "mix": map_history.parts(mix, "fuel", now),

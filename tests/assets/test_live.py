@@ -35,7 +35,7 @@ def _feed(product: str, metric: Metric | Forecast, *zones: str) -> Feed:
 
 SOURCE = declared.source("toy", [
     _feed("price", Metric.PRICE, "GB", "FR"), _feed("flows", Metric.INTERCHANGE, "GB"),
-    _feed("mix", Metric.GENERATION, "GB"), _feed("expected", Forecast.PRICE, "GB"),
+    _feed("mix", Metric.MIX, "GB", "FR"), _feed("expected", Forecast.PRICE, "GB"),
 ], attribution="Data: Toy.")  # fmt: skip
 
 
@@ -49,8 +49,8 @@ def _published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world.fold("GB", "interchange", first, [there and -1949.0 for there in known])
     for link, mw in (("gb-fr-ifa", 951.0), ("gb-fr-ifa2", -449.0)):
         world.fold("GB", "interchange", first, [there and mw for there in known], counterparty="FR", link=link)
-    for fuel, share in (("gas", 30.4), ("wind", 69.6)):
-        world.fold("GB", "generation", first, [there and share for there in known], fuel=fuel)
+    for fuel, mw in (("gas", 3049.0), ("pumped_storage", -1250.0)):
+        world.fold("GB", "mix", first, [there and mw for there in known], fuel=fuel)
     world.catalogue(now=NOW)
     publish(world.storage, NOW)
     return world.storage.root
@@ -103,7 +103,8 @@ def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> No
     days = body["metrics"]["price"]["days"]
     assert days["step"] == 6 * HOUR
     assert len(days["values"]) == 30 * 4
-    assert body["mix"]["parts"].keys() == {"gas", "wind"}
+    assert body["mix"]["unit"] == "MW"
+    assert {fuel: steps[-1] for fuel, steps in body["mix"]["parts"].items()} == {"gas": 3000, "pumped_storage": -1300}
     assert body["borders"]["parts"]["FR"][-1] == 600, "1000 - 400: the ties of a border are added"
     assert body["borders"]["parts"]["FR"][-6] is None
     assert artefact.load(storage, layout.live_history("DE-LU")) is None

@@ -75,6 +75,8 @@ class CurrentMix:
     is_awaited: bool = False
     """Whether `valid_until`, staleness and the charge depend on it. Then briefs say when it is due or why it is absent,
     and `latest` holds it as one object."""
+    is_whole: bool = False
+    """Whether it is the newest interval in which every fuel that the same time of the day before had has a row."""
 
     def names(self, member: str) -> bool:
         """Whether a member of a document is one of its own."""
@@ -294,6 +296,7 @@ METRICS: dict[Metric, Definition] = {
             11200.0,
         ),
         brief=None,
+        mix=CurrentMix("mix", is_whole=True),
         by_fuel=True,
     ),
     Metric.CARBON_INTENSITY: Definition(
