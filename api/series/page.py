@@ -21,7 +21,9 @@ from warehouse.market.clock import HOUR, RESOLUTIONS, Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints
-from warehouse.series.reader import Reader, RowColumns, joined, read_again
+from warehouse.series.reader import Reader
+from warehouse.series.replaced_files import read_again
+from warehouse.series.row_columns import RowColumns, joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from warehouse.market.metrics import BY_FUEL, YEARLY, define
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
-from warehouse.series.reader import MonthFile, MonthFileSide, Reader
+from warehouse.series.reader import MonthFile, Reader
+from warehouse.series.row_columns import MonthFileSide
 
 Order = Literal["asc", "desc"]
 TimeStyle = Literal["utc", "local"]

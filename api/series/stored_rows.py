@@ -16,7 +16,8 @@ from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints, RowLabels
-from warehouse.series.reader import MonthFile, Reader, RowColumns, joined
+from warehouse.series.reader import MonthFile, Reader
+from warehouse.series.row_columns import RowColumns, joined
 
 
 def first_rows(

@@ -30,7 +30,9 @@ from warehouse.figures.statistics import statistics
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
-from warehouse.series.reader import Reader, RowColumns, read_again
+from warehouse.series.reader import Reader
+from warehouse.series.replaced_files import read_again
+from warehouse.series.row_columns import RowColumns
 
 VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""

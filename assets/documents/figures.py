@@ -17,7 +17,9 @@ from warehouse.figures.whole_mix import newest_whole
 from warehouse.market.clock import DAY, Window, interval_end
 from warehouse.market.metrics import CURRENT, MIXES
 from warehouse.market.vocabulary import Metric
-from warehouse.series.reader import Reader, RowColumns, joined, read_again
+from warehouse.series.reader import Reader
+from warehouse.series.replaced_files import read_again
+from warehouse.series.row_columns import RowColumns, joined
 from warehouse.store.storage import Storage
 
 _READER_BYTES = 8_000_000

@@ -18,7 +18,8 @@ from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import Floats
-from warehouse.series.reader import MonthFileSide, Reader, RowColumns
+from warehouse.series.reader import Reader
+from warehouse.series.row_columns import MonthFileSide, RowColumns
 
 SHORT_HOURS = 48
 HOURLY_DAYS = 7

@@ -24,7 +24,7 @@ from api.settings import Settings
 from warehouse.market.clock import DAY, HOUR, Window, instant, iso
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 PATHS = [
     "/v1/price/GB",

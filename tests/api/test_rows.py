@@ -21,7 +21,7 @@ from api.series.query import SeriesRequest
 from warehouse.market.clock import DAY, LAST_INSTANT
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 WORDS = st.none() | st.text("ab%{}\\\"',:é\n", max_size=6)
 ODD = [0.0, -0.0, 1.0, -1.0, 0.1, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, math.nan, math.inf, -math.inf]

@@ -21,7 +21,7 @@ from warehouse.market.feeds import Feed, Publication
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 

@@ -23,7 +23,8 @@ from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat
 from warehouse.series import folding, month_versions
 from warehouse.series.month_versions import Month
-from warehouse.series.reader import Reader, RowColumns
+from warehouse.series.reader import Reader
+from warehouse.series.row_columns import RowColumns
 from warehouse.store.storage import Folder
 
 

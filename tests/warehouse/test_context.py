@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from warehouse.figures.context import Reading, read_at
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 HOUR, DAY = 3600, 86400
 NOW = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from warehouse.figures import horizon
 from warehouse.market.clock import HOUR, instant
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 QUARTER = 900
 MIDNIGHTS = [

@@ -15,7 +15,8 @@ from warehouse.caches import TtlCache
 from warehouse.market.clock import DAY, Window, instant
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series import folding
-from warehouse.series.reader import FileReplaced, MonthFile, Reader
+from warehouse.series.reader import MonthFile, Reader
+from warehouse.series.replaced_files import FileReplaced
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 from warehouse.store.stored_bytes import Identity

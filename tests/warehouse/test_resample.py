@@ -26,7 +26,7 @@ from warehouse.figures.resample import (
 )
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, instant
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 AT = instant("2026-05-04T00:00:00Z")
 ZONES = ("UTC", "Australia/Adelaide", "America/New_York", "Europe/London", "Europe/Berlin")

@@ -19,7 +19,7 @@ import numpy as np
 from warehouse.figures.statistics import quantiles
 from warehouse.market.clock import DAY, QUARTER, zone_of
 from warehouse.rows.versions import Flags, Floats, Ints
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 METHOD = "brief/1"
 WINDOW_DAYS = 30

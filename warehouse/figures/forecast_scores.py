@@ -14,7 +14,7 @@ from warehouse.errors import BadWindow
 from warehouse.market.clock import HOUR, Window, local_date, local_instant, zone_of
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, Ints, Versions
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 LEADS = tuple(hours * HOUR for hours in (1, 6, 12, 24, 48))
 """Seconds ahead at which forecasts are scored."""

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from warehouse.market.clock import DAY, HOUR, QUARTER, RESOLUTIONS, Window, zone_of
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 METHOD = "windows/2"
 ALTERNATIVES = 3

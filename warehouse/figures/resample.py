@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, Window
 from warehouse.rows.versions import Floats, Ints, RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 Interval = Literal["1h", "1d", "1w", "1mo", "1y"]
 LONGEST: dict[Interval, int] = {"1h": HOUR, "1d": 25 * HOUR, "1w": 169 * HOUR, "1mo": 31 * DAY + HOUR, "1y": 366 * DAY}
