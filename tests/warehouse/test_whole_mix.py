@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from warehouse.figures.whole_mix import newest_whole
 from warehouse.market.clock import DAY, Window
 from warehouse.rows.versions import RowLabels
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 HOUR = 3600
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z

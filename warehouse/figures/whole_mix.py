@@ -13,7 +13,7 @@ import numpy as np
 
 from warehouse.market.clock import DAY, Window
 from warehouse.rows.versions import Flags, Ints
-from warehouse.series.reader import RowColumns
+from warehouse.series.row_columns import RowColumns
 
 
 class WholeMix(NamedTuple):
