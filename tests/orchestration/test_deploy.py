@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ from warehouse import settings
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "orchestration" / "deploy"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+MONITOR: dict[str, Any] = yaml.safe_load((DEPLOY / "kubernetes" / "pod-monitor.yaml").read_text())
 KINDS: dict[str, dict[str, Any]] = {
     part["kind"]: part for part in yaml.safe_load_all((DEPLOY / "kubernetes" / "api.yaml").read_text())
 }
@@ -54,6 +56,26 @@ def test_a_pod_has_no_rights_that_it_does_not_need_and_what_it_needs() -> None:
     given = {variable["name"]: variable["value"] for variable in container["env"]}
     assert {name for name in given if name.startswith("EMDS_")} <= set(settings.DEFAULTS)
     Settings.from_environ(given | {"EMDS_DATABASE_URL": "postgresql://emds@db/accounts"})
+
+
+def test_prometheus_scrapes_the_pods_with_the_token_that_opens_metrics() -> None:
+    template = KINDS["Deployment"]["spec"]["template"]
+    assert "annotations" not in template["metadata"], "an annotation cannot carry the bearer token"
+    labels = MONITOR["spec"]["selector"]["matchLabels"]
+    assert labels.items() <= template["metadata"]["labels"].items()
+    (endpoint,) = MONITOR["spec"]["podMetricsEndpoints"]
+    assert endpoint["path"] == ENDPOINTS["metrics"].path
+    assert endpoint["port"] in {port["name"] for port in pod()["containers"][0]["ports"]}
+    credentials = endpoint["authorization"]["credentials"]
+    assert credentials["key"] == "EMDS_METRICS_TOKEN"
+    assert credentials["name"] in {source["secretRef"]["name"] for source in pod()["containers"][0]["envFrom"]}
+
+
+def test_the_autoscaler_alone_decides_how_many_pods_run() -> None:
+    assert "replicas" not in KINDS["Deployment"]["spec"], "each apply would reset the autoscaler's count"
+    scaled = KINDS["HorizontalPodAutoscaler"]["spec"]
+    assert scaled["scaleTargetRef"]["name"] == KINDS["Deployment"]["metadata"]["name"]
+    assert scaled["minReplicas"] > KINDS["PodDisruptionBudget"]["spec"]["minAvailable"]
 
 
 def test_the_helm_values_name_the_module_and_dagster_yamls_limits() -> None:
@@ -131,7 +153,8 @@ def test_everything_that_the_image_copies_is_there() -> None:
             for name in line.split()[:-1]:
                 assert (ROOT / name).exists(), name
                 assert name not in ignored
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {name.partition(".")[0] for name in installed}
     copied = {name for line in instructions("COPY") for name in line.split()[:-1]}
     assert packages <= copied, "a package is left out of the image"
 
