@@ -14,7 +14,7 @@ from api.http.parameters import conflict
 from api.mcp import text
 from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
-from api.series import views, windows
+from api.series import views, window_statistics, windows
 from api.service import Service
 from warehouse.market import clock
 from warehouse.market.clock import iso
@@ -122,7 +122,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
 
     def answer(sample: bool) -> ToolAnswer:
         sampled, catalogue = request._replace(sample=sample), service.documents.catalogue
-        return _worded("statistics", *views.statistics_of(service.reader, catalogue, sampled, above, below))
+        return _worded("statistics", *window_statistics.statistics_of(service.reader, catalogue, sampled, above, below))
 
     return ToolRequest(name, f"/v1/{name}/{zone}", answer)
 

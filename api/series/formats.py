@@ -56,7 +56,7 @@ def envelope(page: Page) -> dict[str, Any]:
     request, pick, since, terms = page.request, page.request.pick, page.known_since, page.terms
     one, following = None if request.several else request.zones[0], page.following
     # Where the limit is below the rows of one instant, going on with `end` would give the same page again.
-    cursor_only = following is not None and following.ts == int(page.rows.ts[-1])
+    cursor_only = following is not None and len(page.rows) > 0 and following.ts == int(page.rows.ts[-1])
     members = {  # parameters as they are sent; what is None is left out
         "zone": one,
         "zones": None if one else list(request.zones),

@@ -1,19 +1,23 @@
 """Turn a series request into a page of rows, of one zone or merged by `ts`, then zone. REST and MCP share it.
 
 A page ends between instants, over all zones, where at least one whole instant fits into its limit; its cursor goes on
-exactly there.
+exactly there. The zones are read abreast, and no further than the page reaches. A page that would take too much work
+ends before its limit, with a cursor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from api.documents.catalogue_reader import Catalogue
-from api.series import stored_rows
+from api.series import expensive, stored_rows
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at
 from warehouse.judge import coverage
@@ -60,27 +64,53 @@ def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> RowColumns:
     """Return all stored rows of one zone's window, ascending. Raises StorageError."""
     (plan,) = plan_request(reader, catalogue, request)
-    window = Window(request.start, request.end)
-    return joined(rows.take(slice(*rows.between(window))) for rows in stored_rows.stored(reader, plan, "asc", window))
+    return joined(months_of_window(reader, plan))
 
 
-def newest(rows: RowColumns, request: SeriesRequest) -> RowColumns:
-    """Return the rows of one zone that a sample holds, ascending: the newest, with whole instants."""
-    return _cut([rows], request, "desc", SAMPLE_ROWS).parts[0]
+def months_of_window(reader: Reader, plan: ZonePlan) -> Iterator[RowColumns]:
+    """Yield the stored rows of one zone's window, month by month. Raises StorageError, FileReplaced."""
+    window = Window(plan.request.start, plan.request.end)
+    for piece in stored_rows.stored(reader, plan, "asc", window):
+        yield piece.rows.take(slice(*piece.rows.between(window)))
+
+
+@read_again
+def newest(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, bool]:
+    """Return the stored rows of one zone that a sample holds, ascending, and whether the window has older ones.
+
+    They are the newest, with whole instants. Raises StorageError.
+    """
+    plans = plan_request(reader, catalogue, request)
+    parts, ended = _read_abreast(reader, plans, [(request.window, None)], "desc", SAMPLE_ROWS + 1)
+    chosen = _cut(parts, request, "desc", SAMPLE_ROWS, ended)
+    return chosen.parts[0], chosen.following is not None
 
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
-    """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again."""
+    """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again.
+
+    Raises Problem 503 while two expensive requests run, 400 for a window that is too long to be read whole.
+    """
+    with expensive.admitted(plans, expensive.reads_whole_window(plans)):
+        return _page(reader, plans)
+
+
+def _page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     request, catalogue, sample = plans[0].request, plans[0].catalogue, None
-    whole, cursor, parts = request.window, request.cursor, []
+    whole, cursor = request.window, request.cursor
     if request.sample:  # the newest rows of the window, whatever page of them is asked for
-        rows = [_first_rows(reader, plan, whole, "desc", SAMPLE_ROWS + 1) for plan in plans]
-        sample = _cut(rows, request, "desc", SAMPLE_ROWS)
-    for place, plan in enumerate(plans):
-        window, own = cursor.rest(whole, plan.zone) if cursor else (whole, None)
-        months = [sample.parts[place]] if sample else stored_rows.wanted(reader, plan, request.order, window)
-        parts.append(stored_rows.first_rows(months, window, request.order, request.limit + 1, own))
-    chosen = _cut(parts, request, request.order, request.limit)
+        rows, ended = _read_abreast(reader, plans, [(whole, None)] * len(plans), "desc", SAMPLE_ROWS + 1)
+        sample = _cut(rows, request, "desc", SAMPLE_ROWS, ended)
+    rests = [cursor.rest(whole, plan.zone) if cursor else (whole, None) for plan in plans]
+    if sample is None:
+        parts, ended = _read_abreast(reader, plans, rests, request.order, request.limit + 1)
+    else:
+        pairs = zip(sample.parts, rests, strict=True)
+        parts = [
+            stored_rows.first_rows(rows, rest[0], request.order, request.limit + 1, rest[1]) for rows, rest in pairs
+        ]
+        ended = None
+    chosen = _cut(parts, request, request.order, request.limit, ended)
     truncated = chosen.following is not None or (sample is not None and sample.following is not None)
     start, end = _effective_window(request, chosen, sample)
     if sample and not request.several:
@@ -108,10 +138,80 @@ class _PageSlice(NamedTuple):
     following: Cursor | None
 
 
-def _cut(parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limit: int) -> _PageSlice:
+class _ZoneRows:
+    """What was read of one zone so far, in the direction of a page."""
+
+    def __init__(self, pieces: Iterator[stored_rows.Piece], ascending: bool) -> None:
+        self.rows: list[RowColumns] = []
+        self.reached: float = -math.inf
+        """All rows before it are there: an instant in ascending order, a negated one in descending order."""
+        self._pieces, self._ascending, self._before = pieces, ascending, 0
+
+    def read(self, first: Callable[[RowColumns], RowColumns], count: int) -> int:
+        """Read the next piece, and keep what `first` leaves of it; return its work. `count`: more are not needed."""
+        piece = next(self._pieces, None) if self._before + self._last() < count else None
+        if piece is None:
+            self.reached = math.inf
+            return 0
+        self._before += self._last()
+        self.rows.append(first(piece.rows))
+        self.reached = piece.span.end if self._ascending else -piece.span.start
+        return piece.work
+
+    def count_before(self, at: float) -> int:
+        """Return how many rows lie before `at`, of which `reached` of no zone may be less."""
+        if not self.rows or math.isinf(at):
+            return self._before + self._last()
+        place = bisect_left(self.rows[-1].ts, at if self._ascending else -at)
+        return self._before + (place if self._ascending else self._last() - place)
+
+    def joined(self, until: int | None) -> RowColumns:
+        """Return the rows, ascending; `until`: only those before it, in descending order those from it on."""
+        rows = joined(self.rows if self._ascending else reversed(self.rows))
+        if until is None:
+            return rows
+        place = bisect_left(rows.ts, until)
+        return rows.take(slice(place) if self._ascending else slice(place, None))
+
+    def _last(self) -> int:
+        return len(self.rows[-1]) if self.rows else 0
+
+
+def _read_abreast(
+    reader: Reader, plans: Sequence[ZonePlan], rests: Sequence[tuple[Window, Cursor | None]], order: Order, count: int
+) -> tuple[list[RowColumns], int | None]:
+    """Return rows of each zone, ascending, among which are the first `count` rows of all zones.
+
+    And None, or the instant at which reading ended early, since it took too much work: all rows before it are there, in
+    descending order all from it on. `rests`: each zone's window, and the cursor that cuts its rows.
+    """
+    ascending, settled = order == "asc", -math.inf
+    end = max(window.end if ascending else -window.start for window, _ in rests)
+    work = sum(expensive.work_of_labels(plan) for plan in plans)
+    lines = [
+        (_ZoneRows(stored_rows.wanted(reader, plan, order, window), ascending),
+         partial(stored_rows.first_rows, window=window, order=order, count=count, cursor=own))
+        for plan, (window, own) in zip(plans, rests, strict=True)
+    ]  # fmt: skip
+    while True:
+        last, first = min(lines, key=lambda line: line[0].reached)
+        if last.reached > settled:
+            settled = last.reached
+            if settled >= end or sum(line.count_before(settled) for line, _ in lines) >= count:
+                return [line.joined(None) for line, _ in lines], None
+            if work >= expensive.MOST_WORK:
+                ended = int(settled if ascending else -settled)
+                return [line.joined(ended) for line, _ in lines], ended
+        work += last.read(first, count)
+
+
+def _cut(
+    parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limit: int, ended: int | None = None
+) -> _PageSlice:
     """Merge the rows of each zone by `ts`, then zone, and cut them to a page.
 
-    `parts` hold the first `limit` rows of each zone and, where there is one, the row after them, ascending.
+    `parts` hold, ascending, the first `limit` rows of all and the row after them, if there is one. `ended`: where
+    reading ended early.
     """
     rows = joined(parts)
     place = np.zeros(len(rows), np.int64)
@@ -121,7 +221,11 @@ def _cut(parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limi
     if order == "desc":
         rows, place = rows.take(slice(None, None, -1)), place[::-1]
     if len(rows) <= limit:
-        return _PageSlice(rows, place, parts, None)
+        following = None
+        if ended is not None:
+            at, down_to = (ended, None) if order == "asc" else (ended - 1, ended)
+            following = Cursor(order, at, WHOLE, down_to, "" if request.several else None)
+        return _PageSlice(rows, place, parts, following)
     ts = rows.ts
     count = int((ts[: limit + 1] == ts[limit]).argmax()) or limit
     is_split = ts[count - 1] == ts[count]
@@ -134,22 +238,23 @@ def _cut(parts: Sequence[RowColumns], request: SeriesRequest, order: Order, limi
     return _PageSlice(rows.take(slice(count)), place[:count], of_zones, following)
 
 
-def _first_rows(reader: Reader, plan: ZonePlan, window: Window, order: Order, count: int) -> RowColumns:
-    return stored_rows.first_rows(stored_rows.wanted(reader, plan, order, window), window, order, count)
-
-
 def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageSlice | None) -> tuple[int, int]:
     """Return the window that the page fills: `start` or `end` moves to the first row left out."""
     start, end, cursor, ts = request.start, request.end, request.cursor, chosen.rows.ts
     if sample is not None and sample.following is not None:
-        start = int(sample.rows.ts[-1])
+        start = _given_down_to(sample.following)
     if request.metric in YEARLY and len(ts):
         start = min(start, int(ts.min()))
     if request.order == "asc":
         start = start if cursor is None else max(start, cursor.ts)
         return start, chosen.following.ts if chosen.following else end
     end = end if cursor is None else min(end, cursor.until)
-    return int(ts[-1]) if chosen.following else start, end
+    return _given_down_to(chosen.following) if chosen.following else start, end
+
+
+def _given_down_to(following: Cursor) -> int:
+    """Return the instant down to which a page in descending order holds rows."""
+    return following.ts if following.given_down_to is None else following.given_down_to
 
 
 def _holes_of_page(
@@ -203,7 +308,7 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
     window = Window(max(0, at - LONGEST[request.interval or "1d"]), at)
     request = request._replace(zones=(zone,), stored=(plan.stored,), start=window.start, end=window.end)
     (before,) = plan_request(reader, plan.catalogue, request)
-    last = _first_rows(reader, before, window, "desc", 1)
+    (last,), _ = _read_abreast(reader, (before,), [(window, None)], "desc", 1)
     return int(stored_rows.ends(last, request.interval, ZONES[zone].tz)[-1]) if len(last) else 0
 
 

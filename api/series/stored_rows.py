@@ -3,49 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from api.documents.catalogue_reader import Catalogue
-from api.series.query import Cursor, Key, Order, ZonePlan
+from api.series.query import Cursor, Key, Order, SeriesRequest, ZonePlan
 from warehouse.figures import marts
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
 from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
 from warehouse.market.clock import Window
-from warehouse.market.metrics import YEARLY
+from warehouse.market.metrics import BY_FUEL, YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints, RowLabels
 from warehouse.series.reader import MonthFile, Reader
 from warehouse.series.row_columns import RowColumns, joined
 
 
-def first_rows(
-    months: Iterable[RowColumns], window: Window, order: Order, count: int, cursor: Cursor | None = None
-) -> RowColumns:
-    """Return the first `count` rows of a window, ascending; months come in the direction of `order`.
+class Piece(NamedTuple):
+    """The rows of a zone that begin in a span; pieces of a zone follow each other in the direction of its request."""
 
-    Reads no further month than it needs. `cursor`: from its own row on.
-    """
-    pieces: list[RowColumns] = []
-    for columns in months:
-        first, last = columns.between(window)
-        if cursor is not None:
-            begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
-            keys = [row_key(columns, place) for place in range(begin, end)]
-            if order == "asc":
-                first = max(first, begin + sum(key < cursor.key for key in keys))
-            else:
-                last = min(last, begin + sum(key <= cursor.key for key in keys))
-        if first >= last:
-            continue
-        if last - first > count:
-            first, last = (first, first + count) if order == "asc" else (last - count, last)
-        pieces.append(columns if last - first == len(columns) else columns.take(slice(first, last)))
-        count -= last - first
-        if not count:
-            break
-    return joined(pieces if order == "asc" else reversed(pieces))
+    span: Window
+    rows: RowColumns
+    work: int
+    """What reading it cost, in bytes of month files (`work_of`)."""
+
+
+_FILE_WORK = 40_000
+"""To find and open a month file costs as much as to read so many bytes of it."""
+_MART_WORK = 2_000
+"""Of a month's days from a mart."""
+_PARQUET_WORK = 5
+"""A month that is decoded as Parquet costs so many times as much as one that is read from its net part."""
+
+
+def is_decoded(request: SeriesRequest) -> bool:
+    """Return whether the month files of a request are decoded as Parquet, which their net parts alone are not."""
+    past = request.as_of is not None or request.pick is not None
+    return past or request.borders or request.metric in BY_FUEL
+
+
+def work_of(plan: ZonePlan, files: Iterable[MonthFile]) -> int:
+    """Return what reading some files of a plan costs, in bytes of month files that are read from their net part."""
+    times = _PARQUET_WORK if is_decoded(plan.request) else 1
+    return sum(_FILE_WORK + times * file.identity.size for file in files)
+
+
+def first_rows(
+    columns: RowColumns, window: Window, order: Order, count: int, cursor: Cursor | None = None
+) -> RowColumns:
+    """Return the first `count` rows of a window, ascending. `cursor`: from its own row on."""
+    first, last = columns.between(window)
+    if cursor is not None:
+        begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
+        keys = [row_key(columns, place) for place in range(begin, end)]
+        if order == "asc":
+            first = max(first, begin + sum(key < cursor.key for key in keys))
+        else:
+            last = min(last, begin + sum(key <= cursor.key for key in keys))
+    first, last = (first, min(last, first + count)) if order == "asc" else (max(first, last - count), last)
+    return columns if last - first == len(columns) else columns.take(slice(first, max(first, last)))
 
 
 def row_key(rows: RowColumns, place: int) -> Key:
@@ -56,23 +74,26 @@ def row_key(rows: RowColumns, place: int) -> Key:
     return f"{rows.published_at[place]:012d}", label.resolution, label.feed
 
 
-def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
-    """The rows of each file, one after the other in the direction of `order`, as the request wants them.
+def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[Piece]:
+    """Yield the rows of each file, one after the other in the direction of `order`, as the request wants them.
 
     Those in the window, or more. Raises StorageError, FileReplaced.
     """
     if plan.request.interval is None:
         return stored(reader, plan, order, window)
-    return _means(reader, plan, plan.request.interval, order)
+    return _means(reader, plan, plan.request.interval, order, window)
 
 
-def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[RowColumns]:
-    """As `wanted`, never as means. Raises StorageError, FileReplaced."""
+def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[Piece]:
+    """Yield rows as `wanted` does, never as means. Raises StorageError, FileReplaced."""
     for file in plan.files if order == "asc" else plan.files[::-1]:
+        span = clock.month_window(file.month)
+        if span.end <= window.start or window.end <= span.start:
+            continue
         rows = _read(reader, plan, file, window)
         if plan.request.metric in YEARLY:  # only those whose year reaches into the window
             rows = rows.take(ends(rows, None, "UTC") > plan.request.start)
-        yield rows
+        yield Piece(span, rows, work_of(plan, [file]))
 
 
 def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
@@ -111,24 +132,29 @@ def unknown_months(reader: Reader, plan: ZonePlan) -> list[tuple[Window, int]]:
     return [(month, since) for month, since in months if since is not None and month.start <= at < since]
 
 
-def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order) -> Iterator[RowColumns]:
-    """The means of the request's window, a month's or a year's at a time."""
-    request, tz = plan.request, ZONES[plan.zone].tz
+def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order, window: Window) -> Iterator[Piece]:
+    """Yield the means of a window, a month's or a year's at a time."""
+    tz = ZONES[plan.zone].tz
     if not plan.files:
         return
     first, last = (clock.month_window(plan.files[place].month) for place in (0, -1))
-    start, end = max(request.start, first.start - LONGEST[interval]), min(request.end, last.end)
+    start, end = max(window.start, first.start - LONGEST[interval]), min(window.end, last.end)
     if start >= end:
         return
-    spans = [*chunks(Window(start, end), interval, tz)]
+    spans, read = [*chunks(Window(start, end), interval, tz)], set[MonthFile]()
     for span in spans if order == "asc" else spans[::-1]:
         within = bounds(span, interval, tz)
-        parts = [_sums(reader, plan, span, within)] if interval in ("1h", "1d") else _daily(reader, plan, span, tz)
-        yield means(joined_sums(parts), within, interval)
+        hourly = interval == "1h"
+        parts = [_sums(reader, plan, span, within, read)] if hourly else [*_daily(reader, plan, span, tz, read)]
+        whole = joined_sums(part for part, _ in parts)
+        yield Piece(span, means(whole, within, interval), sum(work for _, work in parts))
 
 
-def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Sums]:
-    """The sums of the civil days of a span, month by month: of the mart, or of the rows where it is out of date."""
+def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str, read: set[MonthFile]) -> Iterator[tuple[Sums, int]]:
+    """Yield the sums of the civil days of a span, month by month, and their work.
+
+    They come from the mart, or from the rows if it is out of date.
+    """
     request = plan.request
     from_rows = request.as_of is not None or request.borders
     mart = None if from_rows else marts.days(reader, plan.zone, plan.stored)
@@ -139,14 +165,23 @@ def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str) -> Iterator[Su
             files = [(file.month, file.identity) for file in reader.files(plan.zone, plan.stored, month)]
             name = f"{clock.local_date(month.start, tz):%Y-%m}"
             part = mart.month(name, month, files, plan.catalogue.withheld)
-        yield _sums(reader, plan, days, bounds(days, "1d", tz)) if part is None else part.between(days)
+        yield (
+            _sums(reader, plan, days, bounds(days, "1d", tz), read)
+            if part is None
+            else (part.between(days), _MART_WORK)
+        )
 
 
-def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints) -> Sums:
-    """The sums of the rows that begin in a span, over the intervals between the bounds `within`."""
+def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints, read: set[MonthFile]) -> tuple[Sums, int]:
+    """Return the sums over the intervals between the bounds `within` of the rows that begin in a span, and the work.
+
+    `read`: the files that were read before, which a neighbouring span shares; these are added.
+    """
     months = ((clock.month_window(file.month), file) for file in plan.files)
     files = [file for month, file in months if month.start < span.end and span.start < month.end]
-    return sums(joined(_read(reader, plan, file) for file in files), within)
+    work = work_of(plan, [file for file in files if file not in read])
+    read.update(files)
+    return sums(joined(_read(reader, plan, file) for file in files), within), work
 
 
 def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowLabels]:
@@ -159,7 +194,7 @@ def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowL
         last = interval_at(window.end - 1, request.interval, ZONES[plan.zone].tz)
         window = Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
     if request.as_of is not None or request.pick is not None or request.metric in YEARLY:
-        return {label for rows in stored(reader, plan, "asc", window) for label in rows.labels_in(window)}
+        return {label for piece in stored(reader, plan, "asc", window) for label in piece.rows.labels_in(window)}
     return {label for file in plan.files for label in reader.labels(file, request.side, window)}
 
 

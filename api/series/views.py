@@ -5,12 +5,9 @@ With `stats=true` statistics of the window in place of its rows (docs/statistics
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
-
-import numpy as np
 
 from api.access.prices import for_zones
 from api.documents.catalogue_reader import Catalogue, stored_metric
@@ -20,19 +17,17 @@ from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats
-from api.series.page import newest, page, whole_window
-from api.series.query import DEFAULT_LIMIT, SAMPLE_ROWS, SeriesRequest, plan_request, series_request
-from api.series.stored_rows import sources
+from api.series.expensive import marts_behind
+from api.series.page import page
+from api.series.query import DEFAULT_LIMIT, SeriesRequest, plan_request, series_request
+from api.series.window_statistics import OF_STATISTICS, statistics_of
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.figures.resample import LONGEST
-from warehouse.figures.statistics import statistics
 from warehouse.market.clock import DAY
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import zones_with
-from warehouse.series.reader import Reader
 from warehouse.series.replaced_files import read_again
-from warehouse.series.row_columns import RowColumns
 
 VERSION = "7"
 """Part of every series' ETag: raise it when the same rows are written otherwise."""
@@ -41,8 +36,6 @@ LONGEST_OF_STATISTICS = 3653 * DAY
 _OF_ROWS: dict[str, Any] = {"limit": DEFAULT_LIMIT, "order": "asc", "format": "json"}
 _OF_ROWS |= dict.fromkeys(("cursor", "interval", "by", "time"))
 """Parameters that only rows have, with their defaults, which a client may send."""
-_OF_STATISTICS = {"above": None, "below": None}
-"""Parameters that only statistics have."""
 
 CachedBody = tuple[bytes, Headers, int, str | None]
 """An answer's bytes, in its coding, the headers that belong to them, how many rows it has, and the cursor of the next
@@ -66,7 +59,7 @@ def _series(service: Service, request: HttpRequest, query: dict[str, Any], name:
         raise refusal
     asked = series_request(metric, tuple(stored), tuple(stored.values()), query, several=not zone)
     wants_statistics = bool(query.get("stats"))
-    unfit = _OF_ROWS if wants_statistics else _OF_STATISTICS
+    unfit = _OF_ROWS if wants_statistics else OF_STATISTICS
     if words := [word for word, unset in unfit.items() if query.get(word) not in (None, unset)]:
         detail = f"{'not' if wants_statistics else 'only'} with stats=true"
         raise parameters.invalid([ParameterFault(word, "conflict", detail) for word in words])
@@ -112,7 +105,9 @@ def _body(
         ([tuple(file.identity) for file in plan.files], max(asked.start, min(plan.due.until, asked.end + longest)))
         for plan in plans
     ]
-    parts = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
+    parts: tuple[object, ...] = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
+    if behind := marts_behind(service.reader, plans):
+        parts += (behind,)
     etag = ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
 
     def encode() -> tuple[CachedBody, int]:
@@ -142,61 +137,6 @@ def _link(service: Service, request: HttpRequest, asked: SeriesRequest, followin
     pairs = {**written_out, **others, "cursor": following}.items()
     query = urlencode({name: value for name, value in pairs if value is not None}, safe=",")
     return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]
-
-
-def statistics_of(
-    reader: Reader, catalogue: Catalogue, request: SeriesRequest, above: float | None, below: float | None
-) -> tuple[dict[str, Any], int]:
-    """The statistics of the window of one zone, of a sample's newest rows, as a body; and of how many rows.
-
-    Raises StorageError.
-    """
-    start, (zone,), (stored,) = request.start, request.zones, request.stored
-    rows = whole_window(reader, catalogue, request)
-    if request.sample and len(rows) > SAMPLE_ROWS:
-        rows = newest(rows, request)
-        start = int(rows.ts[0])
-    codes = sources(catalogue, rows.labels_in(request.window))
-    terms = catalogue.terms(zone, stored, frozenset(codes))
-    body: dict[str, Any] = {
-        "zone": zone,
-        "metric": request.metric.value,
-        **({"market": "day_ahead"} if request.day_ahead else {}),
-        **({} if request.as_of is None else {"as_of": request.as_of}),
-        "start": start,
-        "end": request.end,
-        "unit": rows.labels[0].unit if rows.labels else None,
-    }
-    window = start, request.end, above, below
-    if fuels := sorted({label.fuel for label in rows.labels if label.fuel is not None}):
-        chosen = {fuel: np.array([label.fuel == fuel for label in rows.labels])[rows.label] for fuel in fuels}
-        of_fuel = {fuel: _statistics(rows.take(own), *window) for fuel, own in chosen.items()}
-        body["fuels"] = {fuel: part for fuel, part in of_fuel.items() if part is not None}
-    else:
-        body["statistics"] = _statistics(rows, *window)
-    body |= {"method": "statistics/1", "docs": "/docs/statistics", "sources": list(codes)}
-    body |= {"attribution": terms["attribution"], "license": terms["license"]}
-    return body | ({"sample": True} if request.sample else {}), len(rows)
-
-
-def _statistics(
-    rows: RowColumns, start: int, end: int, above: float | None, below: float | None
-) -> dict[str, Any] | None:
-    """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
-    result = statistics(rows.ts, rows.seconds(), rows.value, start, end, above, below)
-    if result is None:
-        return None
-    members: dict[str, Any] = _rounded({name: value for name, value in asdict(result).items() if value is not None})
-    for beyond in (members[name] for name in _OF_STATISTICS if name in members):
-        beyond["first"] = [{"start": start, "end": end} for start, end in beyond["first"]]
-    return members
-
-
-def _rounded(value: Any) -> Any:
-    """Six decimals hide float error; never -0.0."""
-    if isinstance(value, dict):
-        return {name: _rounded(member) for name, member in value.items()}
-    return round(value, 6) + 0.0 if isinstance(value, float) else value
 
 
 VIEWS: dict[str, View] = {

@@ -165,7 +165,7 @@ def test_a_cursor_whose_row_is_gone_goes_on_with_the_next(tmp_path: Path) -> Non
     columns = reader.rows(reader.files("GB", "demand", Window(0, 900))[0], "net")
     for order, left in (("asc", [2.0, 3.0]), ("desc", [2.0, 1.0])):
         cursor = Cursor(order, 450 if order == "desc" else 150)  # type: ignore[arg-type]
-        rest = first_rows([columns], Window(0, 900), order, 10, cursor)  # type: ignore[arg-type]
+        rest = first_rows(columns, Window(0, 900), order, 10, cursor)  # type: ignore[arg-type]
         values = rest.value.tolist()
         assert (values if order == "asc" else values[::-1]) == left
 

@@ -1,4 +1,7 @@
-"""Years of all zones for the benchmarks: price, demand, interchange; written as month files, kept between runs."""
+"""Years of all zones for the benchmarks: price, demand, interchange with borders, and generation by fuel.
+
+They are written as month files and kept between runs.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,14 @@ from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import LIVE, NEVER, RowLabels, Versions
 from warehouse.series import monthfile, net_rows
+from warehouse.series.monthfile import Past
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
+"""One value per interval."""
+FUELS = ("biomass", "coal", "gas", "geothermal", "hydro", "nuclear", "oil", "other", "solar", "wind")
+BORDERS = ("north", "east", "south", "west")
 
 
 def source() -> Source:
@@ -64,16 +71,24 @@ def warehouse(years: int) -> Path:
 def _fill(home: Path, start: int, zone: str) -> None:
     """All months of one zone. Values swing by the hour and the season, with two decimals."""
     storage, terms = Folder(home), catalogue.terms({"bench": source()}, "live")
-    for metric in METRICS:
+    for metric in (*METRICS, *({Metric.GENERATION} & ZONES[zone].metrics)):
         span = resolution(zone, metric)
         unit = f"{ZONES[zone].currency}/MWh" if metric is Metric.PRICE else "MW"
-        labels = (RowLabels(None, None, None, unit, span, "bench", f"bench.{metric.value}"),)
-        phase = int.from_bytes(hashlib.sha256(f"{zone} {metric}".encode()).digest()[:2])
+        series = [(None, None, span)]
+        if metric is Metric.GENERATION:
+            series = [(fuel, None, span) for fuel in FUELS]
+        elif metric is Metric.INTERCHANGE:
+            series += [(None, border, "1h") for border in BORDERS]
+        feed = f"bench.{metric.value}"
+        labels = tuple(RowLabels(fuel, border, None, unit, step, "bench", feed) for fuel, border, step in series)
         for month in months(Window(start, NOW + HOUR)):
             window = month_window(month)
-            ts = np.arange(max(window.start, start), min(window.end, NOW + HOUR), RESOLUTIONS[span], dtype=np.int64)
+            first, last = max(window.start, start), min(window.end, NOW + HOUR)
+            parts = [np.arange(first, last, RESOLUTIONS[step], dtype=np.int64) for _, _, step in series]
+            label, ts = np.repeat(np.arange(len(series)), [*map(len, parts)]), np.concatenate(parts)
+            phase = int.from_bytes(hashlib.sha256(f"{zone} {metric}".encode()).digest()[:2]) + 5000 * label
             swing = 30 * np.sin((ts + phase) / 13751) + 9 * np.sin(ts / 997) + 20 * np.sin((ts - phase) / (58 * DAY))
             values, zeros = np.round(70 + swing, 2), np.zeros(len(ts), np.int64)
-            rows = Versions(labels, zeros, ts, values, zeros + 1, zeros + LIVE, zeros + NEVER)
+            rows = Versions(labels, label, ts, values, zeros + 1, zeros + LIVE, zeros + NEVER)
             key = layout.series(metric, zone, month)
-            storage.put(key, monthfile.encode(rows, key, "live", terms=terms))
+            storage.put(key, monthfile.encode(rows, key, "live", Past(None, 1), terms))

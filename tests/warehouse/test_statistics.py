@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse.figures.statistics import FIRST_SPANS, Statistics, statistics
+from warehouse.figures.statistics import FIRST_SPANS, Gathered, Statistics, statistics
 from warehouse.market.clock import HOUR
 
 QUARTER = 900
@@ -70,3 +72,31 @@ def test_agrees_with_a_count_minute_by_minute(parts: list[tuple[int, int, int]],
     for share, value in ((1, stats.p10), (5, stats.p50), (9, stats.p90)):
         assert value == ordered[-(-share * len(ordered) // 10) - 1]
     assert stats.above.hours == pytest.approx(sum(v > 10 for v in minutes) / 60)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from([5, 15, 60]), st.integers(-9, 9)), min_size=1, max_size=40),
+    st.sets(st.integers(0, 40)),
+    st.booleans(),
+)
+def test_rows_that_come_in_parts_have_the_statistics_of_the_whole(
+    parts: list[tuple[int, int, int]], cuts: set[int], same_length: bool
+) -> None:
+    rows, at = [], 0
+    for gap, minutes, value in parts:
+        minutes = 15 if same_length else minutes
+        at += gap * 5
+        rows.append((at * 60, minutes * 60, float(value)))
+        at += minutes
+    whole = statistics_of(rows, 600, at * 60 - 120, above=2.0, below=-1.0)
+    gathered = Gathered(600, at * 60 - 120, 2.0, -1.0)
+    places = sorted({0, *(cut for cut in cuts if cut < len(rows)), len(rows)})
+    for first, last in pairwise(places):
+        ts, seconds, values = (np.array(column) for column in zip(*rows[first:last], strict=True))
+        gathered.add(ts.astype(np.int64), seconds.astype(np.int64), values.astype(float))
+    result = gathered.statistics()
+    assert (result is None) == (whole is None)
+    if result is not None and whole is not None:
+        close = {name: pytest.approx(getattr(whole, name)) for name in ("mean", "std")}
+        assert {name: getattr(result, name) for name in close} == close
+        assert replace(result, mean=0, std=0) == replace(whole, mean=0, std=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warehouse.rows.versions import Flags, Floats, Ints
 
@@ -64,39 +65,126 @@ def statistics(
 
     Rows ascend by `ts` and do not overlap.
     """
-    begin, until = np.maximum(ts, start), np.minimum(ts + seconds, end)
-    inside = until > begin
-    if not inside.any():
-        return None
-    if not inside.all():
-        ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
-    weights = until - begin
-    covered, shares = int(weights.sum()), weights.astype(np.float64)
-    mean = float(np.dot(values, shares) / covered)
-    deviation = values - mean
-    low, high = int(values.argmin()), int(values.argmax())
-    (p10, _), (p50, _), (p90, _) = quantiles(values, weights)
-    return Statistics(
-        len(values),
-        covered / (end - start),
-        mean,
-        float(np.sqrt(np.dot(deviation * deviation, shares) / covered)),
-        float(values[low]),
-        int(ts[low]),
-        float(values[high]),
-        int(ts[high]),
-        p10,
-        p50,
-        p90,
-        None if above is None else _beyond(values > above, above, begin, until),
-        None if below is None else _beyond(values < below, below, begin, until),
-    )
+    gathered = Gathered(start, end, above, below)
+    gathered.add(ts, seconds, values)
+    return gathered.statistics()
 
 
-def quantiles(values: Floats, weights: Ints) -> tuple[tuple[float, float], ...]:
+class Gathered:
+    """The rows of one series over `[start, end)`, gathered month by month: 8 to 12 bytes per row."""
+
+    def __init__(self, start: int, end: int, above: float | None = None, below: float | None = None) -> None:
+        self._start, self._end = start, end
+        self._values: list[Floats] = []
+        self._weights: list[NDArray[np.uint32]] = []
+        """One number for a part whose rows have the same weight."""
+        self._least: tuple[float, int] | None = None
+        self._most: tuple[float, int] | None = None
+        self._above = None if above is None else _Runs(above)
+        self._below = None if below is None else _Runs(below)
+
+    def add(self, ts: Ints, seconds: Ints, values: Floats) -> None:
+        """Add the rows `[ts, ts + seconds)` that follow those added before; they ascend and do not overlap."""
+        begin, until = np.maximum(ts, self._start), np.minimum(ts + seconds, self._end)
+        inside = until > begin
+        if not inside.any():
+            return
+        if not inside.all():
+            ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
+        weights = (until - begin).astype(np.uint32)
+        self._values.append(values.copy())  # not a view that holds on to what it was taken of
+        self._weights.append(weights[:1].copy() if (weights == weights[0]).all() else weights)
+        low, high = int(values.argmin()), int(values.argmax())
+        if self._least is None or values[low] < self._least[0]:
+            self._least = float(values[low]), int(ts[low])
+        if self._most is None or values[high] > self._most[0]:
+            self._most = float(values[high]), int(ts[high])
+        if self._above is not None:
+            self._above.add(values > self._above.threshold, begin, until)
+        if self._below is not None:
+            self._below.add(values < self._below.threshold, begin, until)
+
+    def statistics(self) -> Statistics | None:
+        """Return the statistics, and forget the rows; None without any."""
+        if self._least is None or self._most is None:
+            return None
+        parts = [*zip(self._values, self._weights, strict=True)]
+        count = sum(map(len, self._values))
+        covered = sum(int(weights.sum()) * (len(values) if len(weights) == 1 else 1) for values, weights in parts)
+        mean = sum(_dot(values, weights) for values, weights in parts) / covered
+        square = sum(_dot((values - mean) ** 2, weights) for values, weights in parts)
+        values, weights = np.concatenate(self._values), self._joined_weights()
+        parts, self._values, self._weights = [], [], []
+        (p10, _), (p50, _), (p90, _) = quantiles(values, weights)
+        return Statistics(
+            count,
+            covered / (self._end - self._start),
+            mean,
+            float(np.sqrt(square / covered)),
+            *self._least,
+            *self._most,
+            p10,
+            p50,
+            p90,
+            None if self._above is None else self._above.beyond(),
+            None if self._below is None else self._below.beyond(),
+        )
+
+    def _joined_weights(self) -> Ints | NDArray[np.uint32]:
+        """Return the weight of each row; one number stands for all if they are equal."""
+        if len({int(weights[0]) for weights in self._weights if len(weights) == 1}) == 1 and all(
+            len(weights) == 1 for weights in self._weights
+        ):
+            return self._weights[0]
+        pairs = zip(self._weights, self._values, strict=True)
+        return np.concatenate([np.broadcast_to(weights, len(values)) for weights, values in pairs])
+
+
+def _dot(values: Floats, weights: NDArray[np.uint32]) -> float:
+    """Return the sum of values times weights, of which there is one for each value or one for all."""
+    return float(values.sum() * weights[0]) if len(weights) == 1 else float(np.dot(values, weights))
+
+
+class _Runs:
+    """The runs of rows beyond a threshold, part by part."""
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+        self._seconds = self._rows = self._spans = 0
+        self._first: list[tuple[int, int]] = []
+        self._until: int | None = None
+        """Where the last row ends, if it is beyond the threshold."""
+
+    def add(self, mask: Flags, begin: Ints, until: Ints) -> None:
+        """Add rows, of which those of `mask` are beyond the threshold."""
+        rows = np.flatnonzero(mask)
+        if not len(rows):
+            self._until = None
+            return
+        opens = np.ones(len(rows), dtype=bool)
+        # A run goes on where the next row adjoins it in time.
+        opens[1:] = (np.diff(rows) > 1) | (begin[rows[1:]] != until[rows[:-1]])
+        starts = begin[rows[opens]]
+        ends = until[rows[np.append(np.flatnonzero(opens)[1:] - 1, len(rows) - 1)]]
+        goes_on = rows[0] == 0 and self._until == starts[0]
+        if goes_on and self._spans <= FIRST_SPANS:
+            self._first[-1] = self._first[-1][0], int(ends[0])
+        new = slice(int(goes_on), int(goes_on) + FIRST_SPANS - len(self._first))
+        self._first += zip(starts[new].tolist(), ends[new].tolist(), strict=True)
+        self._spans += len(starts) - int(goes_on)
+        self._seconds += int((until[rows] - begin[rows]).sum())
+        self._rows += len(rows)
+        self._until = int(ends[-1]) if rows[-1] == len(mask) - 1 else None
+
+    def beyond(self) -> TimeBeyond:
+        """Return what all rows together make."""
+        return TimeBeyond(self.threshold, self._seconds / 3600, self._rows, self._spans, tuple(self._first))
+
+
+def quantiles(values: Floats, weights: Ints | NDArray[np.uint32]) -> tuple[tuple[float, float], ...]:
     """For p10, median and p90 of some weight (whole seconds, more than none) the two values around it.
 
-    They are equal unless the quantile falls exactly between two rows.
+    They are equal unless the quantile falls exactly between two rows. One weight stands for all if they are equal.
     """
     if (weights == weights[0]).all():  # the usual case: a million values are sorted in part alone
         tenths = len(values) * np.array(_TENTHS)
@@ -104,21 +192,8 @@ def quantiles(values: Floats, weights: Ints) -> tuple[tuple[float, float], ...]:
         return tuple(map(tuple, np.partition(values, places.ravel())[places].tolist()))
     order = np.argsort(values)
     # In whole numbers: the value at which ten times the weight reaches so many tenths of the whole.
-    reached = 10 * np.cumsum(weights[order])
+    reached = np.cumsum(weights[order], dtype=np.int64)
+    reached *= 10
     cuts = reached[-1] // 10 * np.array(_TENTHS)
     around = zip(np.searchsorted(reached, cuts), np.searchsorted(reached, cuts, side="right"), strict=True)
     return tuple((float(values[order[left]]), float(values[order[right]])) for left, right in around)
-
-
-def _beyond(mask: Flags, threshold: float, begin: Ints, until: Ints) -> TimeBeyond:
-    rows = np.flatnonzero(mask)
-    if not len(rows):
-        return TimeBeyond(threshold, 0.0, 0, 0, ())
-    opens = np.ones(len(rows), dtype=bool)
-    # A run goes on where the next row adjoins it in time.
-    opens[1:] = (np.diff(rows) > 1) | (begin[rows[1:]] != until[rows[:-1]])
-    starts = begin[rows[opens]]
-    ends = until[rows[np.append(np.flatnonzero(opens)[1:] - 1, len(rows) - 1)]]
-    hours = float((until[rows] - begin[rows]).sum() / 3600)
-    first = tuple(zip(starts[:FIRST_SPANS].tolist(), ends[:FIRST_SPANS].tolist(), strict=True))
-    return TimeBeyond(threshold, hours, len(rows), len(starts), first)

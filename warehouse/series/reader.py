@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from warehouse.caches import LruCache, TtlCache
-from warehouse.market.clock import DAY, Window, month_of, months
+from warehouse.market.clock import DAY, Window, month_of, month_window, months
 from warehouse.rows import resolve
 from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats, RowLabels, empty
@@ -85,9 +85,23 @@ class Reader:
         return rows.take(slice(*rows.between(window)))
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
-        """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does."""
+        """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does.
+
+        If it is decoded as Parquet and all of it lies in the window, the labels state source and feed alone.
+        """
         nets = self._layout(file) if side == "net" else None
-        return (self._sides(file)[side] if nets is None else nets).labels_in(window)
+        if nets is not None:
+            return nets.labels_in(window)
+        month = month_window(file.month)
+        if month.start < window.start or window.end < month.end:
+            return self._sides(file)[side].labels_in(window)
+
+        def read() -> tuple[frozenset[RowLabels], int]:
+            body = self._body(file.key, file.identity)
+            labels = monthfile.labels_in_short(self.storage, file.key, body, side == "borders")
+            return labels, 300 + 400 * len(labels)
+
+        return {*self._layouts.get((file, side), read)}
 
     def _layout(self, file: MonthFile) -> NetLayout | None:
         def read() -> tuple[NetLayout | None, int]:
