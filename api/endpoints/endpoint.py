@@ -118,7 +118,9 @@ def of_several_zones(metric: Metric) -> Endpoint:
         summary=f"{one.summary} of several zones",
         description=f"{path.sentence} Rows carry `zone` and ascend by `ts`, then `zone`; window, pages, formats, "
         "gaps are as for one zone, licence and attribution by zone. It counts as one answer of a key; paid for, it "
-        "costs the price of a zone for each. A date as `start` or `end` takes one zone alone.",
+        "costs the price of a zone for each. With an `interval` of a day or more, a date as `start` or `end` means "
+        "each zone's own day, and the answer's window is that of the zone whose day begins first; otherwise zones of "
+        "different clocks need an offset.",
         parameters={
             "zones": query.zones_of(metric),
             **{name: parameter for name, parameter in one.parameters.items() if name not in not_here},

@@ -146,6 +146,11 @@ def first_instant(name: str, moment: Moment | None, zones: Iterable[str], now: i
     return min((at for at in instants if at is not None), default=None)
 
 
+def is_midnight(moment: Moment | None) -> bool:
+    """Return whether a time is a civil midnight: a date, month or year, or a word of `DAYS`."""
+    return isinstance(moment, str) or (isinstance(moment, datetime) and moment.time() == time())
+
+
 def _in_zone(moment: datetime | str, tz: str, now: int) -> int:
     if isinstance(moment, str):
         day = clock.local_date(now, tz) + timedelta(days=DAYS[moment])

@@ -16,7 +16,6 @@ from api.access.prices import for_zones
 from api.documents.catalogue_reader import stored_metric
 from api.endpoints.table import ENDPOINTS
 from api.http.parameters import conflict
-from api.http.times import first_instant
 from api.mcp import text
 from api.mcp.arguments import DEFAULT_ROWS
 from api.mcp.calls import ToolAnswer, ToolRequest
@@ -25,8 +24,7 @@ from api.series import formats
 from api.series import page as pages
 from api.series.query import SeriesRequest, series_request
 from api.service import Service
-from warehouse.figures.resample import CIVIL
-from warehouse.market.clock import interval_end, iso, local_date, now, zone_of
+from warehouse.market.clock import interval_end, iso, local_date, zone_of
 from warehouse.market.metrics import BY_PATH, YEARLY
 from warehouse.market.zones import ZONES
 
@@ -37,11 +35,6 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     if several == (arguments["zone"] is not None):
         raise conflict("zone", "required, or zones in its place")
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
-    if arguments["interval"] in CIVIL:
-        # Dates are those of the zone whose day begins first: no two zones are a day apart, so every zone's days of the
-        # dates asked for begin in between, and no others.
-        first = {name: first_instant(name, arguments[name], zones, now()) for name in ("start", "end")}
-        arguments = {**arguments, **{name: at for name, at in first.items() if at is not None}}
     request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"})
     answer, name = partial(_answer, service, request, arguments["order"]), arguments["metric"]
     if several:

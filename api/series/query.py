@@ -14,9 +14,9 @@ from api.documents.catalogue_reader import Catalogue
 from api.http import parameters
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault, Problem
-from api.http.times import to_unix
+from api.http.times import Moment, first_instant, is_midnight, to_unix
 from warehouse.documents import health
-from warehouse.figures.resample import LONGEST, Interval
+from warehouse.figures.resample import CIVIL, LONGEST, Interval
 from warehouse.judge import coverage
 from warehouse.market import clock
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, RESOLUTIONS, Window, local_midnight
@@ -166,7 +166,8 @@ def series_request(
 ) -> SeriesRequest:
     """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
     now, ahead = clock.now(), _asks_forecast(query)
-    start, end, as_of = [to_unix(name, query[name], zones, now) for name in ("start", "end", "as_of")]
+    start, end = [_edge(name, query[name], zones, now, query.get("interval")) for name in ("start", "end")]
+    as_of = to_unix("as_of", query["as_of"], zones, now)
     if ahead and start is None and end is None:
         start = now - now % HOUR
         end = start + DAY
@@ -191,6 +192,15 @@ def series_request(
     if request.cursor is not None:
         _check_cursor(request, request.cursor)
     return request
+
+
+def _edge(name: str, moment: Moment | None, zones: tuple[str, ...], now: int, interval: Interval | None) -> int | None:
+    """Return `start` or `end` in Unix seconds. Raises Problem 400.
+
+    With an interval of the civil calendar, a date means each zone's own day, and the instant is that of the zone whose
+    day begins first. No two zones are a day apart, so each zone's days that begin in the window are those of the dates.
+    """
+    return (first_instant if interval in CIVIL and is_midnight(moment) else to_unix)(name, moment, zones, now)
 
 
 def _asks_forecast(query: Mapping[str, Any]) -> bool:

@@ -122,6 +122,24 @@ def test_times_are_each_zones_own(ask: Any, market: Any) -> None:
     assert {(row["zone"], row["time"][-6:]) for row in rows} == {("GB", "+01:00"), ("DE-LU", "+02:00")}
 
 
+@pytest.mark.parametrize(("metric", "zones"), [("price", ["DE-LU", "GB"]), ("demand", ["GB", "US-NYISO"])])
+@pytest.mark.parametrize(
+    ("start", "end"), [("yesterday", "today"), ("2026-03-29", "2026-03-30T00:00"), ("2026-03", "now")]
+)
+def test_dates_mean_each_zones_own_days(ask: Any, metric: str, zones: list[str], start: str, end: str) -> None:
+    window = f"start={start}&end={end}&interval=1d"
+    body = ask(f"/v1/{metric}?zones={','.join(zones)}&{window}").get_json()
+    assert without_source(body["data"]) == single(ask, f"/v1/{metric}", zones, window)
+    assert {row["zone"] for row in body["data"]} == {*zones}
+    begins = [ask(f"/v1/{metric}/{zone}?{window}").get_json()["start"] for zone in zones]
+    assert body["start"] == min(begins) < max(begins)
+
+
+def test_a_time_of_day_or_an_hour_needs_an_offset_over_several_clocks(ask: Any) -> None:
+    for window in ("start=yesterday&interval=1h", "start=yesterday", "start=2026-03-29T06:00&interval=1d"):
+        assert "is not the same instant" in ask(f"/v1/demand?zones=GB,DE-LU&{window}", 400).get_json()["detail"]
+
+
 def test_each_zone_costs_a_call_and_a_key_counts_one(market: Any) -> None:
     client = market.client(
         pay_to="0x00000000000000000000000000000000DeaDBeef", facilitators=(Facilitator("http://127.0.0.1:9"),)
