@@ -30,7 +30,7 @@ from warehouse.series.row_columns import MonthFileSide
 Order = Literal["asc", "desc"]
 TimeStyle = Literal["utc", "local"]
 Key = tuple[str, str, str]
-"""What a row's sort key has beside `ts`: fuel, counterparty and link, or `published_at`, resolution and feed."""
+"""What a row's sort key has beside `ts`: fuel, counterparty and link; of a forecast fuel, `published_at`, feed."""
 WHOLE: Key = ("", "", "")
 """The key of a cursor that begins with a whole instant."""
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000

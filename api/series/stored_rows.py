@@ -71,7 +71,7 @@ def row_key(rows: RowColumns, place: int) -> Key:
     label = rows.labels[rows.label[place]]
     if rows.published_at is None:
         return label.fuel or "", label.counterparty or "", label.link or ""
-    return f"{rows.published_at[place]:012d}", label.resolution, label.feed
+    return label.fuel or "", f"{rows.published_at[place]:012d}", f"{label.resolution} {label.feed}"
 
 
 def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[Piece]:

@@ -32,6 +32,8 @@ SINCE = date(2018, 4, 10)
 _FILE = re.compile(rf"{urlsplit(OUTLOOK).path}/(current|history/(\d{{8}}))/(demand|fuelsource)\.csv", re.ASCII)
 RTM_AFTER = 240
 """Seconds from an interval's end until its price is out."""
+RENEWABLE_HUBS = {"NP15": 0.25, "SP15": 0.55, "ZP26": 0.2}
+"""Share of the forecast of wind and solar by trading hub."""
 FORECAST_AT = time(9, 10)
 DAM_AT = time(13)
 """Of the day before, Pacific time."""
@@ -156,10 +158,25 @@ def _load_forecast(starts: Ints) -> Sequence[str]:
     ]
 
 
+def _renewable_forecast(starts: Ints) -> Sequence[str]:
+    """Return the day-ahead forecast of wind and solar by trading hub."""
+    issued = np.array([MarketDay.at(ts, TZ).next(-1).start for ts in starts.tolist()]) + 9 * HOUR
+    mix, rows = grid.mix(ZONE, starts, HOUR), list[str]()
+    for fuel in ("solar", "wind"):
+        expected = mix[fuel].copy()
+        for instant in np.unique(issued).tolist():
+            own = issued == instant
+            expected[own] = grid.as_forecast(expected[own], starts[own], instant, f"caiso.mix_forecast/{fuel}", 0.12)
+        for hub, share in RENEWABLE_HUBS.items():
+            rows += _shuffled(starts, HOUR, (share * expected).round(2), f"{{}},{hub},{fuel.title()},DAM,{{}}")
+    return [f"{_SPAN},TRADING_HUB,RENEWABLE_TYPE,MARKET_RUN_ID,MW", *rows]
+
+
 _QUERIES: Mapping[tuple[str, str], tuple[int, Callable[[int], int], Callable[[Ints], Sequence[str]]]] = {
     ("PRC_LMP", "DAM"): (HOUR, _day_ahead(DAM_AT), lambda starts: _prices(starts, HOUR, "DAM", "MW")),
     ("PRC_INTVL_LMP", "RTM"): (FIVE, _real_time, lambda starts: _prices(starts, FIVE, "RTM", "VALUE")),
     ("SLD_FCST", "DAM"): (HOUR, _day_ahead(FORECAST_AT), _load_forecast),
+    ("SLD_REN_FCST", "DAM"): (HOUR, _day_ahead(FORECAST_AT), _renewable_forecast),
 }
 """Report and market run -> seconds of its intervals, where what is out ends at an instant, and the lines."""
 

@@ -17,8 +17,9 @@ from assets.simulated.grid.noise import Ints, smooth
 from assets.sources.elexon import TIES
 from assets.sources.elexon.bodies import BASE
 from assets.sources.elexon.mix import PSR_TYPES
+from assets.sources.elexon.mix_forecast import FUELS as FORECAST_FUELS
 from warehouse.errors import BadWindow
-from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_midnight
+from warehouse.market.clock import DAY, HOUR, MarketDay, instant, iso, local_date, local_midnight, market_days
 from warehouse.market.feeds import Request
 
 HALF_HOUR = 1800
@@ -29,6 +30,8 @@ LONGEST_INDEX = 7 * DAY
 """A longer span of the market index is refused: seven days by the clock of a London autumn last an hour more."""
 TYPES_LAG = 60 * 60
 """Seconds after a half hour's end until its generation by type is out."""
+DGWS_AT = 16 * HOUR + 45 * 60
+"""Seconds after London midnight of the day before."""
 NDF_AT = 17 * 60
 """Seconds after each half hour at which a demand forecast is published."""
 NDF_OF_OLD_DAYS = 6 * HOUR
@@ -93,6 +96,32 @@ def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
     return rows
 
 
+def _mix_forecast(params: Mapping[str, str], now: int) -> Entries:
+    """Return what was forecast of wind and solar in the afternoon before each settlement date."""
+    first, last = _dates(params, "from", "to")
+    rows: Entries = []
+    for day in market_days(local_date(first, LONDON), local_date(last - 1, LONDON), LONDON):
+        published = day.next(-1).start + DGWS_AT
+        if published > now:
+            continue
+        ts = np.arange(day.start, day.end, HALF_HOUR, dtype=np.int64)
+        mix = grid.mix("GB", ts, HALF_HOUR)
+        for name, fuel in FORECAST_FUELS.items():
+            expected = grid.as_forecast(mix[fuel], ts, published, f"elexon.mix_forecast/{fuel}", 0.15)
+            rows += [
+                {
+                    "publishTime": iso(published),
+                    "processType": "Day Ahead",
+                    "businessType": _business(name),
+                    "psrType": name,
+                    "startTime": iso(start),
+                    "quantity": megawatts,
+                }
+                for start, megawatts in zip(ts.tolist(), expected.round().tolist(), strict=True)
+            ]
+    return rows
+
+
 def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
     """MW, + = into GB."""
     ts = _half_hours(*_dates(params), now)[::-1]
@@ -153,6 +182,7 @@ _ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tupl
     "balancing/pricing/market-index": (_market_index, ()),
     "datasets/NDF/stream": (_demand_forecast, ()),
     "demand/outturn": (_outturn, ("INDO",)),
+    "forecast/generation/wind-and-solar/day-ahead": (_mix_forecast, ("DGWS",)),
     "generation/actual/per-type": (_by_type, ("AGPT",)),
     "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }

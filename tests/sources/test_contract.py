@@ -37,6 +37,7 @@ from warehouse.judge.quality import judge
 from warehouse.market.clock import days_of
 from warehouse.market.feeds import Request
 from warehouse.market.metrics import BY_FUEL
+from warehouse.market.vocabulary import actual_of
 from warehouse.market.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"
@@ -104,7 +105,7 @@ def test_rows_are_the_feeds_own(samples: list[Sample], failures: Failures) -> No
                 assert sample.feed.carries(row.metric)
                 assert type(row.ts) is int
                 assert type(row.value) is float
-                assert (row.fuel is not None) == (row.metric in BY_FUEL)
+                assert (row.fuel is not None) == (actual_of(row.metric) in BY_FUEL)
     failures.report()
 
 

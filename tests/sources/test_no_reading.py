@@ -87,11 +87,13 @@ def test_every_feed_that_picks_a_hub_has_a_body() -> None:
 
 
 NO_BLANK = {
+    "caiso.mix_forecast",
     "entsoe.capacity",
     "entsoe.demand",
     "entsoe.demand_forecast",
     "entsoe.flows",
     "entsoe.mix",
+    "entsoe.mix_forecast",
     "entsoe.price",
     "miso.load_daily",
     "nyiso.load",

@@ -391,6 +391,7 @@ def _define_forecast(actual: Metric) -> Definition:
         frozen_hours=None,
         path=None,
         brief=None,
+        mix=None,
         in_windows=False,
         due="vintages",
         merge="vintages",

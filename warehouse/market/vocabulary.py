@@ -30,6 +30,7 @@ class Forecast(StrEnum):
     DEMAND = "demand_forecast"
     CARBON_INTENSITY = "carbon_intensity_forecast"
     CARBON = "carbon_forecast"
+    MIX = "mix_forecast"
 
 
 def is_forecast(metric: str) -> bool:

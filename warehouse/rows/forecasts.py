@@ -84,7 +84,7 @@ class Pick(NamedTuple):
         """Return the versions that it picks, of the feeds that `ranks` names.
 
         The newest are of the feed of the best rank that has one, in canonical order; an interval without a vintage that
-        early is absent. Every one is of all feeds, by `ts`, then `published_at`; of a vintage that was corrected what
+        early is absent. Every one is of all feeds, by `ts`, fuel, `published_at`; of a vintage that was corrected what
         was known last.
         """
         chosen = versions.where(lambda labels: labels.feed in ranks)
@@ -103,7 +103,13 @@ class Pick(NamedTuple):
         picked = able.take(order[~np.roll(follows, -1)])
         if self.every:
             picked = picked.compact()
-            return picked.take(np.lexsort((picked.label, picked.published_at, picked.ts)))
+            return picked.take(np.lexsort((picked.label, picked.published_at, _fuels(picked), picked.ts)))
         picked = replace(picked, superseded_at=np.full(len(picked), LIVE))
         picked = picked.take(resolve.served(picked, ranks))
         return picked.take(picked.order())
+
+
+def _fuels(versions: Versions) -> Ints:
+    """Return the place of each version's fuel among all fuels in alphabetical order."""
+    names = sorted({label.fuel or "" for label in versions.labels})
+    return np.array([names.index(label.fuel or "") for label in versions.labels], np.int64)[versions.label]

@@ -21,6 +21,7 @@ from assets.simulated.entsoe.documents import MEGAWATTS, STEPS, Period, Series, 
 from assets.simulated.grid.noise import Floats, Ints
 from assets.sources.entsoe.areas import EIC, TWO_AUCTIONS, Border, borders
 from assets.sources.entsoe.mix import FUELS
+from assets.sources.entsoe.mix_forecast import FUELS as FORECAST_FUELS
 from assets.sources.entsoe.requests import HOST, TZ, new_year
 from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_date, market_days
 from warehouse.market.feeds import Request
@@ -31,6 +32,8 @@ AUCTION_OUT = time(12, 57)
 """When tomorrow's results are out, in Brussels."""
 LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
 """Seconds after midnight of the day before, by its clock."""
+MIX_FORECAST_OUT = (17 * HOUR + 1800, 32 * HOUR)
+"""Seconds after midnight of the day before: in the evening, and again in the morning of the day."""
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
 """Flows between two of these come in quarter hours."""
@@ -132,6 +135,26 @@ def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, In
     if not parts:
         return resolution, np.empty(0, np.int64), np.empty(0)
     return resolution, np.concatenate([ts for ts, _ in parts]), np.concatenate([values for _, values in parts])
+
+
+def _mix_forecast(query: _Question) -> bytes | None:
+    """Return a TimeSeries for wind on land, wind at sea and sun, as far as the zone has them."""
+    zone, kinds = _ZONES[query.params["in_Domain"]], list[Series]()
+    resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
+    for kind, fuel in FORECAST_FUELS.items():
+        parts: list[tuple[Ints, Floats]] = []
+        for day in market_days(local_date(query.start, TZ), local_date(query.end - 1, TZ), TZ):
+            issues = [at for at in (day.next(-1).start + out for out in MIX_FORECAST_OUT) if at <= query.now]
+            ts = _steps(max(query.start, day.start), min(query.end, day.end), STEPS[resolution])
+            mix = grid.mix(zone, ts, STEPS[resolution]) if issues and len(ts) else {}
+            if fuel in mix:
+                expected = grid.as_forecast(mix[fuel], ts, issues[-1], f"entsoe.mix_forecast/{zone}/{fuel}", 0.15)
+                parts.append((ts, expected))
+        if parts:
+            ts, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+            head = {"inBiddingZone_Domain.mRID": EIC[zone], **MEGAWATTS, "MktPSRType": f"<psrType>{kind}</psrType>"}
+            kinds.append((head, [_as_period(ts, resolution, values)]))
+    return document("A69", kinds, query.params["processType"]) if kinds else None
 
 
 def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
@@ -259,6 +282,7 @@ _ITEMS: Mapping[str, tuple[int, Callable[[_Question], bytes | None]]] = {
     "A65": (31, _load),
     "A11": (31, _flow),
     "A75": (31, _mix),
+    "A69": (31, _mix_forecast),
     "A68": (366, _capacity),
 }
 """Document type -> the longest window that it answers, in days, and its renderer."""

@@ -73,12 +73,9 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
     return Request(feed, OASIS, params, tuple(d.day for d in run), ext="zip")
 
 
-def demand_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
+def forecast_requests(feed: str, query: str, days: Sequence[MarketDay], now: int) -> list[Request]:
     """The day-ahead forecast as published on a day: of that day and the next."""
-    asked = [
-        (day, _lmp_request("caiso.demand_forecast", [day, day.next()], "SLD_FCST", "1", "DAM"))
-        for day in sorted(set(days))
-    ]
+    asked = [(day, _lmp_request(feed, [day, day.next()], query, "1", "DAM")) for day in sorted(set(days))]
     return [
         replace(request, params=tuple(pair for pair in request.params if pair[0] != "node"), days=(day.day,))
         for day, request in asked
@@ -208,8 +205,19 @@ SOURCE = Source(
             metrics=(Forecast.DEMAND,),
             resolution="1h",
             publication=Publication(daily_at=time(9, 10), grace_minutes=180),
-            requests=demand_forecast_requests,
+            requests=partial(forecast_requests, "caiso.demand_forecast", "SLD_FCST"),
             parse=partial(oasis.parse_load_forecast, AREA, "DAM", FORECAST),
+            every_minutes=60,
+            reach_days=0,
+        ),
+        Feed(
+            id="caiso.mix_forecast",
+            title="CAISO day-ahead forecast of wind and solar",
+            metrics=(Forecast.MIX,),
+            resolution="1h",
+            publication=Publication(daily_at=time(9, 10), grace_minutes=180),
+            requests=partial(forecast_requests, "caiso.mix_forecast", "SLD_REN_FCST"),
+            parse=partial(oasis.parse_renewable_forecast, "DAM"),
             every_minutes=60,
             reach_days=0,
         ),

@@ -22,10 +22,13 @@ from assets.parsing.body import (
     xml_of,
 )
 from assets.parsing.columns import extend_filled
+from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import iso_instant
+from assets.parsing.totals import Part, extend_total
 from warehouse.errors import FeedChanged, FeedError, FeedUnavailable, NotPublished
-from warehouse.market.clock import RESOLUTIONS
+from warehouse.market.clock import HOUR, RESOLUTIONS
 from warehouse.market.feeds import Request
+from warehouse.market.vocabulary import Forecast, Fuel
 from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
@@ -72,6 +75,34 @@ def parse_load_forecast(area: str, market: str, key: SeriesKey, body: bytes, req
         raise FeedChanged(f"no forecast of {area}")
     if not len(rows):
         raise NotPublished("a header without lines")
+    return rows
+
+
+HUBS = ("NP15", "SP15", "ZP26")
+"""The trading hubs that make up the area."""
+RENEWABLE_TYPES = Members("renewable type", Forecast.MIX, {"Solar": Fuel.SOLAR, "Wind": Fuel.WIND}, "US-CAISO")
+
+
+def parse_renewable_forecast(market: str, body: bytes, request: Request) -> Rows:
+    """Return `mix_forecast` rows of US-CAISO, sums over the trading hubs. Raises as `parse_lmp` does."""
+    rows, parts = Rows(), dict[tuple[Fuel, str], dict[int, float]]()
+    names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "MARKET_RUN_ID", "TRADING_HUB", "RENEWABLE_TYPE", "MW")
+    for text in _texts(body):
+        header, lines = table(text)
+        start, end, run, hub, kind, value = columns(header, *names)
+        for cells in lines:
+            if cells[run] != market or cells[hub] not in HUBS:
+                raise FeedChanged(f"hub {cells[hub][:20]!r} of market run {cells[run][:20]!r}")
+            ts, megawatts = _begin(cells[start], cells[end], HOUR), reading(cells[value], "MW")
+            if megawatts is not None and (fuel := RENEWABLE_TYPES.find(rows, cells[kind], [ts])):
+                parts.setdefault((fuel, cells[hub]), {})[ts] = megawatts
+    for fuel in dict.fromkeys(fuel for fuel, _ in parts):
+        of_hubs = [parts.get((fuel, name), {}) for name in HUBS]
+        key = SeriesKey("US-CAISO", Forecast.MIX, "MW", "1h", fuel.value)
+        extend_total(rows, key, [Part([*known], [*known.values()]) for known in of_hubs])
+    require_known(rows)
+    if not len(rows):
+        raise NotPublished("no forecast in the response")
     return rows
 
 

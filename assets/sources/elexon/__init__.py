@@ -13,7 +13,7 @@ Traps:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
+from datetime import date, time
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from assets.parsing.stamps import utc_stamp
 from assets.parsing.totals import extend_net
 from assets.sources.elexon.bodies import HOST, entries_of, request_of, start_of
 from assets.sources.elexon.mix import parse_mix, request_mix
+from assets.sources.elexon.mix_forecast import parse_mix_forecast, request_mix_forecast
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, MarketDay, iso
 from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
@@ -241,11 +242,22 @@ SOURCE = Source(
             parse=parse_mix,
             every_minutes=30,
         ),
+        Feed(
+            id="elexon.mix_forecast",
+            title="GB day-ahead forecast of wind and solar (DGWS)",
+            metrics=(Forecast.MIX,),
+            publication=Publication(daily_at=time(17), grace_minutes=180),
+            requests=request_mix_forecast,
+            parse=parse_mix_forecast,
+            every_minutes=60,
+            revised_days=1,
+        ),
     ),
     notes=(
         "The price is the market index of short-term trades (APXMIDP): no auction and no imbalance price.",
         "Demand is INDO: without station load, pumping and exports, and without what embedded solar and wind serve.",
         "The demand forecast (NDF) is of the same demand; every vintage is kept, and old ones can be had.",
+        "The forecast of wind and solar is made in the afternoon for the next day and includes what is embedded.",
         "The mix includes the publisher's estimates of solar and wind that is embedded in distribution networks. "
         "Pumped storage is as published: older history has its output alone. Batteries are inside other.",
         "Interchange is the sum of all interconnectors, Irish ones included; where one has no value, there is no net.",

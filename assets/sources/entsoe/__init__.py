@@ -24,6 +24,7 @@ from assets.parsing.members import Members, require_known
 from assets.parsing.stamps import utc_stamp
 from assets.sources.entsoe.areas import EIC, MIX_ZONES, TWO_AUCTIONS, ZONES, borders, names_of, requested_zone
 from assets.sources.entsoe.mix import FUELS, parse_mix
+from assets.sources.entsoe.mix_forecast import parse_mix_forecast
 from assets.sources.entsoe.net import INTO, OUT_OF, combine
 from assets.sources.entsoe.requests import (
     CAPACITY_ZONES,
@@ -36,6 +37,7 @@ from assets.sources.entsoe.requests import (
     request_demand_forecast,
     request_flows,
     request_mix,
+    request_mix_forecast,
     request_price,
 )
 from assets.sources.entsoe.xml import RESOLUTIONS, Series, column, interval_of, series_of, spread
@@ -272,6 +274,18 @@ SOURCE = Source(
             zones_per_answer="one",
         ),
         Feed(
+            id="entsoe.mix_forecast",
+            title="Day-ahead forecast of wind and solar of European bidding zones",
+            metrics=(Forecast.MIX,),
+            resolution="15m",
+            publication=Publication(daily_at=time(18), grace_minutes=240),
+            requests=request_mix_forecast,
+            parse=parse_mix_forecast,
+            every_minutes=60,
+            reach_days=0,
+            zones_per_answer="one",
+        ),
+        Feed(
             id="entsoe.capacity",
             title="Installed capacity by production type, yearly",
             zones=CAPACITY_ZONES,
@@ -299,6 +313,7 @@ SOURCE = Source(
         "that its pumped storage is never positive. Heat and power of SE-3 and a third of the generation of NL are "
         "other, and most solar panels of NL are missing. CH publishes 60% to 90% of its generation. ENTSO-E's list of "
         "data for free re-use does not name 16.1.B; it is used in good faith, as is load.",
+        "The forecast of wind and solar (14.1.D) is the day-ahead one; it counts from when it was fetched.",
         "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
     ),
 )

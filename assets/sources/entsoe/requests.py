@@ -72,6 +72,19 @@ def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request
     ]
 
 
+def request_mix_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
+    """Return a request per zone and day: what is published on a day reaches to the end of the next."""
+    params = (("documentType", "A69"), ("processType", "A01"))
+    return [
+        replace(
+            _request("entsoe.mix_forecast", [day, day.next()], zone, (*params, ("in_Domain", EIC[zone]))),
+            days=(day.day,),
+        )
+        for day in sorted(set(days))
+        for zone in ZONES
+    ]
+
+
 def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
     """Both directions of every border of every zone, as far as the border was there; at most four weeks a request.
 
