@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from warehouse.errors import StorageError
 from warehouse.figures.forecast_scores import LEADS, mae, score
 from warehouse.market.clock import DAY, HOUR, Window, months
 from warehouse.market.feeds import Feed, Source
 from warehouse.market.metrics import METRICS
-from warehouse.market.vocabulary import Forecast, actual_of
+from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import ZONES
-from warehouse.rows.versions import concat
+from warehouse.rows.versions import Versions, concat
 from warehouse.series import month_versions
 from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
+from warehouse.series.row_columns import RowColumns
 from warehouse.store.storage import Storage
 
 DAYS = 30
@@ -28,29 +31,56 @@ _BEFORE = 10 * DAY
 def measure(
     storage: Storage, sources: Mapping[str, Source], kept_out: Collection[str], now: int
 ) -> list[dict[str, Any]]:
-    """An entry a zone, metric and feed that forecasts it and may be passed on."""
+    """Return an entry per zone, metric, fuel and feed that forecasts it and may be redistributed."""
     end = now - now % HOUR
     window = Window(end - DAYS * DAY, end)
     feeds = [feed for source in sources.values() for feed in source.feeds if feed.id not in kept_out]
-    scored = (
-        _entry(storage, feed, zone, metric, window)
+    return [
+        entry
         for feed in feeds
         for metric in Forecast
         if feed.carries(metric)
         for zone in feed.zones
-    )
-    return [entry for entry in scored if entry is not None]
+        for entry in _entries(storage, feed, zone, metric, window)
+    ]
 
 
-def _entry(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> dict[str, Any] | None:
+def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each fuel that the feed forecasts; one without a fuel of other metrics."""
     try:
         every = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months(window)])
         versions = every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
         actual = Reader(storage, 0).read(zone, actual_of(metric), "net", Window(window.start - _BEFORE, window.end))
+        capacity = _capacity(storage, zone, window.end) if metric is Forecast.MIX else {}
     except StorageError:
-        return None  # `emds verify` names the file; nothing is measured there
-    if not len(versions):
-        return None
+        return  # `emds verify` names the file; nothing is measured there
+    for fuel in sorted({label.fuel for label in versions.labels}, key=str):
+        of_fuel = versions.take(versions.where(lambda labels, fuel=fuel: labels.fuel == fuel))  # type: ignore[misc]
+        own = np.array([label.fuel == fuel for label in actual.labels], np.bool_)
+        readings = actual.take(own[actual.label]) if len(actual) else actual
+        entry = _entry(feed, zone, metric, window, of_fuel, readings)
+        yield entry if fuel is None else _with_fuel(entry, fuel, capacity.get(fuel))
+
+
+def _with_fuel(entry: dict[str, Any], fuel: str, capacity: float | None) -> dict[str, Any]:
+    """Return an entry with its fuel, and errors in percent of the installed capacity if that is known."""
+    leads = [
+        {**lead, "mae_pct_of_capacity": lead["mae"] and capacity and round(100 * lead["mae"] / capacity, 4)}
+        for lead in entry["leads"]
+    ]
+    return {"zone": entry["zone"], "metric": entry["metric"], "fuel": fuel, **entry, "leads": leads}
+
+
+def _capacity(storage: Storage, zone: str, at: int) -> dict[str, float]:
+    """Return a zone's installed MW by fuel in the newest year that has begun by then; empty if none is published."""
+    rows = Reader(storage, 0).read(zone, Metric.CAPACITY, "net", Window(max(0, at - 2 * 366 * DAY), at))
+    by_fuel = {rows.labels[label].fuel: value for label, value in zip(rows.label, rows.value, strict=True)}
+    return {fuel: float(value) for fuel, value in by_fuel.items() if fuel and value > 0}
+
+
+def _entry(
+    feed: Feed, zone: str, metric: Forecast, window: Window, versions: Versions, actual: RowColumns
+) -> dict[str, Any]:
     newest = versions.labels[versions.label[versions.ts.argmax()]]
     tz, relative = ZONES[zone].tz, metric is Forecast.DEMAND
     hours = range(1, HOURS + 1) if METRICS[actual_of(metric)].in_windows else ()
