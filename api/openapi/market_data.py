@@ -16,7 +16,7 @@ _ROW: tuple[Member, ...] = (
     "coverage?",
 )
 _FORECAST_ROW: tuple[Member, ...] = (
-    "ts", "time?", "value", "unit", "resolution", "source?", "basis",
+    "fuel?", "ts", "time?", "value", "unit", "resolution", "source?", "basis",
     ("published_at", "Unix seconds when the publisher first said so; a repetition of the value is no row.", "instant"),
     ("lead_s", "Seconds from `published_at` to `ts`; below 0 where the interval had begun.", "integer"),
 )

@@ -19,6 +19,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
 
 SHUT = source("shut", (*SOURCES["shut"].feeds, feed("shut.ahead", ("FR",), (Forecast.DEMAND,), "1h")), withheld=True)
+EAST = source("east", (*SOURCES["east"].feeds, feed("east.mix", ("GB",), (Forecast.MIX,), "1h")))
 NOON = NOW - NOW % HOUR
 
 
@@ -26,7 +27,7 @@ NOON = NOW - NOW % HOUR
 def ahead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """Readings, and vintages of 26 and 4 hours ago and of now, over the last day and the next two."""
     with _rig_at(tmp_path_factory.mktemp("ahead") / "home") as rig:
-        rig.sources = {**SOURCES, "shut": SHUT}
+        rig.sources = {**SOURCES, "shut": SHUT, "east": EAST}
         fill(rig)
         for zone, metric, unit, feed_id in (
             ("GB", Forecast.DEMAND, "MW", "east.ahead"),
@@ -41,6 +42,11 @@ def ahead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
                 key = SeriesKey(zone, metric, unit, "1h")
                 rows.extend_vintage(key, NOON - back * HOUR, basis, hours, [30_000.0 + back] * 72)  # type: ignore[arg-type]
             fold(rig.storage, feed_id, rows, {}, ranks(rig.sources, (), rig.mode), NOW - 60, rig.mode)
+        mix = Rows()
+        for fuel, back in (("wind", 26), ("solar", 4), ("wind", 4), ("wind", 0)):
+            key = SeriesKey("GB", Forecast.MIX, "MW", "1h", fuel)
+            mix.extend_vintage(key, NOON - back * HOUR, "body", hours, [1_000.0 + back] * 72)
+        fold(rig.storage, "east.mix", mix, {}, ranks(rig.sources, (), rig.mode), NOW - 60, rig.mode)
         rig.publish()
         yield rig
 
@@ -97,6 +103,22 @@ def test_the_parameters_pick_the_vintage(ask: Any, query: str, back: int | None)
     assert [row["value"] for row in body["data"]] == ([] if back is None else [30_000.0 + back])
     assert body.get("published_before") == (int(query.split("=")[1]) if "published_before" in query else None)
     assert body.get("lead") == (query.split("=")[1].split("&")[0].removesuffix("h") + "h" if "lead" in query else None)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("more", ["vintages=all", "lead=4h"])
+def test_pages_give_every_vintage_of_every_fuel_once(ask: Any, more: str, order: str) -> None:
+    path = f"/v1/mix/GB?kind=forecast&{more}&start={NOON}&end={NOON + 3 * HOUR}&order={order}"
+    whole = ask(path)["data"]
+    assert len(whole) == 3 * (4 if more == "vintages=all" else 2)
+    keys = [(row["ts"], row["fuel"], row["published_at"]) for row in whole]
+    assert keys == sorted(keys, reverse=order == "desc")
+    for limit in (1, 2, 3, 5):
+        page, walked = f"{path}&limit={limit}", []
+        while page:
+            walked += ask(page)["data"]
+            page = ask.last.headers.get("Link", "").partition(">")[0].removeprefix("<http://emds.example")
+        assert walked == whole, limit
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
