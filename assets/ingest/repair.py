@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from datetime import date, timedelta
 
+import numpy as np
+
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from assets.ingest.gather import Gathered
@@ -87,7 +89,7 @@ def _restorable_versions(
     A body that says nothing about the zones is no statement: each statement costs as much as the rows before it.
     """
     zones = {place.zone for place in places}
-    days = list(days_of(feed, clock.month_window(month)))
+    days, instants = list(days_of(feed, clock.month_window(month))), dict[Month, set[int]]()
     for part in [days] if feed.combine is None else [[day] for day in days]:
         gathered, statements = Gathered(feed), list[tuple[int, Rows]]()
         for stored in kept_bodies(pipeline, feed, part):
@@ -105,7 +107,12 @@ def _restorable_versions(
             raise error
         for place in places:
             own = [Statement(at, _of_places(rows, [place])) for at, rows in statements]
-            yield place, restore.versions(feed.id, own, _of_places(final, [place]), place)
+            versions = restore.versions(feed.id, own, _of_places(final, [place]), place)
+            # Several parts see the rows of a day that no response was requested for: the first of them has them.
+            known = instants.setdefault(place, set())
+            fresh = versions.take(~np.isin(versions.ts, [*known]))
+            known.update(fresh.ts.tolist())
+            yield place, fresh
 
 
 def of_zones(rows: Rows, zones: Collection[str]) -> Rows:

@@ -13,12 +13,13 @@ import pytest
 from assets.fetch.session import Fetched
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
+from assets.ingest.runs import ingest_days
 from tests.assets.demand_feed import DAY, FEED, NOON, START, Publisher, pipeline, run, stored, whole
 from tests.stand_ins import damage, stored_rows
 from warehouse.documents import manifest
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
-from warehouse.market.clock import Window
+from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Request
 from warehouse.series import damaged, month_versions, raw
 from warehouse.series.month_versions import Month
@@ -135,6 +136,19 @@ def test_a_month_is_damaged_until_its_replacement_is_in_place(
     repairs()
     assert (stored(corrected), known(corrected, NOON + 30)) == (served, before)
     assert damaged.waiting(corrected.storage) == []
+
+
+def test_a_day_that_no_response_was_requested_for_is_rebuilt_once(tmp_path: Path) -> None:
+    """Nets are rebuilt day by day, and several days see the response that holds such a day too."""
+    summing = replace(FEED, combine=lambda rows: rows)
+    made = pipeline(tmp_path, {DAY: whole(-48, 30)}, summing)
+    ingest_days(made, summing, [MarketDay(DAY, FEED.tz)])
+    assert isinstance(made.storage, Folder)
+    damage.cut(made.storage.path(MONTH), CHANCE)
+    set_aside(made)
+    repair.rebuild_marked(made)
+    span = Window(START - 86400, START + 86400)
+    assert stored_rows.read(made.storage, "GB", "demand", span).num_rows == 78
 
 
 def test_a_month_that_cannot_be_written_now_keeps_its_mark(corrected: PipelineContext) -> None:

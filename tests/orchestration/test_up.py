@@ -19,13 +19,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.stand_ins.days import NOW
 from tests.stand_ins.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-ENVIRON = {k: v for k, v in os.environ.items() if k not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")}
+# At a chosen time: in the first hours of a day some publishers have not published anything about the day before.
+ENVIRON = {k: v for k, v in os.environ.items() if k not in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")}
+ENVIRON["EMDS_NOW"] = NOW
 EMDS = (sys.executable, "-u", "-m", "orchestration.cli")
 
 
