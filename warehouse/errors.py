@@ -17,12 +17,20 @@ class FeedUnavailable(FeedError):
     """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so.
 
     `kind`: `network` (no whole answer), `limit` (one request too many), `server` (5xx), `refused` (any other status),
-    `resting` (not asked: the host is left alone after failures, or its turns are taken), else `unavailable`.
+    `resting` (not asked: the host is left alone after failures, or its turns are taken), else `unavailable`. `cause` is
+    the failure after which a publisher is left alone; by default it is the reason itself.
     """
 
-    def __init__(self, reason: str, retry_after: float | None = None, kind: str = "unavailable") -> None:
+    def __init__(
+        self, reason: str, retry_after: float | None = None, kind: str = "unavailable", cause: str = ""
+    ) -> None:
         super().__init__(reason)
-        self.retry_after, self.kind = retry_after, kind
+        self.retry_after, self.kind, self.cause = retry_after, kind, cause or reason
+
+
+def cause_of(error: MarketError) -> str:
+    """Return why a request failed: of one that a pause held back, the failure that began the pause."""
+    return error.cause if isinstance(error, FeedUnavailable) else str(error)
 
 
 class NotPublished(FeedError):

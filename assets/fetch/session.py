@@ -120,7 +120,7 @@ class Session:
             most, patience = (THROTTLED_ATTEMPTS, THROTTLED_PATIENCE) if outcome.throttled else (ATTEMPTS, PATIENCE)
             if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > patience:
                 if outcome.throttled or outcome.status is None or outcome.failure.retry_after is not None:
-                    self._turns.rest(_publisher(request), outcome.failure.retry_after)
+                    self._turns.rest(_publisher(request), outcome.failure.retry_after, str(outcome.failure))
                 raise outcome.failure
             self._sleep(pause)
             attempt += 1

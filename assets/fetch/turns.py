@@ -1,7 +1,7 @@
 """Turns at a publisher: one small file each, shared by all processes of a machine under a lock.
 
 It holds two instants (Unix seconds): the last turn given out, and the one before which nobody asks, from Retry-After, a
-ban, or a host that did not answer. Both outlive a process.
+ban, or a host that did not answer. The second line states the failure that began the pause. All outlive a process.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ LONGEST_WAIT_S = 600.0
 """A turn further ahead is not waited for: a later run asks again."""
 LONGEST_REST_S = 3600.0
 """A longer Retry-After is kept to for so long: a slip of the publisher's must not silence a market for days."""
+MOST_CHARACTERS = 500
+"""Of a turn file that are read."""
 REST_S = 60.0
 """After a ban or silence without a Retry-After."""
 
@@ -47,25 +49,26 @@ class Turns:
             raise FeedUnavailable(f"{publisher} is never asked: its limit is no request a minute", kind="resting")
         spacing = max(interval_s, 60.0 / (per_minute * self.share))
         with self._locked(publisher) as file:
-            now, (last, asked_again_at) = self.now(), _read(file)
+            now, (last, asked_again_at, cause) = self.now(), _read(file)
             left = asked_again_at - now
             if 0 < left <= LONGEST_REST_S:
-                raise FeedUnavailable(f"{publisher} is asked again in {left:.0f} s", left, "resting")
+                reason = f"{publisher} is asked again in {left:.0f} s" + (f": {cause}" if cause else "")
+                raise FeedUnavailable(reason, left, "resting", cause)
             wait = max(0.0, last + spacing - now)
             if wait > LONGEST_REST_S:
                 wait = 0.0  # nobody waits for a turn so far ahead: the clock was set back
             if wait > LONGEST_WAIT_S:
                 raise FeedUnavailable(f"{publisher} has no turn free for {wait:.0f} s", wait, "resting")
-            _write(file, now + wait, asked_again_at)
+            _write(file, now + wait, asked_again_at, cause)
         if wait > 0:
             self.sleep(wait)
 
-    def rest(self, publisher: str, seconds: float | None) -> None:
-        """Nobody asks the publisher for so long; None: a minute."""
+    def rest(self, publisher: str, seconds: float | None, cause: str = "") -> None:
+        """Hold back all requests to a publisher for so long (None: a minute). `cause`: the failure, on one line."""
         with self._locked(publisher) as file:
-            last, asked_again_at = _read(file)
+            last, asked_again_at, _ = _read(file)
             until = self.now() + min(REST_S if seconds is None else seconds, LONGEST_REST_S)
-            _write(file, last, max(asked_again_at, until))
+            _write(file, last, max(asked_again_at, until), cause)
 
     @contextmanager
     def _locked(self, publisher: str) -> Iterator[IO[str]]:
@@ -79,17 +82,18 @@ class Turns:
             yield file
 
 
-def _read(file: IO[str]) -> tuple[float, float]:
-    """The two instants; zeros where the file is new or holds no two numbers."""
+def _read(file: IO[str]) -> tuple[float, float, str]:
+    """Return the two instants and the cause; zeros if the file is new or does not begin with two numbers."""
     file.seek(0)
+    numbers, _, cause = file.read(MOST_CHARACTERS).partition("\n")
     try:
-        last, asked_again_at = map(float, file.read(100).split())
+        last, asked_again_at = map(float, numbers.split())
     except ValueError:
-        return 0.0, 0.0
-    return (last, asked_again_at) if isfinite(last) and isfinite(asked_again_at) else (0.0, 0.0)
+        return 0.0, 0.0, ""
+    return (last, asked_again_at, cause.strip()) if isfinite(last) and isfinite(asked_again_at) else (0.0, 0.0, "")
 
 
-def _write(file: IO[str], last: float, asked_again_at: float) -> None:
+def _write(file: IO[str], last: float, asked_again_at: float, cause: str) -> None:
     file.seek(0)
     file.truncate()
-    file.write(f"{last:.3f} {asked_again_at:.3f}\n")
+    file.write(f"{last:.3f} {asked_again_at:.3f}\n{' '.join(cause.split())[:300]}\n")

@@ -10,7 +10,7 @@ from assets.ingest.gather import Gathered
 from assets.ingest.reports import NOTHING_PUBLISHED, DayReport
 from warehouse.documents import health
 from warehouse.documents.health import Health
-from warehouse.errors import UNKNOWN_MEMBER, NotPublished
+from warehouse.errors import UNKNOWN_MEMBER, NotPublished, cause_of
 from warehouse.judge import quality
 from warehouse.judge.coverage import Pair
 from warehouse.market import clock
@@ -35,7 +35,8 @@ def note(
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
     # Failures of kept bodies, and of days that no schedule asks for any more, say nothing about the feed today.
     judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
-    waiting = judging and any(day.status == "waiting" for day in days)
+    # A day of which nothing is due shows that its publisher answers only if the publisher was asked for it.
+    waiting = judging and gathered.answered_at > 0 and any(day.status == "waiting" for day in days)
     at = gathered.answered_at if again else now
     errors = {h.zone: h.last_error for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
     zones, metrics = _reached(feed, rows)
@@ -83,7 +84,7 @@ def _failure(zone: str, gathered: Gathered, days: Sequence[DayReport], rows: Row
     named = UNKNOWN_MEMBER + ", ".join(unknown) if unknown else ""
     outages = (
         *(
-            str(error)
+            cause_of(error)
             for request, error in gathered.failures
             if request.zone in (None, zone) and not isinstance(error, NotPublished)
         ),

@@ -14,8 +14,17 @@ from functools import cache
 from assets.fetch.session import Fetched
 from assets.ingest.context import PipelineContext
 from warehouse.bookkeeping import described, raised_at
-from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, MarketError, StorageError, as_storage_error
+from warehouse.errors import (
+    CredentialsMissing,
+    FeedChanged,
+    FeedError,
+    MarketError,
+    NotPublished,
+    StorageError,
+    as_storage_error,
+)
 from warehouse.judge import quality
+from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Request
 from warehouse.rows import forecasts
@@ -51,7 +60,8 @@ class Gathered:
     new_bodies: list[str] = field(default_factory=list)
     """Keys of the bodies that were not known before."""
     answered_at: int = 0
-    """When the newest answer came, Unix seconds."""
+    """When the newest response came, Unix seconds; 0 if the publisher was not reached. A listing, and a response that
+    nothing is published yet, count too."""
 
     def read(self, answer: Fetched) -> Rows:
         """Adds an answer's rows; returns them. What contradicts itself or strays in time within a body is set aside at
@@ -157,11 +167,15 @@ def _ask(
     gathered.requests += 1
     try:
         answer = pipeline.session.ask(request)
+    except NotPublished:
+        gathered.answered_at = max(gathered.answered_at, clock.now())
+        raise
     except FeedError:
         raise
     except Exception as error:  # whose text may hold an address with a key in it
         raise FeedChanged(f"{feed.id}: the request raised {type(error).__name__}{raised_at(error)}") from None
     gathered.bytes += len(answer.body)
+    gathered.answered_at = max(gathered.answered_at, answer.fetched_at)
     if request.kind == "rows":
 
         def newest() -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warehouse.documents import health
-from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach
+from warehouse.errors import CredentialsMissing, FeedUnavailable, MarketError, NotPublished, OutOfReach, cause_of
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
@@ -132,7 +132,7 @@ def _refused(errors: Sequence[MarketError]) -> tuple[Status, str]:
     """A key that the owner does not have is no failure: the feed's zones say so, and everything else works."""
     if all(isinstance(error, CredentialsMissing) and not error.refused for error in errors):
         return "not configured", str(errors[0])[:500]
-    return "failed", "; ".join(dict.fromkeys(f"{type(e).__name__}: {e}" for e in errors))[:500]
+    return "failed", "; ".join(dict.fromkeys(f"{type(e).__name__}: {cause_of(e)}" for e in errors))[:500]
 
 
 def _answered(window: Window, short: Short) -> tuple[Status, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
@@ -20,8 +20,8 @@ from warehouse import settings
 from warehouse.bookkeeping import logged
 from warehouse.store import layout
 
-SHOWN_FAILURES = 3
-"""Failed days listed for each feed; the rest are counted."""
+SHOWN_CAUSES = 3
+"""Causes of failed days listed for each publisher; the days of further causes are counted."""
 _ROW = "{:28} {:>5} {:>5} {:>5} {:>5} {:>5} {:>9} {:>9} {:>6}"
 
 
@@ -82,14 +82,30 @@ def end_report(done: Iterable[RunReport]) -> str:
         changed = sum(f.added + f.changed + f.evicted for report in reports for f in report.folded)
         aside = sum(report.quarantined for report in reports)
         lines.append(_ROW.format(feed, by.total(), by["done"], by["short"], rest, by["failed"], rows, changed, aside))
-    for feed, reports in sorted(per_feed.items()):
-        unset = dict.fromkeys(day.reason for report in reports for day in report.days if day.status == "not configured")
-        lines += [f"left out: {feed}: {reason}" for reason in unset]
-        failed = [day for report in reports for day in report.failed]
-        lines += [f"failed: {feed} {day.day}: {day.reason}" for day in failed[:SHOWN_FAILURES]]
-        if len(failed) > SHOWN_FAILURES:
-            lines.append(f"failed: {feed}: {len(failed) - SHOWN_FAILURES} days more")
+    every = [report for reports in per_feed.values() for report in reports]
+    lines += _by_cause(every, "not configured", "left out")
+    lines += _by_cause(every, "failed", "failed")
     return "\n".join(lines)
+
+
+def _by_cause(reports: Iterable[RunReport], status: str, word: str) -> Iterator[str]:
+    """Yield a line for each publisher and cause of days with this status; of each publisher the most frequent causes.
+
+    A single day is named, several are counted: without a network, all days of a publisher have one cause.
+    """
+    sources: dict[str, dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    for report in reports:
+        for day in report.days:
+            if day.status == status:
+                sources[report.feed.split(".")[0]][day.reason].append((report.feed, day.day))
+    for source, by_cause in sorted(sources.items()):
+        causes = sorted(by_cause.items(), key=lambda item: -len(item[1]))
+        for cause, days in causes[:SHOWN_CAUSES]:
+            feeds = ", ".join(sorted({feed.partition(".")[2] for feed, _ in days}))
+            where = " ".join(days[0]) if len(days) == 1 else f"{source}: {len(days)} days of {feeds}"
+            yield f"{word}: {where}: {cause}"
+        if more := sum(len(days) for _, days in causes[SHOWN_CAUSES:]):
+            yield f"{word}: {source}: {more} more days"
 
 
 def published(to: str | None = None) -> int:

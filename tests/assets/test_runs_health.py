@@ -81,6 +81,24 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
 
+def test_a_publisher_that_was_not_asked_was_not_reached(tmp_path: Path) -> None:
+    """Of tomorrow nothing is due: that the publisher answers shows only if a request was sent and answered."""
+    tomorrow = date(2026, 6, 11)
+    silent = replace(FEED, requests=lambda days, now: [])
+    assert run(pipeline(tmp_path, {}, silent), tomorrow).days[0].status == "waiting"
+    assert health.load(Folder(tmp_path), "test") == []
+    run(pipeline(tmp_path, {}), tomorrow)
+    assert health.load(Folder(tmp_path), "test")[0].last_ok == NOON, "an answer without rows is an answer"
+
+
+def test_a_pause_keeps_its_cause_in_health_and_report(tmp_path: Path) -> None:
+    cause = "example.org: its name does not resolve"
+    paused = FeedUnavailable(f"test is asked again in 60 s: {cause}", 60, "resting", cause)
+    (day,) = run(pipeline(tmp_path, {DAY: paused})).days
+    assert day.reason == f"FeedUnavailable: {cause}"
+    assert health.load(Folder(tmp_path), "test")[0].last_error == cause
+
+
 def test_a_day_that_waits_is_no_success_beside_one_that_fails(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")})
     report = run(of, DAY, date(2026, 6, 11))

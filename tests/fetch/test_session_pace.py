@@ -18,7 +18,7 @@ from assets.fetch.session import Reply, Session
 from assets.fetch.turns import LONGEST_REST_S, Turns
 from assets.sources import source
 from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, REQUEST, Clock, Live, Script, example
-from warehouse.errors import FeedUnavailable
+from warehouse.errors import FeedUnavailable, cause_of
 from warehouse.market.feeds import Request
 
 
@@ -75,6 +75,7 @@ def test_a_dead_host_is_left_alone_for_a_minute(live: Live, clock: Clock) -> Non
     with pytest.raises(FeedUnavailable, match="asked again in 60 s") as caught:
         session.ask(REQUEST)
     assert (len(script.calls), caught.value.retry_after, caught.value.kind) == (count, 60, "resting")
+    assert cause_of(caught.value) == f"{HOST}: connection refused", "a pause keeps the failure that began it"
     clock.now += 60
     script.replies = [GOOD]
     session.ask(REQUEST)
@@ -146,6 +147,16 @@ def test_a_shorter_rest_ends_no_longer_one_and_none_is_longer_than_an_hour(tmp_p
     with pytest.raises(FeedUnavailable) as caught:
         turns.take("caiso", 60, 0)
     assert caught.value.retry_after == LONGEST_REST_S
+
+
+def test_the_cause_of_a_pause_outlives_the_process_and_a_file_of_before_has_none(tmp_path: Path) -> None:
+    Turns(tmp_path, now=lambda: 1000.0).rest("caiso", None, "oasis.caiso.com: its name\ndoes not resolve")
+    with pytest.raises(FeedUnavailable) as caught:
+        Turns(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
+    assert str(caught.value) == "caiso is asked again in 50 s: oasis.caiso.com: its name does not resolve"
+    (tmp_path / "caiso").write_text("990.000 1060.000\n")
+    with pytest.raises(FeedUnavailable, match=r"^caiso is asked again in 50 s$"):
+        Turns(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
 
 
 def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.ingest.reports import RunReport
+from assets.ingest.reports import DayReport, RunReport, Status
 from assets.sources import feeds
 from orchestration.cli import main
-from orchestration.work import backfill, gaps
+from orchestration.work import backfill, commands, gaps
 from orchestration.work.backfill import Task
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
@@ -29,6 +29,29 @@ CAPACITY = feeds()["entsoe.capacity"]
 @pytest.fixture(autouse=True)
 def _fixed_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T12:00:00Z")
+
+
+def test_the_report_has_one_line_for_each_publisher_and_cause() -> None:
+    def failed(feed: str, *reasons: str, status: Status = "failed") -> RunReport:
+        days = (DayReport(f"2026-11-{number:02}", status, reason=reason) for number, reason in enumerate(reasons, 1))
+        return RunReport(feed, tuple(days))
+
+    away = "FeedUnavailable: nemweb.com.au: its name does not resolve"
+    report = commands.end_report(
+        [
+            failed("aemo.mix", away, away, away),
+            failed("aemo.trading", away, "FeedChanged: no column x"),
+            failed("entsoe.price", *["not configured: set ENTSOE_API_TOKEN"] * 2, status="not configured"),
+            failed("eia.load", *map(str, range(5))),
+        ]
+    )
+    assert [line for line in report.splitlines() if line.startswith(("failed", "left out"))] == [
+        "left out: entsoe: 2 days of price: not configured: set ENTSOE_API_TOKEN",
+        f"failed: aemo: 4 days of mix, trading: {away}",
+        "failed: aemo.trading 2026-11-02: FeedChanged: no column x",
+        *(f"failed: eia.load 2026-11-0{number + 1}: {number}" for number in range(3)),
+        "failed: eia: 2 more days",
+    ]
 
 
 @given(st.dates(date(2020, 1, 1), date(2024, 1, 1)), st.integers(0, 900))
