@@ -122,10 +122,8 @@ class Gate:
 
     def admit(self, call: Call) -> Grant | WholeAnswer | Problem:
         """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
-        if call.sample or not call.price:
-            return self._admit_free(call)
         try:
-            return self._admit_paid(call)
+            return self._admit_free(call) if call.sample or not call.price else self._admit_paid(call)
         except AccountsUnavailable as fault:
             _LOG.error("the accounts do not answer: %s", fault)
             return unavailable()
@@ -191,6 +189,8 @@ class Gate:
             return refusal
         if not call.sample:
             return Grant("free", lambda _: ())
+        if call.signature and keys.key_of(call) is None and self.keys.signer(call, now) is None:
+            return keys.unsigned()
         refusal = self.limits.refuse("sample-day", client_unit(call.client, SITE), settings.sample_calls_per_day, now)
         return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
 

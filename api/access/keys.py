@@ -85,10 +85,9 @@ class Keys:
             return None
         if key is not None and not is_well_formed(key):
             return invalid(key)
-        signed = call.signature, call.path, now
-        digest = signer_of(*signed, self.current_digest) if key is None else digest_of(key)
+        digest = self.signer(call, now) if key is None else digest_of(key)
         if digest is None:
-            return _refuse(_NOT_SIGNED)
+            return unsigned()
         if too_fast := limits.refuse("second", *pace_of(digest, per_second, bool(call.file)), now):
             return too_fast
         usage = self.usage(digest, now, call.file) if call.file else None
@@ -109,6 +108,10 @@ class Keys:
             return rate_limit(used, reserved.limit, now)
 
         return Grant("key", settle)
+
+    def signer(self, call: Call, now: int) -> bytes | None:
+        """Return the digest of the key that signed the address of a call; None if no key did, or not for now."""
+        return signer_of(call.signature, call.path, now, self.current_digest)
 
     def reserve(self, digest: bytes, now: int) -> Usage | None:
         """Count one call of a key on its day; None where the key opens nothing, or has no call left.
@@ -191,6 +194,11 @@ def invalid(key: str = "", unconfirmed: bool = False) -> Problem:
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
         detail = "This API key is mistyped or cut: its length or checksum is wrong; sample=true needs no key."
     return _refuse(detail)
+
+
+def unsigned() -> Problem:
+    """Return 401: the signature of an address is forged, expired or that of another path."""
+    return _refuse(_NOT_SIGNED)
 
 
 def _refuse(detail: str) -> Problem:

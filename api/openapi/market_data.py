@@ -32,7 +32,7 @@ _MIXES: tuple[Member, ...] = tuple(
         (f"{mix.member}?", f"Newest generation by fuel, in `{mix.member}_unit`.", keyed("number", "fuel")),
         (f"{mix.member}_unit?", f"Unit of `{mix.member}`.", "text"),
         (f"{mix.member}_ts?", f"Start of the interval of `{mix.member}`, Unix seconds.", "instant")))
-_BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean_pct")
+_BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
     ("known_since?", "The same as `known_since` of one zone, by zone.", keyed("instant", "zone")),

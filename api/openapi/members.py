@@ -155,7 +155,10 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "median": ("Median; null without rows.", "number?"),
     "p95": ("95th percentile; null without rows.", "number?"),
     "worst": ("The largest; null without rows.", "number?"),
-    "vs_horizon_mean_pct": ("Mean against the horizon's, percent; null unless that is positive.", "number?"),
+    "vs_horizon_mean": ("Mean less the horizon's mean, in the unit of the values.", "number"),
+    "vs_horizon_mean_pct": (
+        "The same as a percentage of the horizon's mean; null if the mean is negative or the horizon's is below 1.",
+        "number?"),
     "step": ("Seconds between two values.", "whole"),
     "rows": ("Rows behind these figures.", "whole"),
     "month": ("UTC month, `YYYY-MM`.", text(pattern="^[0-9]{4}-[0-9]{2}$")),

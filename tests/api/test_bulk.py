@@ -238,6 +238,8 @@ def test_addresses_of_a_list_asked_with_a_key_open_for_an_hour(
     for forged in (f"{number}.{int(until) + 1}.{mac}", f"{int(number) + 1}.{until}.{mac}", f"{number}.{until}.x", "x"):
         refused = noon.get(f"{urls[0].partition('?')[0]}?signature={forged}")
         assert (refused.status_code, refused.get_json()["type"].rpartition("/")[2]) == (401, "invalid-key"), forged
+        assert noon.get(f"{urls[0].partition('?')[0]}?signature={forged}&sample=true").status_code == 401, forged
+    assert noon.get(f"{urls[0]}&sample=true").headers["X-Sample"] == "true"
     digest = digest_of(key["Authorization"][7:])
     own = sign(urls[0].partition("?")[0], int(number), digest, AT + 2 * HOUR)
     assert noon.get(f"{urls[0].partition('?')[0]}?signature={own}").status_code == 401, "an hour, whoever signs"

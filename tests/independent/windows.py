@@ -132,7 +132,8 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo
         equal("min", block["min"], min(touched))
         equal("max", block["max"], max(touched))
         equal("rank", block["rank"], 1 + sum(sign * other < sign * means[start] for other in means.values()))
-        percent = rounded(100 * (means[start] - whole) / whole, 1) if whole > 0 else None
+        equal("vs_horizon_mean", block["vs_horizon_mean"], rounded(means[start] - whole, 4))
+        percent = rounded(100 * (means[start] - whole) / whole, 1) if whole >= 1 and means[start] >= 0 else None
         equal("vs_horizon_mean_pct", block["vs_horizon_mean_pct"], percent)
     if "kwh" in asked:
         equal(

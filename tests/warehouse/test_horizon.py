@@ -151,14 +151,16 @@ def test_agrees_with_brute_force_over_quarter_hours(
             assert block["rank"] == 1 + sum(sign * other < sign * mean for other in means.values())
     else:
         assert [slot["start"] for slot in found.members["slots"]] == sorted(order[:slots])
-    figures = {name: found.members[name] for name in ("mean", "min", "max", "mean_of_horizon", "vs_horizon_mean_pct")}
+    names = ("mean", "min", "max", "mean_of_horizon", "vs_horizon_mean", "vs_horizon_mean_pct")
+    figures = {name: found.members[name] for name in names}
     values = [table[part][1] for part in best]
     assert figures == {
         "mean": float(round(exact, 4)),
         "min": float(min(values)),
         "max": float(max(values)),
         "mean_of_horizon": float(round(whole, 4)),
-        "vs_horizon_mean_pct": float(round(100 * (exact - whole) / whole, 1)) if whole > 0 else None,
+        "vs_horizon_mean": float(round(exact - whole, 4)),
+        "vs_horizon_mean_pct": float(round(100 * (exact - whole) / whole, 1)) if whole >= 1 and exact >= 0 else None,
     }
     rank = 1 + sum(sign * mean < sign * means[running] for mean in means.values()) if running in means else None
     assert found.members["now"] == {"in_best": running in best, "rank": rank}

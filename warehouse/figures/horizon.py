@@ -29,6 +29,8 @@ AHEAD = 4 * DAY
 """No auction is for later days."""
 LONGEST_HOURS, MOST_SLOTS = 24, 96
 """The longest block, and the most single intervals, that a question may ask for."""
+LEAST_HORIZON = 1
+"""The smallest mean of the horizon, in the unit of the values, of which another mean is stated as a percentage."""
 _LONGEST = HOUR
 """No price lasts longer."""
 
@@ -94,11 +96,11 @@ class WindowResult:
     """The end of the last row that is known, behind a gap or not."""
     members: Mapping[str, Any] | None
     """None where none fits; else as the API answers (docs/windows.md): of a block `start`, `end`, `mean`, `min`, `max`,
-    `rank` (1 + the number of blocks that are strictly better) and `vs_horizon_mean_pct`; of slots themselves in order
-    of time, and the same without `rank`. Behind these `now` (`in_best`: whether the running interval's start lies
-    inside; `rank` of the block that starts with it, or of itself among the slots, None where it takes no part),
-    `mean_of_horizon`, and of a block `blocks`, how many were ranked, and `alternatives`, the next best that overlap
-    neither it nor each other."""
+    `rank` (1 + the number of blocks that are strictly better), `vs_horizon_mean` and `vs_horizon_mean_pct`; of slots
+    themselves in order of time, and the same without `rank`. Behind these `now` (`in_best`: whether the running
+    interval's start lies inside; `rank` of the block that starts with it, or of itself among the slots, None where it
+    takes no part), `mean_of_horizon`, and of a block `blocks`, how many were ranked, and `alternatives`, the next best
+    that overlap neither it nor each other."""
     exact: Fraction
     """The mean of the best, not rounded; 0 without one."""
 
@@ -268,10 +270,20 @@ def _mean(rows: Sequence[Interval]) -> Fraction:
 
 
 def _means(mean: Fraction, rows: Sequence[Interval], horizon: Fraction) -> dict[str, float | None]:
-    """Of a block or slots, and how far their mean lies from the horizon's; None where that is not above zero."""
-    values = [row.value + 0.0 for row in rows]
-    away = rounded(100 * (mean - horizon) / horizon, 1) if horizon > 0 else None
-    return {"mean": rounded(mean, 4), "min": min(values), "max": max(values), "vs_horizon_mean_pct": away}
+    """Return the mean of a block or slots, and its distance from the mean of the horizon.
+
+    The distance is in the unit of the values. As a percentage it says nothing about a horizon near or below zero, or
+    about a mean of the other sign: it is None there.
+    """
+    values, away = [row.value + 0.0 for row in rows], mean - horizon
+    is_comparable = horizon >= LEAST_HORIZON and mean >= 0
+    return {
+        "mean": rounded(mean, 4),
+        "min": min(values),
+        "max": max(values),
+        "vs_horizon_mean": rounded(away, 4),
+        "vs_horizon_mean_pct": rounded(100 * away / horizon, 1) if is_comparable else None,
+    }
 
 
 def rounded(value: Fraction, digits: int) -> float:
