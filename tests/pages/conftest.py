@@ -59,6 +59,7 @@ MIX = {
     "coal": 0.0,
     "other": 1.2,
 }
+MIX_MW = {"gas": 9_000.0, "wind_onshore": 6_500.0, "nuclear": 4_000.0, "biomass": 250.0, "pumped_storage": -1_500.0}
 
 
 def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...], resolution: str) -> Feed:
@@ -76,7 +77,8 @@ def sources() -> dict[str, Source]:
                 _feed("toy.price", Metric.PRICE, priced, "1h"),
                 _feed("toy.demand", Metric.DEMAND, tuple(ZONES), "1h"),
                 _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
-                _feed("toy.mix", Metric.GENERATION, ("GB",), "30m"),
+                _feed("toy.generation", Metric.GENERATION, ("GB",), "30m"),
+                _feed("toy.mix", Metric.MIX, ("GB", "DE-LU"), "30m"),
                 _feed("toy.expected", Forecast.DEMAND, EXPECTED, "1h"),
             ),
         ),
@@ -147,6 +149,10 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     if metric is Metric.GENERATION:
         for fuel, share in MIX.items():
             rows.extend(SeriesKey(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(48)], [share] * 48)
+        return
+    if metric is Metric.MIX:
+        for fuel, mw in MIX_MW.items():
+            rows.extend(SeriesKey(zone, metric, unit, "30m", fuel), [last - 1800 * i for i in range(96)], [mw] * 96)
         return
     step = 1800 if metric is Metric.CARBON_INTENSITY else HOUR
     stamps = list(range(last - 31 * DAY, last + 1, step))

@@ -80,6 +80,22 @@ def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address:
     assert "Carbon intensity is published here for GB only." in page.inner_text("#zones-note")
 
 
+def test_the_panel_shows_the_mix_as_bars(visit: Callable[..., Any]) -> None:
+    page = visit("/#zone=DE-LU")
+    page.wait_for_selector("ul.mix li")
+    lines = [line.split("\n") for line in page.locator("ul.mix li").all_inner_texts()]
+    assert [(line[0], line[-1]) for line in lines] == [
+        ("Gas", "9,000"),
+        ("Wind, onshore", "6,500"),
+        ("Nuclear", "4,000"),
+        ("Biomass", "300"),
+        ("Pumped storage", "−1,500"),
+    ]
+    widths = page.eval_on_selector_all("ul.mix i", "bars => bars.map((bar) => bar.style.width)")
+    assert widths[0] == "100%"
+    assert page.locator("ul.mix .charging").count() == 1
+
+
 def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], address: str) -> None:
     page = visit()
     touch(page, "FR")

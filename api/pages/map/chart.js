@@ -189,5 +189,7 @@ export function drawStack(place, tz, mix, said) {
       return value === null || value === undefined ? '–' : `${number(value, 0)} ${mix.unit}`;
     },
   }));
-  return put(place, options(widthOf(place), tz, [mix.unit], series), data, said);
+  // Stacked areas compare from zero on.
+  const scales = { [mix.unit]: { range: (_, _low, high) => [0, 1.05 * high] } };
+  return put(place, options(widthOf(place), tz, [mix.unit], series, { scales }), data, said);
 }

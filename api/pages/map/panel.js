@@ -6,6 +6,7 @@ import { el, replace } from './dom.js';
 import { newest, points } from './figures.js';
 import * as history from './history.js';
 import * as key from './key.js';
+import { bars } from './mix.js';
 import { nameOf, quantity, rank, refusal, time } from './words.js';
 
 const METRICS = ['price', 'demand', 'interchange', 'carbon_intensity'];
@@ -77,10 +78,12 @@ export async function fill(view, zones, now, actions) {
 function rest(zone, body, metric) {
   const place = document.getElementById('panel-rest');
   const mix = body.mix && Object.values(body.mix.parts).some((values) => values.some((value) => value > 0));
+  const mixBars = mix && bars(body.mix, zone.tz);
   const mixPlace = el('div', { class: 'chart-place stack' });
   const bordersPlace = el('div', { class: 'chart-place' });
   replace(place, ...[
     metric === 'carbon_intensity' ? null : current(zone),
+    mixBars || null,
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
     metric === 'carbon_intensity' ? current(zone) : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,

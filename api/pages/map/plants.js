@@ -7,7 +7,7 @@ const FUELS = {
   nuclear: ['Nuclear', '#b45de0'], coal: ['Coal', '#57534e'], lignite: ['Lignite', '#8b5e34'], gas: ['Gas', '#e8833a'],
   oil: ['Oil', '#7f1d1d'], hydro: ['Hydro', '#2f7fe0'], pumped_storage: ['Pumped storage', '#16a3b8'],
   wind: ['Wind', '#3fae6a'], imports: ['Imports', '#8f9bb3'], waste: ['Waste', '#9a6a4f'], marine: ['Marine', '#1d4ed8'],
-  wind_onshore: ['Wind, onshore', '#3fae6a'], wind_offshore: ['Wind, offshore', '#0f7a5a'], solar: ['Solar', '#f2c230'],
+  wind_onshore: ['Wind, onshore', '#3fae6a'], wind_offshore: ['Wind, offshore', '#0f7a5a'], solar: ['Solar', '#f2c230'], solar_rooftop: ['Solar, rooftop', '#f7dd7a'],
   biomass: ['Biomass', '#7c9a2d'], battery: ['Battery', '#e05297'], geothermal: ['Geothermal', '#c2410c'],
 };
 const OTHER = ['Other', '#8a94a3'];
