@@ -31,7 +31,8 @@ from api.access import keys
 from api.access.accounts_engine import AccountsUnavailable
 from api.access.client_address import SITE, client_address, client_unit
 from api.access.database import Database
-from api.access.key_spelling import digest_of, is_well_formed
+from api.access.key_headers import explain_form, key_of
+from api.access.key_spelling import KEY_PREFIX, digest_of, is_well_formed
 from api.access.keys import Keys, Usage
 from api.access.limits import RateLimits, limits_path
 from api.access.values import NO_ANSWER, AccessMethod, Call, Grant, Headers, WholeAnswer, refuse_for
@@ -109,13 +110,15 @@ class Gate:
             query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
             bought = "\n".join((request.method, request.path, query, answer_format))
             fingerprint = hashlib.sha256(bought.encode()).hexdigest()
+        authorization, api_key = header("HTTP_AUTHORIZATION", ""), header("HTTP_X_API_KEY", "").strip()
         return Call(
             path=request.path,
             price=price,
             client=client_address(header("REMOTE_ADDR", ""), header("HTTP_X_FORWARDED_FOR", ""), trusted),
             sample=request.sample,
-            authorization=header("HTTP_AUTHORIZATION", ""),
-            api_key=header("HTTP_X_API_KEY", "").strip(),
+            authorization=authorization,
+            api_key=api_key,
+            other_header="" if authorization or api_key else _other_header(request),
             payment=payment,
             fingerprint=fingerprint,
         )
@@ -171,11 +174,13 @@ class Gate:
 
     def require_key(self, request: HttpRequest) -> tuple[bytes, Usage]:
         """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
-        key = keys.key_of(self.call_of(request)) or ""
+        call = self.call_of(request)
+        key = key_of(call) or ""
         digest = digest_of(key)
         usage = self.keys.usage(digest, self.now) if is_well_formed(key) else None
         if usage is None or not usage.confirmed:
-            raise keys.invalid(key, unconfirmed=usage is not None)
+            form = "" if usage else explain_form(call)
+            raise keys.invalid(key, usage is not None, form)
         return digest, usage
 
     def close(self) -> None:
@@ -189,7 +194,7 @@ class Gate:
             return refusal
         if not call.sample:
             return Grant("free", lambda _: ())
-        if call.signature and keys.key_of(call) is None and self.keys.signer(call, now) is None:
+        if call.signature and key_of(call) is None and self.keys.signer(call, now) is None:
             return keys.unsigned()
         refusal = self.limits.refuse("sample-day", client_unit(call.client, SITE), settings.sample_calls_per_day, now)
         return refusal or Grant("sample", lambda _: (("X-Sample", "true"),))
@@ -265,9 +270,16 @@ class Admission:
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
 
 
+def _other_header(request: HttpRequest) -> str:
+    """Return the name of a header beside the two of keys whose value begins as a key does; empty if there is none."""
+    names = (name for name, value in request.environ.items() if name[:5] == "HTTP_" and value[:5] == KEY_PREFIX)
+    named = (name for name in names if is_well_formed(request.environ[name].strip()))
+    return next(named, "")[5:45].replace("_", "-").title()
+
+
 def _priced_key(call: Call) -> str:
     """Return the well-formed key of a call of a paid path, else an empty text."""
-    key = keys.key_of(call) if call.price else None
+    key = key_of(call) if call.price else None
     return key if key and is_well_formed(key) else ""
 
 

@@ -6,13 +6,12 @@ One statement counts a call, the same on SQLite and PostgreSQL, exact for any nu
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 from dataclasses import dataclass
 
 from api.access.accounts_engine import AccountsUnavailable
 from api.access.database import Database
+from api.access.key_headers import explain_form, key_of
 from api.access.key_spelling import KEY_PREFIX, digest_of, is_well_formed
 from api.access.limits import RateLimits
 from api.access.signed_addresses import signer_of
@@ -84,7 +83,7 @@ class Keys:
         if key is None and not call.signature:
             return None
         if key is not None and not is_well_formed(key):
-            return invalid(key)
+            return invalid(key, form=explain_form(call))
         digest = self.signer(call, now) if key is None else digest_of(key)
         if digest is None:
             return unsigned()
@@ -158,23 +157,6 @@ def pace_of(digest: bytes, per_second: int, of_file: bool) -> tuple[str, int]:
     return (f"{digest.hex()} files", per_second * _FILE_PARTS) if of_file else (digest.hex(), per_second)
 
 
-def key_of(call: Call) -> str | None:
-    """Return the key that a call carries, None for none. Credentials of another kind are a key that opens nothing."""
-    if call.api_key:
-        return call.api_key
-    if not call.authorization:
-        return None
-    scheme, _, credentials = call.authorization.partition(" ")
-    if scheme.lower() == "bearer":
-        return credentials.strip()
-    if scheme.lower() != "basic":
-        return ""
-    try:  # as the user name, where spreadsheets and `https://KEY@host/` put a key
-        return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
-    except (binascii.Error, ValueError):
-        return ""
-
-
 def rate_limit(used: int, limit: int, now: int) -> Headers:
     """Return how much of the day is left, in the syntax of draft-ietf-httpapi-ratelimit-headers-11."""
     policy = ("RateLimit-Policy", f'"day";q={limit};w={DAY}')
@@ -186,11 +168,13 @@ def resets_at(now: int) -> int:
     return (now // DAY + 1) * DAY
 
 
-def invalid(key: str = "", unconfirmed: bool = False) -> Problem:
-    """Return 401: no such key, revoked, mistyped, or not confirmed yet."""
+def invalid(key: str = "", unconfirmed: bool = False, form: str = "") -> Problem:
+    """Return 401: no such key, revoked, sent in another form, mistyped, or not confirmed yet."""
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs no key."
     if unconfirmed:
         detail = "This API key opens once the link in its mail was opened; sample=true needs no key."
+    elif form:
+        detail = f"{form} The key itself was not checked, so there is no need for a new one."
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
         detail = "This API key is mistyped or cut: its length or checksum is wrong; sample=true needs no key."
     return _refuse(detail)

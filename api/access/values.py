@@ -36,6 +36,8 @@ class Call:
     """The Authorization header, whole."""
     api_key: str = ""
     """A key by other ways: X-API-Key, or MCP's tool argument `api_key`. Goes before Authorization."""
+    other_header: str = ""
+    """The name of a header that holds a key and is neither of the two above; empty if there is one of them."""
     signature: str = ""
     """Of a signed address (`api.access.signed_addresses.sign`), where no key is shown."""
     file: bytes = b""

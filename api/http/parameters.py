@@ -11,6 +11,7 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from api.http.messages import HttpRequest
+from api.http.other_names import explain_name
 from api.http.problems import ParameterFault, Problem
 from api.http.times import FIRST_SECONDS, TIME_PATTERN, YEARS_PATTERN, parse_time
 from warehouse.errors import UnknownZone
@@ -66,7 +67,7 @@ def values(
         parameter = parameters.get(name)
         if parameter is None:
             known = ", ".join(parameters) or "none"
-            hint = _hint(name, parameters) if len(faults) < _HINTS else ""
+            hint = _name_hint(name, parameters) if len(faults) < _HINTS else ""
             faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {known}{hint}"))
         elif len(texts) > 1 and not parameter.comma:
             faults.append(ParameterFault(name, "repeated", "given more than once"))
@@ -233,6 +234,11 @@ def find_word(text: str, known: Iterable[str]) -> str:
         if _plain(word) == plain:
             return word
     raise ValueError(f"does not know {text[:40]!r}{_hint(text, known)}; takes {', '.join(known)}")
+
+
+def _name_hint(name: str, known: Collection[str]) -> str:
+    use = explain_name(name, known)
+    return f" ({use})" if use else _hint(name, known)
 
 
 def _hint(text: str, known: Iterable[str]) -> str:

@@ -162,6 +162,39 @@ def test_a_key_comes_by_three_ways_and_counts_as_one(service: Service) -> None:
         assert service.get(Authorization=wrong).status_code == 401, wrong
 
 
+@pytest.mark.parametrize(
+    ("header", "form", "wrong"),
+    [
+        ("Authorization", "{}", "without the scheme Bearer"),
+        ("Authorization", "Token {}", "does not have the scheme Bearer"),
+        ("Authorization", "ApiKey {}", "does not have the scheme Bearer"),
+        ("Authorization", "Bearer Bearer {}", "holds more than the key after Bearer"),
+        ("Authorization", 'Bearer "{}"', "holds more than the key after Bearer"),
+        ("X_API_Key", "Bearer {}", "X-API-Key holds more than the key"),
+        ("Api_Key", "{}", "The key is in the header Api-Key"),
+        ("X_Auth_Token", "{}", "The key is in the header X-Auth-Token"),
+    ],
+)
+def test_a_key_in_another_form_is_told_the_right_one(service: Service, header: str, form: str, wrong: str) -> None:
+    key = service.key()
+    for path in ("/v1/latest/GB", "/v1/usage"):
+        refused = service.get(path, **{header: form.format(key)})
+        assert problem_of(refused) == (401, "invalid-key")
+        detail = refused.json["detail"]
+        assert wrong in detail
+        assert "`Authorization: Bearer emds_...`" in detail
+        assert "unknown or revoked" not in detail
+        assert key not in refused.text
+    assert service.get("/v1/latest/GB?sample=true", **{header: form.format(key)}).status_code == 200
+    assert service.used(key) == 0
+    assert "unknown or revoked" in service.get(Authorization=f"Bearer {spell(bytes(32))}").json["detail"]
+    assert "mistyped" in service.get(Authorization=f"Bearer  {key}x").json["detail"]
+
+
+def test_a_cookie_that_begins_as_a_key_is_none(service: Service) -> None:
+    assert service.get(Cookie="emds_theme=dark").status_code == 402
+
+
 def test_every_single_typing_error_is_told() -> None:
     key = spell(bytes(range(32)))
     assert is_well_formed(key)

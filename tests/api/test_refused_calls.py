@@ -96,6 +96,31 @@ def test_only_the_first_three_faults_have_a_hint(shared_market: Any) -> None:
     assert hinted == [True] * 3 + [False] * (MOST_FAULTS - 3)
 
 
+OTHER_NAMES = {
+    "api_key=emds_x": "a key does not belong in the URL. Send the key as `Authorization: Bearer emds_...`",
+    "key=emds_x": "a key does not belong in the URL",
+    "token=emds_x": "a key does not belong in the URL",
+    "access-token=emds_x": "a key does not belong in the URL",
+    "from=2026-11-20": "use start=-24h or start=2026-11-20",
+    "to=2026-11-20": "use end=now or end=2026-11-21",
+    "date=2026-11-20": "use start=2026-11-20&end=2026-11-21",
+    "days=7": "use start=-7d",
+    "last=24h": "use start=-7d",
+    "hours=24": "use start=-7d",
+    "tz=Europe/Paris": "use time=local",
+    "resolution=1h": "use interval=1h",
+    "page=2": "use cursor with the value of `next`",
+}
+
+
+@pytest.mark.parametrize("query", OTHER_NAMES)
+def test_a_name_from_another_service_points_to_ours(shared_market: Any, query: str) -> None:
+    refused = shared_market.client().get(f"{PATH}?{query}")
+    assert refused.status_code == 400
+    assert OTHER_NAMES[query] in refused.json["detail"]
+    assert "emds_x" not in refused.text
+
+
 def test_no_more_parameters_are_read_than_faults_are_listed() -> None:
     read = list[str]()
 

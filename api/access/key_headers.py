@@ -1,0 +1,49 @@
+"""Where a request carries its key, and what to tell a client that sent the key in another form."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from api.access.key_spelling import KEY_PREFIX
+from api.access.values import Call
+from api.http.other_names import KEY_FORM
+
+
+def key_of(call: Call) -> str | None:
+    """Return the key that a call carries, None without credentials, an empty text for credentials of another kind."""
+    if call.api_key:
+        return call.api_key
+    if not call.authorization:
+        return "" if call.other_header and not call.signature else None
+    scheme, _, credentials = call.authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    if scheme.lower() != "basic":
+        return ""
+    try:  # as the user name, where spreadsheets and `https://KEY@host/` put a key
+        return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def explain_form(call: Call) -> str:
+    """Return how to send the key, if a call carries it in another form, else an empty text.
+
+    The text repeats nothing of what was sent but the name of a header.
+    """
+    scheme, _, credentials = call.authorization.partition(" ")
+    wrong = ""
+    if call.api_key:
+        if KEY_PREFIX in call.api_key[1:]:
+            wrong = "X-API-Key holds more than the key"
+    elif scheme.startswith(KEY_PREFIX):
+        wrong = "The Authorization header holds the key without the scheme Bearer"
+    elif scheme.lower() == "bearer":
+        if KEY_PREFIX in credentials.strip()[1:]:
+            wrong = "The Authorization header holds more than the key after Bearer"
+    elif scheme and scheme.lower() != "basic":
+        wrong = "The Authorization header does not have the scheme Bearer"
+    elif call.other_header:
+        wrong = f"The key is in the header {call.other_header}, which this service does not read"
+    return f"{wrong}. {KEY_FORM}." if wrong else ""
