@@ -84,7 +84,7 @@ class Gate:
     ) -> Iterator[Admission]:
         """Let a request in; no price is a free path. Raises Responded.
 
-        `answer_format`: which one the answer has. `file`: SHA-256 of a file that counts once a key and day.
+        `answer_format`: which one the answer has. `file`: the hash by which a file counts once per key and day.
         """
         call = self.call_of(request, price, answer_format)
         request.environ["emds.counted"] = True

@@ -75,7 +75,7 @@ FILE_READS = Table(
     METADATA,
     Column("key_id", _Big, ForeignKey("keys.id"), primary_key=True),
     Column("day", _Big, primary_key=True),
-    Column("file", LargeBinary(32), primary_key=True),  # SHA-256 of its bytes
+    Column("file", LargeBinary(32), primary_key=True),  # SHA-256 of its bytes, or of the series and year of final files
     sqlite_with_rowid=False,
 )
 """Month files that a key's day has paid for: reading them again that day counts nothing."""

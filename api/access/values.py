@@ -41,7 +41,8 @@ class Call:
     signature: str = ""
     """Of a signed address (`api.access.signed_addresses.sign`), where no key is shown."""
     file: bytes = b""
-    """SHA-256 of the file that the call reads: a key's later calls for it on that day, and HEAD, count nothing."""
+    """The hash by which the file that the call reads is counted: of its bytes, or of series and year of a final file.
+    A key's later calls with the same hash on that day, and HEAD, count nothing."""
     head: bool = False
     payment: str = ""
     """PAYMENT-SIGNATURE or X-PAYMENT, still in base64; MCP's `_meta["x402/payment"]` in the same form."""

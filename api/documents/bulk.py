@@ -108,7 +108,8 @@ def _file(
 ) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.documents.catalogue
-    with service.gate.enter(request, "bulk-file", "parquet", bytes.fromhex(whole.sha256)) as entry:
+    counted_as = _counted_as(service, METRICS[metric].value, zone, month, whole)
+    with service.gate.enter(request, "bulk-file", "parquet", counted_as) as entry:
         headers = [
             *responses.caching(entry.method),
             *responses.marks(catalogue.simulated),
@@ -121,6 +122,24 @@ def _file(
         response = responses.file(request, body, tag, MEDIA["parquet"], headers)
         # Only whole answers are charged for: one that is paid for is whole.
         return entry.settle(response if entry.method == "payment" else responses.ranged(request, response))
+
+
+def _counted_as(service: Service, stored: str, zone: str, month: str, whole: MonthBytes) -> bytes:
+    """Return the hash by which a file counts once per key and day.
+
+    Final files of one series and calendar year share one, so that years of history cost few answers. Any other file
+    counts by its bytes.
+    """
+    manifest = service.documents.get(layout.MANIFEST)
+    summary = manifest and manifest.json["series"].get(f"{stored}/{zone}")
+    if summary and clock.now() >= _final_at(stored_month(stored, zone, month), summary["final_after_days"]):
+        return hashlib.sha256(f"{stored}/{zone}/{month[:4]}".encode()).digest()
+    return bytes.fromhex(whole.sha256)
+
+
+def _final_at(month: str, final_after_days: int) -> int:
+    """Return the instant from which no schedule asks a publisher about a UTC month any more, in Unix seconds."""
+    return clock.month_window(month).end + final_after_days * clock.DAY
 
 
 def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:
@@ -183,12 +202,11 @@ def list_files(
             path = f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{label}.parquet"
             address = public.get(file["sha256"])
             sources = sources_of(stored["feeds"])
-            final_at = clock.month_window(month).end + summary.final_after_days * clock.DAY
             file |= {
                 "sources": sorted(sources),
                 "url": f"{address}/{public_key(file)}" if address else base_url + path,
                 **catalogue.terms(zone, metric, sources),
-                "final": now >= final_at,
+                "final": now >= _final_at(month, summary.final_after_days),
             }
             files.append(file)
     return {"as_of": manifest["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}

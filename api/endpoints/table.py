@@ -72,7 +72,8 @@ _PRESENT = (
              "Every file of `/v1/bulk` in a Croissant dataset, with a record set for each metric."),
     Endpoint("bulk-file", "/v1/bulk/{metric}/{zone}/{month}.parquet", "Bulk", "Document", "A month file",
              "All rows of one zone's metric in one UTC month, as Parquet. `ETag` is the SHA-256 of the bytes. `Range` "
-             "is honoured. A file counts once a key and day, by its hash; HEAD counts nothing. A payment buys all of "
+             "is honoured. The final files of one zone, metric and calendar year count as one answer per key and day; "
+             "any other file counts once, by its hash; HEAD counts nothing. A payment buys all of "
              "it. A sample keeps the newest 50 rows.", takes(query.SIGNATURE), _ALL,
              "0.02", "A month of one zone's series as a Parquet file", _PARQUET, more_statuses=(416,)),
 )

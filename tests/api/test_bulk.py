@@ -148,6 +148,30 @@ def test_a_file_counts_once_a_key_and_hash_and_day(market: Rig, monkeypatch: pyt
     assert (client.get(PRICE, headers=key).status_code, used(client, key)) == (200, 1), "a new day"
 
 
+def test_the_final_files_of_a_series_and_year_count_one_answer(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_NOW", "2026-11-28T12:00:00Z")
+    months = [f"{year}-{month:02}" for year in (2025, 2026) for month in range(1, 13)][:-1]
+    for zone, metric, unit in (("GB", "price", "GBP/MWh"), ("DE-LU", "price", "EUR/MWh")):
+        for month in months:
+            rig.put("north.price", zone, metric, [(instant(f"{month}-07T00:00:00Z"), 1.0)], unit, "30m")
+    rig.publish()
+    client = rig.client()
+    key = rig.key(client)
+    files = client.get("/v1/bulk?metric=price&zone=GB").get_json()["files"]
+    assert [file["final"] for file in files] == [True] * 22 + [False]
+
+    def read(zone: str, month: str) -> int:
+        assert client.get(f"/v1/bulk/price/{zone}/{month}.parquet", headers=key).status_code == 200
+        return used(client, key)
+
+    assert [read("GB", month) for month in months] == [1] * 12 + [2] * 10 + [3], "the running year; a month that runs"
+    assert read("GB", months[-1]) == 3, "once a day"
+    rig.put("north.price", "GB", "price", [(instant("2026-11-27T00:00:00Z"), 2.0)], "GBP/MWh", "30m")
+    rig.put("north.price", "GB", "price", [(instant("2025-03-08T00:00:00Z"), 2.0)], "GBP/MWh", "30m")
+    assert [read("GB", "2025-03"), read("GB", months[-1])] == [3, 4], "other bytes of a final month are the same year"
+    assert [read("DE-LU", month) for month in months] == [5] * 12 + [6] * 10 + [7]
+
+
 def test_a_failure_after_the_count_gives_the_call_back(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     client = market.client()
     key = market.key(client)

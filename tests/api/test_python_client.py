@@ -161,14 +161,19 @@ def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple
             order = [name for name in ("ts", "fuel") if name in names]
             assert frame[names].sort_values(order).equals(rows.sort_values(order))
             assert frame.attrs == rows.attrs
-        with pytest.raises(package.NotFound, match="no month"):
-            client.bulk("price", "GB", "1999", "1999")
+        both = client.bulk("demand", ["GB", "US-NYISO"])
+        rows = client.series("demand", ["US-NYISO", "GB"], "2026-03-01T00:00Z", "2026-04-01T00:00Z").to_pandas()
+        for name in ("zone", "ts", "value"):
+            assert both[name].tolist() == rows[name].tolist()
+        for zones, first in (("GB", "1999"), (["GB", "FR"], "2026-03")):
+            with pytest.raises(package.NotFound, match=r"no month of price .* it has (none|GB)"):
+                client.bulk("price", zones, first, first)
     with package.Client(BASE, transport=transport) as stranger, pytest.raises(package.PaymentRequired):
         stranger.bulk("price", "GB")
 
 
 def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any) -> None:
-    file = {"month": "2026-03", "url": "https://files.example/a.parquet", "sha256": "0" * 64}
+    file = {"month": "2026-03", "zone": "GB", "url": "https://files.example/a.parquet", "sha256": "0" * 64}
     script = Script(httpx.Response(200, json={"files": [file]}), httpx.Response(200, content=b"other"))
     with pytest.raises(package.Unavailable, match="not the file"):
         package.Client(BASE, "emds_key", transport=httpx.MockTransport(script)).bulk("price", "GB")

@@ -97,11 +97,12 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
         rows: Rows = self._run(steps.read_series(metric, zone, start, end, pages, query))
         return rows
 
-    def bulk(self, metric: str, zone: str, first: str = "", last: str = "9999") -> Frame:
-        """Months of a zone in one pandas frame, from the month files of /v1/bulk, each checked by its SHA-256.
+    def bulk(self, metric: str, zone: str | Iterable[str], first: str = "", last: str = "9999") -> Frame:
+        """Months of one zone or several in one pandas frame, from the month files of /v1/bulk, each checked by SHA-256.
 
-        `first` and `last`, both included, are months (`2025-11`) or years. Each file counts once a day. Needs pandas
-        and pyarrow. Raises NotFound where no such month is listed, Unavailable for a file that is not the one listed.
+        `first` and `last`, both included, are months (`2025-11`) or years. Rows ascend by time, then zone. The final
+        files of a zone and calendar year count as one answer per day. Needs pandas and pyarrow. Raises NotFound if a
+        zone has no such month, Unavailable for a file that is not the one listed.
         """
         frame: Frame = self._run(steps.read_months(metric, zone, first, last))
         return frame

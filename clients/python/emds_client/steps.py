@@ -113,28 +113,39 @@ def read_series(
     return Series(envelope, rows, request is not None)
 
 
-def read_months(metric: str, zone: str, first: str, last: str) -> Steps[Any]:
-    """Read month files into one frame. Raises Unavailable for a file that is not the one listed."""
+def read_months(metric: str, zone: str | Iterable[str], first: str, last: str) -> Steps[Any]:
+    """Read month files into one frame, by time, then zone.
+
+    Raises NotFound for a zone without such a month, Unavailable for a file that is not the one listed.
+    """
     import pandas
     import pyarrow
     import pyarrow.parquet
 
-    listed = calls.body_of((yield calls.call("/v1/bulk", metric=metric.replace("_", "-"), zone=zone)))["files"]
+    zones = [zone] if isinstance(zone, str) else [*zone]
+    query = {"metric": metric.replace("_", "-"), "zone": ",".join(zones)}
+    listed = calls.body_of((yield calls.call("/v1/bulk", **query)))["files"]
     files = [file for file in listed if first <= file["month"] and file["month"][: len(last)] <= last]
-    if not files:
-        raise NotFound(404, f"/v1/bulk lists no month of {metric} in {zone} from {first or 'the first'} to {last}")
+    found = sorted({file["zone"] for file in files})
+    if len(found) < len({*zones}):
+        names, since, there = ", ".join(zones), first or "the first", ", ".join(found) or "none"
+        detail = f"/v1/bulk lists no month of {metric} from {since} to {last} for all of {names}; it has {there}"
+        raise NotFound(404, detail)
     tables = []
-    for file in sorted(files, key=lambda file: str(file["month"])):
+    for file in sorted(files, key=lambda file: (str(file["zone"]), str(file["month"]))):
         answer = yield calls.signed(file["url"])
         if answer.status_code != 200:
             calls.body_of(answer)
         if hashlib.sha256(answer.content).hexdigest() != file["sha256"]:
             raise Unavailable(
-                0, f"{file['month']} is not the file that was listed: it may just have changed; ask again"
+                0,
+                f"{file['month']} of {file['zone']} is not the file that was listed: it may have changed; ask again",
             )
         tables.append(pyarrow.parquet.read_table(io.BytesIO(answer.content)).replace_schema_metadata())
     frame = pyarrow.concat_tables(tables).to_pandas().dropna(axis="columns", how="all")
     frame.index = pandas.to_datetime(frame["ts"], unit="s", utc=True).rename("time")
+    if len(zones) > 1:
+        frame = frame.sort_index(kind="stable")
     for term in ("attribution", "license"):
         frame.attrs[term] = "; ".join(dict.fromkeys(file[term] for file in files))
     return frame
