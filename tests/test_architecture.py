@@ -20,6 +20,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 BASICS = {
     "warehouse.market.carbon",
     "warehouse.market.feeds",
+    "warehouse.market.further_zones",
     "warehouse.market.metrics",
     "warehouse.market.vocabulary",
     "warehouse.market.clock",

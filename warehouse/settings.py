@@ -17,6 +17,7 @@ DEFAULTS: Mapping[str, str] = {
     "EMDS_FEEDS": "",
     "EMDS_NOW": "",
     "EMDS_SINCE": "",
+    "EMDS_ZONES": "spec",
     "EMDS_BASE_URL": "",
     "EMDS_DATABASE_URL": "",
     "EMDS_DAGSTER_POSTGRES_URL": "",

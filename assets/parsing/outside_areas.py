@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from assets.parsing.stamps import utc_stamp
+from warehouse.market.further_zones import ENABLED, TABLE
 
 AMERICAN = {
     "AEC": "PowerSouth Energy Cooperative",
@@ -52,20 +53,15 @@ AMERICAN = {
 }
 """By the code that Form EIA-930 gives a balancing authority (https://www.eia.gov/electricity/gridmonitor/about)."""
 
-EUROPEAN = {
-    "Czechia": "10YCZ-CEPS-----N",
-    "Denmark DK2": "10YDK-2--------M",
-    "Finland": "10YFI-1--------U",
-    "Hungary": "10YHU-MAVIR----U",
-    "Italy Centre-North": "10Y1001A1001A70O",
-    "Lithuania": "10YLT-1001A0008Q",
-    "Norway NO1": "10YNO-1--------2",
-    "Norway NO5": "10Y1001A1001A48H",
-    "Portugal": "10YPT-REN------W",
-    "Slovakia": "10YSK-SEPS-----K",
-    "Slovenia": "10YSI-ELES-----O",
-    "Sweden SE2": "10Y1001A1001A45N",
-    "Sweden SE4": "10Y1001A1001A47J",
+EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE if zone not in ENABLED} | {
+    "Albania": "10YAL-KESH-----5",
+    "Bosnia and Herzegovina": "10YBA-JPCC-----D",
+    "Kosovo": "10Y1001C--00100H",
+    "Malta": "10Y1001A1001A93C",
+    "Moldova": "10Y1001A1001A990",
+    "Montenegro": "10YCS-CG-TSO---S",
+    "North Macedonia": "10YMK-MEPSO----8",
+    "Türkiye": "10YTR-TEIAS----W",
     "Ukraine": "10Y1001C--000182",
 }
 """Name -> the code under which ENTSO-E publishes its flows
@@ -87,7 +83,7 @@ class Announced(NamedTuple):
 
 
 ANNOUNCED = (
-    Announced(frozenset({"FR"}), f"FR-{IRELAND} (Celtic)", utc_stamp("2028-01-01T00:00Z")),
+    Announced(frozenset({"FR", "IE"}), f"FR-{IRELAND} (Celtic)", utc_stamp("2028-01-01T00:00Z")),
     Announced(frozenset({"DE-LU"}), "DE-LU-GB (NeuConnect)", utc_stamp("2028-01-01T00:00Z")),
 )
 """From then on the net of these zones is withheld where it is a sum of borders that are asked for one by one. GB's is

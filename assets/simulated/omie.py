@@ -11,7 +11,7 @@ from datetime import datetime, time
 
 from assets.simulated.answer import NOTHING, Answer, choice, lines, short
 from assets.simulated.day_ahead import auction, is_out
-from assets.sources.omie import HOST, TZ
+from assets.sources.omie import COLUMNS, HOST, TZ
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Request
 
@@ -29,7 +29,10 @@ def answer(request: Request, now: int) -> Answer:
     out = sum(is_out(MarketDay(day, TZ), now, OUT_AT.replace(hour=OUT_AT.hour + hour)) for hour in range(last))
     if not out or version != str(out):
         return NOTHING
-    _, prices = auction("ES", MarketDay(day, TZ))
-    texts = [short(price + last - out, 2) for price in prices]
-    rows = [f"{day:%Y;%m;%d};{period};{text};{text};" for period, text in enumerate(texts, start=1)]
+    spain, portugal = (
+        [short(price + last - out, 2) for price in auction(zone, MarketDay(day, TZ))[1]]
+        for zone in ("ES", "PT" if "PT" in COLUMNS else "ES")
+    )
+    prices = enumerate(zip(portugal, spain, strict=True), start=1)
+    rows = [f"{day:%Y;%m;%d};{period};{pt};{es};" for period, (pt, es) in prices]
     return Answer(200, lines(["MARGINALPDBC;", *rows, "*"]))

@@ -6,7 +6,7 @@ Traps:
 - `TimeUTC` and `HourUTC` are interval starts in UTC without `Z`. `start` and `end` of a request are Danish civil time,
   the end excluded. `limit` is 100 unless it is 0.
 - EUR values have a float32's tail: they are rounded to the cent. DKK is EUR times a rate of the day: not read.
-- An answer may hold other areas: DK2 is none of ours.
+- A response may hold areas that are not covered here.
 - Flows: + = into the area, null where an area has no such line; DK1 and DK2 interleaved, the newest first.
 - `CO2Emis` and `CO2EmisProg` have the same columns: a response that names the other data set is refused, so that no
   forecast becomes an actual value. The forecast does not say when it was made. No body of either was at hand: their
@@ -31,6 +31,7 @@ from assets.parsing.totals import extend_net
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.further_zones import name_area
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
@@ -39,7 +40,10 @@ TZ = "Europe/Copenhagen"
 LONGEST = 31
 """Days a request."""
 QUARTER_HOURS_SINCE = date(2025, 10, 1)
-AREAS = {"DE": "DE-LU", "DK1": "DK-1", "NO2": "NO-2", "SE3": "SE-3"}
+_FURTHER = {"DK2": "DK-2", "SE4": "SE-4"}
+AREAS = {"DE": "DE-LU", "DK1": "DK-1", "NO2": "NO-2", "SE3": "SE-3"} | {
+    area: zone for area, zone in _FURTHER.items() if zone == name_area(zone)
+}
 PRICES = {
     "DayAheadPrices": ("TimeUTC", "DayAheadPriceEUR", 900, "15m"),
     "Elspotprices": ("HourUTC", "SpotPriceEUR", 3600, "1h"),
@@ -49,7 +53,7 @@ FLOWS = "ElectricityProdex5MinRealtime"
 CARBON, CARBON_FORECAST = "CO2Emis", "CO2EmisProg"
 CARBON_COLUMNS = ("Minutes5UTC", "PriceArea", "CO2Emission")
 BORDERS = {
-    "ExchangeGreatBelt": "Denmark DK2",
+    "ExchangeGreatBelt": name_area("DK-2"),
     "ExchangeGermany": "DE-LU",
     "ExchangeNetherlands": "NL",
     "ExchangeGreatBritain": "GB",
@@ -203,7 +207,7 @@ SOURCE = Source(
             id="energinet.price",
             origin="nord-pool",
             title="Day-ahead prices of western Denmark, Germany, southern Norway and central Sweden",
-            zones=("DE-LU", "DK-1", "NO-2", "SE-3"),
+            zones=tuple(AREAS.values()),
             metrics=(Metric.PRICE,),
             resolution="15m",
             since=date(2020, 1, 1),

@@ -1,4 +1,4 @@
-"""OMIE, the Iberian market operator: day-ahead prices of Spain, from the publisher of the auction itself.
+"""OMIE, the Iberian market operator: day-ahead prices from the publisher of the auction itself.
 
 Traps:
 - Column 5 is Portugal, column 6 Spain. The header names neither.
@@ -18,6 +18,7 @@ from assets.parsing.body import no_html, number, text_of
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.further_zones import name_area
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows
 
@@ -26,11 +27,16 @@ TZ = "Europe/Madrid"
 FIRST_VERSIONS = (1, 2, 3)
 """The versions that are requested whether or not the ones below them exist."""
 LAST_VERSION = 9
+COLUMNS = {"ES": 5} | {zone: 4 for zone in ("PT",) if zone == name_area(zone)}
+"""Our zone -> the place of its price in a line."""
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """`price` rows of Spain, EUR/MWh. Raises FeedChanged for a cut file and for a count of periods that no day has."""
+    """Return the `price` rows of the covered zones, EUR/MWh.
+
+    Raises FeedChanged for a cut file, and if no day has so many periods.
+    """
     lines = no_html(text_of(body)).split()
     if not lines or lines[0] != "MARGINALPDBC;":
         raise FeedChanged(f"begins with {''.join(lines[:1])[:40]!r}")
@@ -50,10 +56,10 @@ def parse(body: bytes, request: Request) -> Rows:
         raise FeedChanged(f"{len(cells)} periods on {day}")
     rows = Rows()
     for row in cells:
-        spain = row[5] if len(row) > 5 else ""
-        if spain:
-            ts = day.start + (int(row[3]) - 1) * step
-            rows.add("ES", Metric.PRICE, ts, number(spain.replace(",", "."), "price"), "EUR/MWh", _RESOLUTIONS[step])
+        ts = day.start + (int(row[3]) - 1) * step
+        for zone, column in COLUMNS.items():
+            if text := row[column] if len(row) > column else "":
+                rows.add(zone, Metric.PRICE, ts, number(text.replace(",", "."), "price"), "EUR/MWh", _RESOLUTIONS[step])
     return rows
 
 
@@ -107,7 +113,7 @@ SOURCE = Source(
             id="omie.price",
             files=True,
             title="Day-ahead prices of Spain",
-            zones=("ES",),
+            zones=tuple(COLUMNS),
             metrics=(Metric.PRICE,),
             rank=3,
             resolution="15m",

@@ -16,9 +16,10 @@ from assets.ingest.context import PipelineContext
 from orchestration.work.environment import open_unclaimed
 from warehouse.documents import health
 from warehouse.errors import WrongMode
-from warehouse.market import clock
+from warehouse.market import clock, further_zones
 from warehouse.market.clock import MarketDay, iso, months
 from warehouse.market.feeds import Source
+from warehouse.market.zones import ZONES
 from warehouse.settings import DEFAULTS, SECRETS
 from warehouse.store import home
 from warehouse.store.bucket import Bucket
@@ -43,6 +44,8 @@ def doctor() -> int:
     own_home.make_local()
     free, disk = shutil.disk_usage(own_home.local).free / 1e9, own_home.local
     print(f"warehouse {pipeline.storage}: {pipeline.mode}, {free:.1f} GB free in {disk}, now {iso(clock.now())}")
+    added = len(further_zones.ENABLED)
+    print(f"zones: {len(ZONES)}" + (f", {added} of them by EMDS_ZONES" if added else ""))
     for name in DEFAULTS:
         if value := os.environ.get(name):
             print(f"  {name} = {'(set)' if name in SECRETS else value}")

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
+from warehouse.market.further_zones import ID_OF_OUTSIDE
 from warehouse.market.metrics import define
 from warehouse.series import change_log, damaged, monthfile
 from warehouse.store import artefact, layout
@@ -164,7 +165,8 @@ def _summary(entries: Mapping[str, Entry], mark: str, final_after_days: int) -> 
     extents = [entry["net"] for _, entry in sorted(entries.items())]
     borders: dict[str, int] = {}
     for entry in entries.values():
-        for name, ts in entry["borders"].items():
+        for written, ts in entry["borders"].items():
+            name = ID_OF_OUTSIDE.get(written, written)
             borders[name] = max(ts, borders.get(name, 0))
     return Summary(
         mark,

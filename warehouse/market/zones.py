@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from warehouse.errors import UnknownZone
+from warehouse.market import further_zones
 from warehouse.market.vocabulary import Metric
 
 
@@ -185,8 +186,17 @@ _RECORDS = (
     _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
     _eu("CH", "Switzerland", "Europe/Zurich", 13_000, (46.8, 8.2), "day-ahead auction (EPEX SPOT, not coupled)"),
 )
-ZONES: dict[str, Zone] = {zone.id: zone for zone in _RECORDS}
-"""In the specification's order."""
+
+
+def _further(added: further_zones.FurtherZone) -> Zone:
+    zone = _eu(added.id, added.name, added.tz, added.peak_mw, added.place, added.auction)
+    metrics = zone.metrics if added.has_capacity else zone.metrics - {Metric.CAPACITY}
+    return replace(zone, metrics=metrics, aliases=added.aliases, part_of=added.part_of)
+
+
+further_zones.require_known(further_zones.SETTING, {zone.id for zone in _RECORDS})
+ZONES: dict[str, Zone] = {zone.id: zone for zone in (*_RECORDS, *map(_further, further_zones.ENABLED))}
+"""The default set in the specification's order, then the zones that EMDS_ZONES adds."""
 
 
 def zone(name: str) -> Zone:

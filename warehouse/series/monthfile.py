@@ -13,6 +13,7 @@ import base64
 import hashlib
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from warehouse.errors import DamagedFile
 from warehouse.market.feeds import Terms, join_terms
+from warehouse.market.further_zones import ID_OF_OUTSIDE
 from warehouse.rows.schema import SCHEMA
 from warehouse.rows.versions import LIVE, NEVER, Floats, RowLabels, Versions, empty
 from warehouse.series import net_rows
@@ -191,7 +193,7 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
     if file.num_row_groups > 1:
         # Net and borders are ascending each: a stable sort by time is the canonical order.
         table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
-    return _of_table(table), Past(footer["history"], footer["known_since"])
+    return _rename_areas(_of_table(table)), Past(footer["history"], footer["known_since"])
 
 
 def past(storage: Storage, key: str) -> Past | None:
@@ -298,6 +300,17 @@ def _of_table(table: pa.Table) -> Versions:
         published,
         _bounds(table),
     )
+
+
+def _rename_areas(versions: Versions) -> Versions:
+    """Return versions whose border rows give an area its id if it was not a zone when they were stored."""
+    areas = [label.counterparty for label in versions.labels]
+    if ID_OF_OUTSIDE.keys().isdisjoint(areas):
+        return versions
+    ids = [ID_OF_OUTSIDE.get(area, area) if area else area for area in areas]
+    labels = (label._replace(counterparty=area) for label, area in zip(versions.labels, ids, strict=True))
+    renamed = replace(versions, labels=tuple(labels))
+    return renamed.take(renamed.order())
 
 
 def _bounds(table: pa.Table) -> Floats | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from assets.simulated.grid.noise import Floats, Ints, smooth
 from warehouse.market.clock import DAY, HOUR
+from warehouse.market.further_zones import ENABLED
 
 _STEADY = """
 zone     nuclear hydro biomass waste geothermal other
@@ -112,6 +113,7 @@ OFFSHORE = {
     "AT": 0.0,
     "CH": 0.0,
     "GB": 0.5,
+    **{zone.id: 0.0 for zone in ENABLED},
 }
 """The share of wind at sea, in zones whose publishers tell the two apart; 0: all of it is on land."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assets.simulated.grid.noise import Floats
+from warehouse.market.further_zones import ENABLED
 from warehouse.market.zones import ZONES
 
 
@@ -114,7 +115,16 @@ def _by_zone(table: str) -> dict[str, dict[str, int]]:
     return {zone: {fuel: int(cells[i]) for fuel, *cells in lines if cells[i] != "-"} for i, zone in enumerate(zones)}
 
 
-CAPACITY_2025 = _by_zone(_CAPACITY_2025)
+CAPACITY_2025 = _by_zone(_CAPACITY_2025) | {
+    zone.id: {
+        "gas": round(0.6 * zone.peak_mw),
+        "hydro": round(0.3 * zone.peak_mw),
+        "wind_onshore": round(0.2 * zone.peak_mw),
+        "solar": round(0.1 * zone.peak_mw),
+    }
+    for zone in ENABLED
+    if zone.has_capacity
+}
 """MW by fuel at the start of 2025."""
 
 GROWTH = {

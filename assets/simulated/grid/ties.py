@@ -6,9 +6,11 @@ Outside areas are spelt as the sources spell them: ENTSO-E's neighbours, the tie
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warehouse.market.clock import instant
+from warehouse.market.further_zones import ENABLED, name_area
 
 ENERGY_CONNECT = instant("2026-09-30T14:00Z")
 
@@ -161,11 +163,26 @@ def _outside(zone: str, area: str, size: float, bias: float) -> list[GridTie]:
     lines = _SEVERAL.get((zone, area), {f"{zone}>{area}": size})
     # California sells at noon what it buys in the evening.
     sunny = 0.6 if zone == "US-CAISO" else 0.0
-    return [GridTie(name, zone, area, mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()]
+    return [
+        GridTie(name, zone, name_area(area), mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()
+    ]
+
+
+def _further() -> Iterator[GridTie]:
+    """Yield a tie for each border of the zones of EMDS_ZONES that no other table has; its size follows from theirs."""
+    peaks = {zone.id: zone.peak_mw for zone in ENABLED}
+    drawn_pairs = {frozenset((zone, name_area(area))) for zone, areas in _EUROPE_OUTSIDE.items() for area in areas}
+    for zone in ENABLED:
+        for area in zone.neighbours:
+            if (pair := frozenset((zone.id, area))) not in drawn_pairs:
+                drawn_pairs.add(pair)
+                size = 0.15 * min(zone.peak_mw, peaks.get(area, zone.peak_mw))
+                yield GridTie(f"{zone.id}>{area}", zone.id, area, size, size)
 
 
 TIES: tuple[GridTie, ...] = (
     *_LINKS,
+    *_further(),
     *(
         tie
         for table in (_EUROPE_OUTSIDE, _AMERICA_OUTSIDE)

@@ -29,6 +29,7 @@ from assets.sources.elexon.mix_forecast import parse_mix_forecast, request_mix_f
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, MarketDay, iso
 from warehouse.market.feeds import Feed, Publication, Request, Source, request_window
+from warehouse.market.further_zones import name_area
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
@@ -39,15 +40,15 @@ LONGEST_TIES = 7
 
 TIES = {
     "France(IFA)": Tie("FR", "gb-fr-ifa"),
-    "Northern Ireland(Moyle)": Tie(NORTHERN_IRELAND, "INTIRL"),
+    "Northern Ireland(Moyle)": Tie(name_area(NORTHERN_IRELAND), "INTIRL"),
     "Netherlands(BritNed)": Tie("NL", "gb-nl-britned", utc_stamp("2011-03-01T00:00Z")),
-    "Ireland(East-West)": Tie(IRELAND, "INTEW", utc_stamp("2012-09-01T00:00Z")),
+    "Ireland(East-West)": Tie(name_area(IRELAND), "INTEW", utc_stamp("2012-09-01T00:00Z")),
     "Belgium (Nemolink)": Tie("BE", "gb-be-nemo", utc_stamp("2019-01-01T00:00Z")),
     "IFA2 (INTIFA2)": Tie("FR", "gb-fr-ifa2", utc_stamp("2021-01-01T00:00Z")),
     "North Sea Link (INTNSL)": Tie("NO-2", "gb-no2-nsl", utc_stamp("2021-10-01T00:00Z")),
     "Eleclink (INTELEC)": Tie("FR", "gb-fr-eleclink", utc_stamp("2022-05-01T00:00Z")),
     "Denmark (Viking link)": Tie("DK-1", "gb-dk1-viking", utc_stamp("2023-12-01T00:00Z")),
-    "Ireland (Greenlink)": Tie(IRELAND, "INTGRNL", utc_stamp("2024-09-19T00:00Z")),
+    "Ireland (Greenlink)": Tie(name_area(IRELAND), "INTGRNL", utc_stamp("2024-09-19T00:00Z")),
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
 from warehouse.errors import FeedChanged
+from warehouse.market.further_zones import ENABLED, name_area
 
 EIC = {
     "DE-LU": "10Y1001A1001A82H",
@@ -27,6 +28,7 @@ EIC = {
     "DK-1": "10YDK-1--------W",
     "AT": "10YAT-APG------L",
     "CH": "10YCH-SWISSGRIDZ",
+    **{zone.id: zone.eic for zone in ENABLED},
 }
 """Our zones."""
 
@@ -36,10 +38,10 @@ MIX_ZONES = tuple(zone for zone in ZONES if zone != "FR")
 TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
 """Where EXAA's morning auction is published beside SDAC."""
 
-_OUTSIDE = {"GB": "10YGB----------A", **EUROPEAN}
+_OUTSIDE = {"GB": "10YGB----------A"} | {name: eic for name, eic in EUROPEAN.items() if eic not in EIC.values()}
 """Areas without a feed of this publisher, by the name that a border row carries; GB's own figures come from Elexon."""
 
-_NEIGHBOURS = {
+_OF_DEFAULT = {
     "DE-LU": ("AT", "BE", "CH", "Czechia", "DK-1", "Denmark DK2", "FR", "NO-2", "NL", "PL", "Sweden SE4"),
     "FR": ("BE", "CH", "DE-LU", "ES", "GB", "IT-NO"),
     "ES": ("FR", "Portugal"),
@@ -53,6 +55,12 @@ _NEIGHBOURS = {
     "AT": ("CH", "Czechia", "DE-LU", "Hungary", "IT-NO", "Slovenia"),
     "CH": ("AT", "DE-LU", "FR", "IT-NO"),
 }
+_NEIGHBOURS = {zone: tuple(map(name_area, areas)) for zone, areas in _OF_DEFAULT.items()} | {
+    zone.id: zone.neighbours for zone in ENABLED
+}
+"""Zone -> the areas beyond its borders. EMDS_ZONES changes their names, never which they are."""
+NET_SINCE = {zone.id: utc_stamp(zone.net_since) for zone in ENABLED if zone.net_since}
+"""From when on (Unix seconds) the sum of a zone's borders is its net, if it was not always."""
 
 _LINES = {
     ("DE-LU", "NO-2"): ("de-no2-nordlink", "2020-12-01T00:00Z", True),
@@ -63,8 +71,13 @@ _LINES = {
     ("GB", "NO-2"): ("gb-no2-nsl", "2021-06-01T00:00Z", True),
     ("DK-1", "GB"): ("gb-dk1-viking", "2023-12-01T00:00Z", True),
     ("BE", "DE-LU"): (None, "2020-11-01T00:00Z", True),  # ALEGrO
-    ("DE-LU", "Sweden SE4"): (None, "", True),  # Baltic Cable
-    ("PL", "Sweden SE4"): (None, "", True),  # SwePol
+    ("DE-LU", "SE-4"): (None, "", True),  # Baltic Cable
+    ("PL", "SE-4"): (None, "", True),  # SwePol
+    ("LT", "SE-4"): (None, "", True),  # NordBalt
+    ("GR", "IT-SO"): (None, "", True),  # GRITA
+    ("IT-CNO", "IT-SAR"): (None, "", True),  # SACOI
+    ("IT-CSO", "IT-SAR"): (None, "", True),  # SAPEI
+    ("IT-CSO", "Montenegro"): (None, "2019-12-28T00:00Z", True),  # Monita
     ("DK-1", "NO-2"): ("dk1-no2-skagerrak", "", False),
     ("DK-1", "SE-3"): ("dk1-se3-kontiskan", "", False),
     ("BE", "FR"): ("fr-be-ac", "", False),
@@ -85,14 +98,21 @@ flow the border's total is (others have several); the earliest instant at which 
 included, empty where it was always there; whether it is one direct-current cable, which may be out of service at once.
 """
 
+_BY_NAMES = {(name_area(one), name_area(two)): line for (one, two), line in _LINES.items()}
+
 _AMPRION, _GERMANY, _ITALY = "10YDE-RWENET---I", "10Y1001A1001A83F", "10YIT-GRTN-----B"
 _UKRAINE_BEFORE, _UKRAINE_CHANGED = "10Y1001C--00003F", utc_stamp("2022-09-21T22:00Z")
+_UKRAINE_WEST = "10YUA-WEPS-----0"
+_UKRAINE, _MONTENEGRO = name_area("Ukraine"), name_area("Montenegro")
 _UNDER_ANOTHER_NAME = {
     ("BE", _AMPRION): "DE-LU",
-    **{(name, _ITALY): "IT-NO" for name in _NEIGHBOURS["IT-NO"] if name != "Italy Centre-North"},
+    **{(name, _ITALY): "IT-NO" for name in _NEIGHBOURS["IT-NO"] if name != name_area("IT-CNO")},
+    ("GR", _ITALY): name_area("IT-SO"),
+    (name_area("Malta"), _ITALY): name_area("IT-SIC"),
+    (_MONTENEGRO, _ITALY): name_area("IT-CSO"),
     **{(name, _GERMANY): "DE-LU" for name in _NEIGHBOURS["DE-LU"]},
-    ("PL", _UKRAINE_BEFORE): "Ukraine",
-    ("PL", "10YUA-WEPS-----0"): "Ukraine",
+    ("PL", _UKRAINE_BEFORE): _UKRAINE,
+    **{(zone, _UKRAINE_WEST): _UKRAINE for zone in ("PL", "SK", "HU", "RO")},
 }
 """A border published under a control area or a country. Elsewhere Amprion is a part of a border, and no name for it."""
 
@@ -112,17 +132,20 @@ class Border:
 
     def eics(self, ts: int) -> tuple[str, str]:
         """The codes under which this border is published at an instant: the zone's, the neighbour's."""
-        return _code(self.zone, ts), _code(self.neighbour, ts)
+        return _code(self.zone, self.neighbour, ts), _code(self.neighbour, self.zone, ts)
 
 
-def _code(area: str, ts: int) -> str:
-    if area == "Ukraine" and ts < _UKRAINE_CHANGED:
-        return _UKRAINE_BEFORE
+def _code(area: str, other: str, ts: int) -> str:
+    """Return the code of an area at its border with another one."""
+    if area == _UKRAINE and ts < _UKRAINE_CHANGED:
+        return _UKRAINE_BEFORE if other == "PL" else _UKRAINE_WEST
+    if other == _MONTENEGRO and area == name_area("IT-CSO"):
+        return _ITALY
     return EIC.get(area) or _OUTSIDE[area]
 
 
 def _border(zone: str, neighbour: str) -> Border:
-    link, since, is_cable = _LINES.get((zone, neighbour)) or _LINES.get((neighbour, zone)) or (None, "", False)
+    link, since, is_cable = _BY_NAMES.get((zone, neighbour)) or _BY_NAMES.get((neighbour, zone)) or (None, "", False)
     return Border(zone, neighbour, utc_stamp(since) if since else 0, link, is_cable)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.parsing.outside_areas import ANNOUNCED
-from assets.sources.entsoe.areas import BORDERS, Border
+from assets.sources.entsoe.areas import BORDERS, NET_SINCE, Border
 from warehouse.market.clock import HOUR, RESOLUTIONS
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
@@ -89,6 +89,7 @@ def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: 
             combined.dropped[f"no net of {zone}: {border.neighbour} is silent (hours)"] += int(lacking.sum())
     values = np.sum([f.values for f in flows], axis=0)
     values[np.isin(hours, _withheld(combined, zone, hours))] = np.nan
+    values[hours * HOUR < NET_SINCE.get(zone, 0)] = np.nan
     net = _Flow(values, np.max([f.level for f in flows], axis=0))
     _put(combined, SeriesKey(zone, Metric.INTERCHANGE, "MW", "1h"), net, hours)
 
