@@ -8,6 +8,7 @@ from typing import Any
 
 from api.http.document import Document
 from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
+from warehouse.market import carbon
 from warehouse.market.vocabulary import Forecast, Metric, actual_of, forecast_of, is_forecast
 from warehouse.market.zones import ZONES, zone, zones_with
 from warehouse.store import layout
@@ -64,29 +65,46 @@ class Catalogue:
         if feeds and all(feed["withheld"] for feed in feeds):
             raise Withheld(zone_id, name, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
 
-    def terms(self, zone_id: str, stored: str, codes: frozenset[str]) -> dict[str, str]:
-        """{license, attribution} of the rows' sources; of all sources of the metric where there are no rows."""
+    def terms(self, zone_id: str, stored: str, codes: frozenset[str], factors: Iterable[str] = ()) -> dict[str, str]:
+        """{license, attribution} of the rows' sources; of all sources of the metric where there are no rows.
+
+        Estimates name the sets of `factors` too, by default the current one.
+        """
         if self.simulated or not codes:
             entry = self.entry(zone_id, stored)
             return {name: entry.get(name, "") for name in ("license", "attribution")}
         carriers = [self.sources[code] for code in self.sources if code in codes]
+        attribution = "; ".join(dict.fromkeys(s["attribution"] for s in carriers))
+        if stored == Metric.CARBON_ESTIMATE:
+            attribution = carbon.credit(attribution, factors or (carbon.CURRENT_SET,))
         return {
             "license": "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
-            "attribution": "; ".join(dict.fromkeys(s["attribution"] for s in carriers)),
+            "attribution": attribution,
         }
 
 
 def stored_metric(
-    catalogue: Catalogue, zone_id: str, metric: Metric, day_ahead: bool = False, forecast: bool = False
+    catalogue: Catalogue,
+    zone_id: str,
+    metric: Metric,
+    day_ahead: bool = False,
+    forecast: bool = False,
+    estimate: bool = False,
 ) -> str:
-    """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld."""
+    """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld.
+
+    `estimate`: the estimate of carbon intensity, also where an operator publishes one.
+    """
     market = zone(zone_id)
     if metric not in market.metrics:
         raise MetricNotAvailable(zone_id, metric.value, zones_with(metric))
-    stored: Metric | Forecast | None = market.day_ahead_metric if day_ahead else metric
-    if forecast:
-        stored = forecast_of(metric)
-        catalogue.require_carried(zone_id, stored, f"{metric}?kind=forecast")
+    series = market.carbon_metric if metric is Metric.CARBON and not estimate else metric
+    stored: Metric | Forecast | None = market.day_ahead_metric if day_ahead else series
+    if estimate:
+        stored = Metric.CARBON_ESTIMATE
+    elif forecast:
+        catalogue.require_carried(zone_id, forecast_of(metric), f"{metric}?kind=forecast")
+        stored = forecast_of(series)
     if stored is None:
         raise MetricNotAvailable(
             zone_id, "price?market=day_ahead", tuple(z.id for z in ZONES.values() if z.day_ahead_metric)

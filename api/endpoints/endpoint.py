@@ -18,7 +18,7 @@ _ROWS = (
     "where `limit` is below the rows of one instant, `cursor_only` says that no window does. A "
     "missing interval has no row; `gaps` lists the holes of the answer's window against the feeds' own calendars."
 )
-_OWN_PARAMETERS = {Metric.PRICE: (query.MARKET,), Metric.INTERCHANGE: (query.BY,)}
+_OWN_PARAMETERS = {Metric.PRICE: (query.MARKET,), Metric.INTERCHANGE: (query.BY,), Metric.CARBON: (query.BASIS,)}
 _OF_FORECASTS = (query.FORECAST, query.PUBLISHED_BEFORE, query.LEAD, query.VINTAGES)
 FORECAST = frozenset(map(actual_of, Forecast))
 """The metrics that publishers forecast."""

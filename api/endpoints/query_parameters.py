@@ -71,6 +71,9 @@ MARKET = choice(
     ("day_ahead",), unset="headline")
 BY = choice("by", "`border`: one row for each border or tie instead of the zone's net.", ("border",),
     unset="net")
+BASIS = choice("basis", "`estimate`: the estimate from the generation mix of any zone, so that zones can be compared, "
+    "with `low`, `high` and `factors`. `default`: published values if the zone has any. How it is made: /docs/carbon.",
+    ("estimate",), unset="default")
 CURSOR = or_unset(text(
     "cursor", 'Where a page goes on: from the `Link: rel="next"` of the page before. Opaque; `first`: the first page.',
     "^[A-Za-z0-9_-]{1,400}$", Cursor.from_text, "first"), "first")

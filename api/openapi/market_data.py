@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from typing import get_args
 
-from api.openapi.members import Member, Schema, choice, keyed, listed, record, ref, text
-from api.series.formats import MOST_GAPS
+from api.openapi.members import Kind, Member, Schema, choice, keyed, listed, record, ref, text
+from api.series.page import MOST_GAPS
 from api.series.windows import REASONS
 from warehouse.figures.context import Band
+from warehouse.market.carbon import Reason
 from warehouse.market.metrics import MIXES
 
 # fmt: off
 _ROW: tuple[Member, ...] = (
-    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution", "counterparty?", "link?", "source?", "samples?",
-    "coverage?",
+    "fuel?", "ts", "date?", "time?", "value", "unit", "resolution",
+    ("low?", "Lower bound of an estimate, in `unit`; null in rows of a published series.", "number?"),
+    ("high?", "Upper bound of an estimate, in `unit`.", "number?"),
+    ("factors?", "Id of the estimate's set of factors; null where a mean is of two sets.", "text?"),
+    "counterparty?", "link?", "source?", "samples?", "coverage?",
 )
+_CARBON: tuple[tuple[str, str, Kind], ...] = (
+    ("basis", "Of `carbon`: whether an operator publishes the values or they are estimates of this service.",
+     choice("published", "estimate")),
+    ("includes_imports", "Of `carbon`: whether electricity from other zones counts.", "flag"),
+    ("method", "Of estimates: how they are made (/docs/carbon).", "text"),
+    ("factors", "Of estimates: ids of the sets of factors in the window.", listed("text")),
+)
+_OF_CARBON: tuple[Member, ...] = tuple((f"{name}?", meaning, kind) for name, meaning, kind in _CARBON)
+_OF_CARBON_BY_ZONE: tuple[Member, ...] = tuple(
+    (f"{name}?", f"{meaning[:-1]}; by zone.", keyed(kind, "zone")) for name, meaning, kind in _CARBON)
+_REASON: Member = (
+    "reason?", "Why the estimate is refused (/docs/carbon); absent elsewhere.", choice(*get_args(Reason)))
 _FORECAST_ROW: tuple[Member, ...] = (
     "fuel?", "ts", "time?", "value", "unit", "resolution", "source?", "basis",
     ("published_at", "Unix seconds when the publisher first said so; a repetition of the value is no row.", "instant"),
@@ -89,21 +105,24 @@ MARKET_DATA: dict[str, Schema] = {
             "zone")),
         "sample?"),
     "Row": record(*_ROW, closed=True),
-    "Gap": record("start", "end"),
+    "Gap": record("start", "end", _REASON),
     "Series": record(
         "zone", "metric", "start", "end", "count", "attribution", "license", _rows("Row", "`ts`, then `fuel`"),
         "truncated", "cursor_only?", "sources", _gaps("Gap"), "gaps_truncated?", "market?", _BY, "interval?", "as_of?",
-        "known_since?", "sample?"),
+        "known_since?", *_OF_CARBON, "sample?"),
     "RowOfZone": record("zone", *_ROW, closed=True),
-    "GapOfZone": record("zone", "start", "end"),
+    "GapOfZone": record("zone", "start", "end", _REASON),
     "SeriesOfZones": record(
         *_BY_ZONE, "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
-        "market?", _BY, "interval?", "as_of?", "sample?", _rows("RowOfZone", "`ts`, then `zone`"), _gaps("GapOfZone")),
+        "market?", _BY, "interval?", "as_of?", *_OF_CARBON_BY_ZONE, "sample?",
+        _rows("RowOfZone", "`ts`, then `zone`"), _gaps("GapOfZone")),
     "ForecastRow": record(*_FORECAST_ROW, closed=True),
     "Forecast": record(
-        "zone", *_PICKED, "known_since?", "attribution", "license", _rows("ForecastRow", "`ts`, then `published_at`")),
+        "zone", *_PICKED, *_OF_CARBON[:2], "known_since?", "attribution", "license",
+        _rows("ForecastRow", "`ts`, then `published_at`")),
     "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
-    "ForecastOfZones": record(*_BY_ZONE, *_PICKED, _rows("ForecastRowOfZone", "`ts`, `zone`, `published_at`")),
+    "ForecastOfZones": record(
+        *_BY_ZONE, *_PICKED, *_OF_CARBON_BY_ZONE[:2], _rows("ForecastRowOfZone", "`ts`, `zone`, `published_at`")),
     "CurrentValue": record("value", "unit", "ts", "resolution?", "source?", "expected_by?"),
     "ContextBlock": record(
         ("percentile",
@@ -211,7 +230,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("years", "By calendar year of the zone's civil time; empty in a sample.", keyed("RecordsOfPeriod")),
         "method", "docs", "sources", "attribution", "license", "sample?"),
     "SeriesStatistics": record(
-        "zone", "metric", "market?", "as_of?", "start", "end",
+        "zone", "metric", "market?", *_OF_CARBON[:2], "as_of?", "start", "end",
         ("unit", "Unit of the values; null without rows.", "text?"),
         ("statistics?", "Over the window; null without rows. Absent where `fuels` is there.", "Statistics?"),
         ("fuels?", "Statistics by fuel, for metrics that have fuels.", keyed("Statistics", "fuel")),

@@ -176,6 +176,9 @@ SCHEMAS: dict[str, Schema] = {
         ("first", "`ts` of the first row; null without rows.", "instant?"),
         ("last", "`ts` of the last row; null without rows.", "instant?"),
         ("rows", "Rows held.", "whole"),
+        ("basis?", "Of carbon intensity: who says so.", choice("published", "estimate")),
+        ("includes_imports?", "Of carbon intensity: whether electricity from other zones counts.", "flag"),
+        ("same_as?", "The stored metric of which this is another name.", "FileMetric"),
         ("silent_borders?", "Interchange: neighbours that are silent while other borders report.", listed("text"))),
     "Catalogue": record(
         "generated",

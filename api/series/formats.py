@@ -5,6 +5,7 @@ Text is written straight from columns; no row becomes an object of Python's.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
@@ -15,11 +16,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from api.series.page import Page
+from api.series.page import MOST_GAPS, Page
 from warehouse.figures.resample import CIVIL
+from warehouse.market import carbon
 from warehouse.market.clock import HOUR, zone_of
 from warehouse.market.metrics import BY_FUEL
-from warehouse.market.vocabulary import forecast_of
+from warehouse.market.vocabulary import Metric, forecast_of
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
 
@@ -36,13 +38,26 @@ PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
 """Characters that a header field holds as they are, beside letters and digits."""
 _MEMBERS = (
     *("zone", "zones", "metric", "kind", "market", "by", "interval", "as_of", "published_before", "lead", "vintages"),
-    *("known_since", "start", "end", "count", "truncated", "cursor_only", "attribution", "license", "sources", "gaps"),
+    *(
+        "basis",
+        "includes_imports",
+        "method",
+        "factors",
+        "known_since",
+        "start",
+        "end",
+        "count",
+        "truncated",
+        "cursor_only",
+        "attribution",
+        "license",
+        "sources",
+        "gaps",
+    ),
     *("gaps_truncated", "sample"),
 )
 ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
 """The header of a CSV answer that tells a member of the envelope."""
-MOST_GAPS = 20
-"""More are not listed."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
 """Parquet is compressed inside, where it is long."""
 
@@ -69,6 +84,7 @@ def envelope(page: Page) -> dict[str, Any]:
         "published_before": pick and pick.published_before,
         "lead": None if pick is None or pick.lead_s is None else f"{pick.lead_s / HOUR:g}h",
         "vintages": "all" if pick and pick.every else None,
+        **_carbon(page),
         "known_since": (since[one] if one else since) if since else None,
         "start": page.start,
         "end": page.end,
@@ -79,13 +95,31 @@ def envelope(page: Page) -> dict[str, Any]:
         "license": terms[one]["license"] if one else {zone: own["license"] for zone, own in terms.items()},
         "sources": list(page.sources),
         "gaps": None if pick else [
-            {**({} if one else {"zone": zone}), "start": gap.start, "end": gap.end}
-            for zone, gap in page.gaps[:MOST_GAPS]
+            {name: value for name, value in gap._asdict().items() if value is not None and (name != "zone" or not one)}
+            for gap in page.gaps[:MOST_GAPS]
         ],
         "gaps_truncated": len(page.gaps) > MOST_GAPS or None,
         "sample": request.sample or None,
     }  # fmt: skip
     return {name: value for name, value in members.items() if value is not None}
+
+
+def _carbon(page: Page) -> dict[str, Any]:
+    """Return what only answers of `carbon` say: whether values are published or estimated, and how; by zone of several.
+
+    `method` and `factors` are those of estimates.
+    """
+    request, method = page.request, carbon.factor_set(carbon.CURRENT_SET).method
+    if request.metric is not Metric.CARBON:
+        return {}
+    by_zone: dict[str, dict[str, Any]] = defaultdict(dict)
+    for zone, stored in zip(request.zones, request.stored, strict=True):
+        members: dict[str, Any] = {**ZONES[zone].describe_carbon(stored)}
+        if zone in page.factors:
+            members |= {"method": method, "factors": page.factors[zone]}
+        for name, value in members.items():
+            by_zone[name][zone] = value
+    return by_zone if request.several else {name: of[request.zones[0]] for name, of in by_zone.items()}
 
 
 _COMPRESSED_FROM = 500
@@ -118,6 +152,7 @@ def members_of(page: Page) -> tuple[str, ...]:
         *(("date",) if request.interval in CIVIL else ()),
         *(("time",) if request.time is not None else ()),
         *("value", "unit", "resolution"),
+        *(("low", "high", "factors") if Metric.CARBON_ESTIMATE in request.stored else ()),
         *(("counterparty", "link") if request.borders else ()),
         *(("source",) if len(page.sources) > 1 else ()),
         *(("samples", "coverage") if request.interval is not None else ()),
@@ -127,7 +162,7 @@ def members_of(page: Page) -> tuple[str, ...]:
 
 _NUMBERS: dict[str, Any] = {
     **dict.fromkeys(("ts", "samples", "published_at", "lead_s"), np.int64),
-    **dict.fromkeys(("value", "coverage"), np.float64),
+    **dict.fromkeys(("value", "low", "high", "coverage"), np.float64),
 }
 """Members that are numbers, with their types."""
 
@@ -140,9 +175,12 @@ def _numbers(page: Page, name: str) -> Any:
     rows: Any = page.rows
     if not len(rows):
         return np.empty(0, _NUMBERS[name])
+    if name in _BOUNDS:
+        return np.full(len(rows), np.nan) if rows.bounds is None else rows.bounds[:, _BOUNDS.index(name)]
     return rows.ts - rows.published_at if name == "lead_s" else getattr(rows, name)
 
 
+_BOUNDS = ("low", "high")
 _SPELLED = ("date", "time")
 """Members that are spelled for each row."""
 
@@ -172,7 +210,7 @@ def _arrow_column(page: Page, name: str) -> Any:
     if name == "date":
         return pa.array(_spell(page, name), pa.string()).cast(pa.date32())
     if name in _NUMBERS:
-        return pa.array(_numbers(page, name))
+        return pa.array(_numbers(page, name), from_pandas=name in _BOUNDS)
     if name == "zone":
         return pa.array(page.request.zones, pa.string()).take(pa.array(page.place))
     return pa.array([getattr(label, name) for label in page.rows.labels], pa.string()).take(pa.array(page.rows.label))

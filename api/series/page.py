@@ -10,24 +10,30 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from api.documents.catalogue_reader import Catalogue
 from api.series import expensive, stored_rows
+from api.series.gap_reasons import Gap, explain
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, DueSpan, Order, SeriesRequest, ZonePlan, plan_request
 from warehouse.figures.resample import CIVIL, LONGEST, Interval, interval_at
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, RESOLUTIONS, Window
 from warehouse.market.metrics import YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints
 from warehouse.series.reader import Reader
 from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns, joined
+
+MOST_GAPS = 20
+"""More are not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +53,13 @@ class Page:
     """Codes of the sources of the window's rows; rows name theirs where there are several."""
     terms: Mapping[str, dict[str, str]]
     """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
-    gaps: Sequence[tuple[str, Window]]
-    """Zone and span of each hole of the page's own window: no row where one was due. None of forecasts."""
+    gaps: Sequence[Gap]
+    """The holes of the page's own window, one more than are listed: no row where one was due. None of forecasts."""
     known_since: Mapping[str, int]
     """Of each zone with months whose rows at `as_of` are lost, the time since when they are known; no gap is listed in
     these months."""
+    factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By zone the ids of the sets of factors of the window's estimates."""
 
 
 @read_again
@@ -114,17 +122,25 @@ def _page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     truncated = chosen.following is not None or (sample is not None and sample.following is not None)
     start, end = _effective_window(request, chosen, sample)
     if sample and not request.several:
-        labels = sample.parts[0].labels_in(whole)
+        labels = [sample.parts[0].labels_in(whole)]
     else:
-        labels = {label for plan in plans for label in stored_rows.labels_of_window(reader, plan, whole)}
-    codes = stored_rows.sources(catalogue, labels)
+        labels = [stored_rows.labels_of_window(reader, plan, whole) for plan in plans]
+    codes = stored_rows.sources(catalogue, set().union(*labels))
     of_rows = frozenset() if request.several else frozenset(codes)
-    terms = {plan.zone: catalogue.terms(plan.zone, plan.stored, of_rows) for plan in plans}
+    factors = {
+        plan.zone: sorted({label.factors for label in own if label.factors})
+        for plan, own in zip(plans, labels, strict=True)
+        if plan.stored == Metric.CARBON_ESTIMATE
+    }
+    terms = {plan.zone: catalogue.terms(plan.zone, plan.stored, of_rows, factors.get(plan.zone, ())) for plan in plans}
     restored = {plan.zone: found for plan in plans if (found := stored_rows.unknown_months(reader, plan))}
     since = {zone: max(at for _, at in found) for zone, found in restored.items()}
     unknown = {zone: [month for month, _ in found] for zone, found in restored.items()}
-    gaps = [*_holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), unknown)]
-    return Page(request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since)
+    holes_of_zones = _holes_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), unknown)
+    gaps = [*islice(holes_of_zones, MOST_GAPS + 1)]
+    return Page(
+        request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since, factors
+    )
 
 
 class _PageSlice(NamedTuple):
@@ -263,7 +279,7 @@ def _holes_of_page(
     parts: Sequence[RowColumns],
     window: Window,
     unknown: Mapping[str, Sequence[Window]],
-) -> Iterator[tuple[str, Window]]:
+) -> Iterator[Gap]:
     """Yield the holes of each zone in a page's window, but for its `unknown` months; none of forecasts."""
     request = plans[0].request
     if request.pick is not None:
@@ -280,7 +296,11 @@ def _holes_of_page(
             start = max(head.start, _covered_until(reader, plan, window.start + 1))
             found = [Window(start, head.end), *found] if start < head.end else found
         months = [_whole_intervals(month, request.interval, plan.zone) for month in unknown.get(plan.zone, ())]
-        yield from ((plan.zone, part) for hole in found for part in _outside(hole, months))
+        parts_of_holes = (part for hole in found for part in _outside(hole, months))
+        if plan.stored == Metric.CARBON_ESTIMATE:
+            yield from explain(reader, plan, parts_of_holes)
+        else:
+            yield from (Gap(plan.zone, part.start, part.end) for part in parts_of_holes)
 
 
 def _whole_intervals(month: Window, interval: Interval | None, zone: str) -> Window:

@@ -42,7 +42,7 @@ LONGEST_OF_VINTAGES = 3 * DAY
 """Of a window with all vintages: a publisher may issue one each half hour."""
 _OF_VINTAGES = ("published_before", "lead", "vintages")
 """Parameters that only forecasts take, at most one of them."""
-_OF_READINGS = ("interval", "market", "stats", "above", "below")
+_OF_READINGS = ("interval", "market", "basis", "stats", "above", "below")
 """Parameters that only readings take: a mean of forecasts was published at no instant."""
 _YEAR = 367 * DAY
 """A yearly row began at most so long before an instant of its year."""

@@ -15,6 +15,7 @@ from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
 from warehouse.market.clock import Window
 from warehouse.market.metrics import BY_FUEL, YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Ints, RowLabels
 from warehouse.series.reader import MonthFile, Reader
@@ -41,7 +42,7 @@ _PARQUET_WORK = 5
 def is_decoded(request: SeriesRequest) -> bool:
     """Return whether the month files of a request are decoded as Parquet, which their net parts alone are not."""
     past = request.as_of is not None or request.pick is not None
-    return past or request.borders or request.metric in BY_FUEL
+    return past or request.borders or request.metric in BY_FUEL or Metric.CARBON_ESTIMATE in request.stored
 
 
 def work_of(plan: ZonePlan, files: Iterable[MonthFile]) -> int:
@@ -153,10 +154,10 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order, win
 def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str, read: set[MonthFile]) -> Iterator[tuple[Sums, int]]:
     """Yield the sums of the civil days of a span, month by month, and their work.
 
-    They come from the mart, or from the rows if it is out of date.
+    They come from the mart, or from the rows if it is out of date; it has no bounds of estimates.
     """
     request = plan.request
-    from_rows = request.as_of is not None or request.borders
+    from_rows = request.as_of is not None or request.borders or plan.stored == Metric.CARBON_ESTIMATE
     mart = None if from_rows else marts.days(reader, plan.zone, plan.stored)
     for month in chunks(span, "1d", tz):
         days = Window(max(month.start, span.start), min(month.end, span.end))

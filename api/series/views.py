@@ -18,6 +18,7 @@ from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats
 from api.series.expensive import marts_behind
+from api.series.gap_reasons import mix_files
 from api.series.page import page
 from api.series.query import DEFAULT_LIMIT, SeriesRequest, plan_request, series_request
 from api.series.window_statistics import OF_STATISTICS, statistics_of
@@ -46,11 +47,12 @@ def _series(service: Service, request: HttpRequest, query: dict[str, Any], name:
     """The rows of one zone, or of those that the query names; or their statistics."""
     metric, catalogue = BY_PATH[name], service.documents.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
+    estimate = query.get("basis") == "estimate"
     named: tuple[str, ...] | None = (zone,) if zone else query["zones"]
     stored, refusal = dict[str, str](), None
     for each in sorted(zones_with(metric)) if named is None else named:
         try:
-            stored[each] = stored_metric(catalogue, each, metric, day_ahead, forecast)
+            stored[each] = stored_metric(catalogue, each, metric, day_ahead, forecast, estimate)
         except (MetricNotAvailable, Withheld) as fault:
             if named is not None:
                 raise
@@ -98,7 +100,7 @@ def _body(
 
     The ETag is of all that an answer depends on: the request, the catalogue, the files that hold its rows, and until
     where they must be there: with it, holes come and go though no file changes. The hole at the window's end is there
-    once the whole interval that begins in it is due.
+    once the whole interval that begins in it is due; why an estimate is refused there follows from the mix.
     """
     plans, longest = plan_request(service.reader, catalogue, asked), LONGEST[asked.interval or "1h"]
     files = [
@@ -108,6 +110,8 @@ def _body(
     parts: tuple[object, ...] = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
     if behind := marts_behind(service.reader, plans):
         parts += (behind,)
+    if mixes := mix_files(service.reader, plans):
+        parts += (mixes,)
     etag = ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
 
     def encode() -> tuple[CachedBody, int]:

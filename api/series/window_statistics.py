@@ -14,6 +14,8 @@ from api.series.page import months_of_window, newest
 from api.series.query import SeriesRequest, plan_request
 from api.series.stored_rows import sources
 from warehouse.figures.statistics import Gathered
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
 from warehouse.series.reader import Reader
 from warehouse.series.replaced_files import read_again
@@ -38,11 +40,13 @@ def statistics_of(
     else:
         found = _gather_window(reader, catalogue, request, above, below)
     codes = sources(catalogue, found.labels)
-    terms = catalogue.terms(zone, stored, frozenset(codes))
+    factors = sorted({label.factors for label in found.labels if label.factors})
+    terms = catalogue.terms(zone, stored, frozenset(codes), factors)
     body: dict[str, Any] = {
         "zone": zone,
         "metric": request.metric.value,
         **({"market": "day_ahead"} if request.day_ahead else {}),
+        **(ZONES[zone].describe_carbon(stored) if request.metric is Metric.CARBON else {}),
         **({} if request.as_of is None else {"as_of": request.as_of}),
         "start": start,
         "end": request.end,

@@ -12,6 +12,7 @@ import orjson
 
 from warehouse.documents import manifest
 from warehouse.documents.manifest import Place, Summary
+from warehouse.market import carbon
 from warehouse.market.clock import DAY
 from warehouse.market.feeds import Feed, Source, Terms, join_terms
 from warehouse.market.metrics import define
@@ -67,7 +68,8 @@ def publish(
     `configured` names the sources whose credentials are set. {generated, mode, zones: {id: zone}, sources: {code:
     source}, feeds: {id: feed}}; a zone's `metrics` maps a metric that it publishes (and `price_day_ahead` where it is a
     series of its own) to {unit, resolution, market, feeds in rank order, source, license, attribution, redistributable,
-    first, last, rows}; its `forecasts` map a metric that a publisher forecasts to the same.
+    first, last, rows}; its `forecasts` map a metric that a publisher forecasts to the same. `same_as` names the stored
+    metric of a series that has two names.
     """
     version = artefact.new_version()
     feeds = [feed for source in sources.values() for feed in source.feeds]
@@ -128,13 +130,20 @@ def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
 
 
 def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], silent: list[str]) -> dict[str, Any]:
-    metrics = [m for m in Metric if m in zone.metrics or (m is Metric.PRICE_DAY_AHEAD and zone.day_ahead_metric is m)]
+    metrics = [m for m in Metric if m in zone.stored_metrics]
     entries = {m.value: _entry(zone, m, offer, summaries.get((m, zone.id))) for m in metrics}
     forecasts = {
         actual_of(m).value: _entry(zone, m, offer, summaries.get((m, zone.id)))
         for m in Forecast
         if any(zone.id in feed.zones and feed.carries(m) for feed in offer.feeds)
     }
+    if zone.carbon_metric not in (Metric.CARBON, Metric.CARBON_ESTIMATE):
+        for part in (entries, forecasts):
+            if (same := part.get(zone.carbon_metric)) is not None:
+                part[Metric.CARBON.value] = {**same, "same_as": zone.carbon_metric.value}
+    for stored in (Metric.CARBON, Metric.CARBON_ESTIMATE):
+        if stored in entries:
+            entries[stored] |= zone.describe_carbon(stored)
     if Metric.INTERCHANGE in entries:
         entries[Metric.INTERCHANGE]["silent_borders"] = silent
     codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
@@ -161,6 +170,8 @@ def _entry(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summar
     carrying.sort(key=lambda f: (f.rank, f.id))
     open_sources = dict.fromkeys(f.source for f in carrying if f.id not in offer.withheld)
     joined = join_terms(map(offer.terms.__getitem__, open_sources))
+    if metric == Metric.CARBON_ESTIMATE:
+        joined = joined._replace(attribution=carbon.credit(joined.attribution))
     redistributable = {offer.sources[code].redistributable for code in open_sources}
     return {
         "unit": define(metric).unit(zone),

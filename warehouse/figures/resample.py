@@ -8,7 +8,7 @@ mean does not depend on the order of rows, nor on whether days were summed up be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal
@@ -92,7 +92,7 @@ class Sums:
     """Sums over intervals as parallel columns, ascending by `ts`; `label` indexes `labels`."""
 
     labels: tuple[RowLabels, ...]
-    """A sum of several sources' rows names them all, with commas."""
+    """A sum of several sources' rows, or of several sets of factors, names them all, with commas."""
     label: NDArray[np.int32]
     ts: Ints
     """Where the interval starts, Unix seconds UTC."""
@@ -102,6 +102,8 @@ class Sums:
     """Seconds that rows cover."""
     samples: Ints
     """How many rows those are."""
+    bounds: Ints | None = None
+    """Of estimates low and high times seconds, as `total`, in two columns."""
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -109,7 +111,8 @@ class Sums:
     def between(self, window: Window) -> Sums:
         """The sums of the intervals that start in a window."""
         first, last = np.searchsorted(self.ts, [window.start, window.end])
-        return Sums(self.labels, *(getattr(self, name)[first:last] for name in _COLUMNS))
+        bounds = None if self.bounds is None else self.bounds[first:last]
+        return replace(Sums(self.labels, *(getattr(self, name)[first:last] for name in _COLUMNS)), bounds=bounds)
 
 
 _COLUMNS = ("label", "ts", "total", "covered", "samples")
@@ -121,7 +124,10 @@ def joined(parts: Iterable[Sums]) -> Sums:
     begins = np.cumsum([0, *(len(part.labels) for part in listed)])
     label = np.concatenate([none, *(part.label + begin for part, begin in zip(listed, begins, strict=False))])
     columns = (np.concatenate([none, *(getattr(part, name) for part in listed)]) for name in _COLUMNS[1:])
-    return Sums(tuple(label for part in listed for label in part.labels), label.astype(np.int32), *columns)
+    of_estimates = [part.bounds for part in listed if part.bounds is not None]
+    bounds = np.concatenate(of_estimates) if of_estimates else None
+    labels = tuple(label for part in listed for label in part.labels)
+    return replace(Sums(labels, label.astype(np.int32), *columns), bounds=bounds)
 
 
 def sums(rows: RowColumns, bounds: Ints) -> Sums:
@@ -129,7 +135,8 @@ def sums(rows: RowColumns, bounds: Ints) -> Sums:
     rows = rows.take(slice(*rows.between(Window(int(bounds[0]), int(bounds[-1])))))
     covered = np.minimum(rows.ts + rows.seconds(), bounds[np.searchsorted(bounds, rows.ts, side="right")]) - rows.ts
     total = np.rint(rows.value * MILLION).astype(np.int64) * covered
-    return merge(Sums(rows.labels, rows.label, rows.ts, total, covered, np.ones(len(rows), np.int64)), bounds)
+    limits = None if rows.bounds is None else np.rint(rows.bounds * MILLION).astype(np.int64) * covered[:, None]
+    return merge(Sums(rows.labels, rows.label, rows.ts, total, covered, np.ones(len(rows), np.int64), limits), bounds)
 
 
 def merge(parts: Sums, bounds: Ints) -> Sums:
@@ -138,10 +145,10 @@ def merge(parts: Sums, bounds: Ints) -> Sums:
         return parts
     keys = [(label.fuel, label.counterparty, label.link, label.unit) for label in parts.labels]
     identities = sorted(set(keys), key=lambda key: tuple(part or "" for part in key))
-    names = [label.source.split(", ") for label in parts.labels]
-    sources = sorted({source for each in names for source in each})
+    names = [[*_named("source", label), *_named("factors", label)] for label in parts.labels]
+    words = sorted({word for each in names for word in each})
     identity = np.array([identities.index(key) for key in keys])[parts.label]
-    bits = np.array([sum(1 << sources.index(source) for source in each) for each in names], np.int64)  # one a source
+    bits = np.array([sum(1 << words.index(word) for word in each) for each in names], np.int64)  # one a word
     bucket = np.searchsorted(bounds, parts.ts, side="right") - 1
     cell, code = np.unique(bucket * len(identities) + identity, return_inverse=True)
     total, covered, samples, among = np.zeros((4, len(cell)), np.int64)
@@ -149,14 +156,24 @@ def merge(parts: Sums, bounds: Ints) -> Sums:
         np.add.at(column, code, addend)
     np.bitwise_or.at(among, code, bits[parts.label])
     bucket, identity = np.divmod(cell, len(identities))
-    kinds, label = np.unique(identity * (1 << len(sources)) + among, return_inverse=True)
+    kinds, label = np.unique(identity * (1 << len(words)) + among, return_inverse=True)
     labels = []
     for kind in kinds.tolist():
-        number, chosen = divmod(kind, 1 << len(sources))
-        source = ", ".join(name for place, name in enumerate(sources) if chosen >> place & 1)
+        number, chosen = divmod(kind, 1 << len(words))
+        there = [word for place, word in enumerate(words) if chosen >> place & 1]
+        source, factors = (", ".join(name for of, name in there if of == field) for field in ("source", "factors"))
         fuel, counterparty, link, unit = identities[number]
-        labels.append(RowLabels(fuel, counterparty, link, unit, "", source, ""))
-    return Sums(tuple(labels), label.astype(np.int32), bounds[bucket], total, covered, samples)
+        labels.append(RowLabels(fuel, counterparty, link, unit, "", source, "", factors=factors or None))
+    limits = None
+    if parts.bounds is not None:
+        limits = np.zeros((len(cell), 2), np.int64)
+        np.add.at(limits, code, parts.bounds)
+    return Sums(tuple(labels), label.astype(np.int32), bounds[bucket], total, covered, samples, limits)
+
+
+def _named(field: Literal["source", "factors"], label: RowLabels) -> list[tuple[str, str]]:
+    """Return the sources or the sets of factors that a label names, each with the field's name."""
+    return [(field, name) for name in (getattr(label, field) or "").split(", ") if name]
 
 
 def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
@@ -164,10 +181,15 @@ def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
     whole = merge(parts, bounds)
     length = np.diff(bounds)[np.searchsorted(bounds, whole.ts)]
     good = (whole.covered >= LEAST_COVERAGE * length) & _one_unit(whole)
-    labels = tuple(label._replace(resolution=interval) for label in whole.labels)
-    value = rounded(whole.total, np.maximum(whole.covered, 1)) / MILLION
+    labels = tuple(
+        label._replace(resolution=interval, factors=None if "," in (label.factors or "") else label.factors)
+        for label in whole.labels
+    )
+    seconds = np.maximum(whole.covered, 1)
+    value = rounded(whole.total, seconds) / MILLION
+    limits = None if whole.bounds is None else rounded(whole.bounds, seconds[:, None]) / MILLION
     coverage: Floats = np.asarray(np.round(np.minimum(whole.covered / length, 1.0), 4), np.float64)
-    return RowColumns(labels, whole.label, whole.ts, value, whole.samples, coverage).take(good)
+    return RowColumns(labels, whole.label, whole.ts, value, whole.samples, coverage, bounds=limits).take(good)
 
 
 def rounded(numerator: Ints, denominator: Ints) -> Ints:

@@ -202,11 +202,25 @@ def _at(ts: _Ints, by_start: Mapping[int, float]) -> _Floats:
     return np.array([by_start.get(start, 0.0) for start in ts.tolist()], np.float64)
 
 
-@cache
+def credit(attribution: str, set_ids: Iterable[str] = (CURRENT_SET,)) -> str:
+    """Return the attribution of a mix with those of the sets of factors that its estimates were computed with.
+
+    A set of a newer release, whose rows may lie in a warehouse that this one reads, is named by its id.
+    """
+    known = _published_sets()
+    sets = (known[each].attribution if each in known else f"Emission factors {each}" for each in set_ids)
+    return "; ".join([attribution, *sets])
+
+
 def factor_set(set_id: str) -> FactorSet:
     """Return a published set of factors. Raises KeyError for an id that was never published."""
+    return _published_sets()[set_id]
+
+
+@cache
+def _published_sets() -> dict[str, FactorSet]:
     stored = json.loads(files("warehouse.market").joinpath("carbon_factors.json").read_bytes())
-    return {each["id"]: _decoded(each) for each in stored["sets"]}[set_id]
+    return {each["id"]: _decoded(each) for each in stored["sets"]}
 
 
 def _decoded(stored: Mapping[str, Any]) -> FactorSet:

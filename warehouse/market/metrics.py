@@ -323,9 +323,10 @@ METRICS: dict[Metric, Definition] = {
         in_windows=True,
     ),
     Metric.CARBON: Definition(
-        title="Carbon intensity, published",
+        title="Carbon",
         definition="CO2 per kWh as the zone's own operator publishes it: RTE for France, from generation alone; "
-        "Energinet for western Denmark, with imports. Great Britain's is `carbon_intensity`.",
+        "Energinet for western Denmark, with imports. Great Britain's is `carbon_intensity`. For all other zones the "
+        "path returns `carbon_estimate`.",
         units="gCO2/kWh",
         unit=lambda zone: carbon.UNIT,
         sign="Zero or positive.",
@@ -334,7 +335,13 @@ METRICS: dict[Metric, Definition] = {
         level=_carbon_level,
         agreement=None,
         frozen_hours=None,
-        path=None,
+        path=Path(
+            "carbon",
+            "Carbon intensity, gCO2/kWh: published by the zone's operator if there is one, else estimated from the "
+            "generation mix. `basis` names the kind.",
+            "Carbon intensity of electricity, published or estimated",
+            142.0,
+        ),
         brief=None,
     ),
     Metric.CARBON_ESTIMATE: Definition(

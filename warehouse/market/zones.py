@@ -23,6 +23,14 @@ class Limits(NamedTuple):
     high: float
 
 
+class PublishedCarbon(NamedTuple):
+    """The carbon intensity that an operator publishes of a zone."""
+
+    metric: Metric
+    """The stored series."""
+    includes_imports: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Zone:
     """A bidding zone, balancing authority or region: `tz` is civil time, `market_tz` the market's clock."""
@@ -33,7 +41,7 @@ class Zone:
     market_tz: str
     currency: str
     metrics: frozenset[Metric]
-    """The metrics that the zone publishes; never `price_day_ahead`."""
+    """The metrics that the API serves of the zone under a path of their own."""
     headline: str
     """What `price` is here, in words: the hub or region, and the market."""
     peak_mw: float
@@ -53,6 +61,25 @@ class Zone:
     """What else people and markets call it: the country that is the whole zone, a region's code."""
     part_of: tuple[str, ...] = ()
     """The country of which it is only a part, by name and code: never a name of the zone."""
+    published_carbon: PublishedCarbon | None = None
+    """None where the zone's carbon intensity is an estimate."""
+
+    @property
+    def stored_metrics(self) -> frozenset[Metric]:
+        """The metrics of which a series is stored: `price_day_ahead` and `carbon_estimate` stand behind other paths."""
+        day_ahead = {self.day_ahead_metric} if self.day_ahead_metric is not None else set()
+        return self.metrics - {Metric.CARBON} | {self.carbon_metric, Metric.CARBON_ESTIMATE} | day_ahead
+
+    @property
+    def carbon_metric(self) -> Metric:
+        """The stored series behind `/v1/carbon/{zone}`: the published one if there is one, else the estimate."""
+        return Metric.CARBON_ESTIMATE if self.published_carbon is None else self.published_carbon.metric
+
+    def describe_carbon(self, stored: str) -> dict[str, str | bool]:
+        """Return `basis` and `includes_imports` of a stored carbon intensity, as documents spell them."""
+        if stored == Metric.CARBON_ESTIMATE or self.published_carbon is None:
+            return {"basis": "estimate", "includes_imports": False}
+        return {"basis": "published", "includes_imports": self.published_carbon.includes_imports}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +88,7 @@ class Zone:
         return (self.id, self.name, place, *((market,) if market else ()), *self.aliases)
 
 
-_ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE})
+_ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON})
 _USD = {"USD": Limits(-2_500, 15_000)}
 """ERCOT's cap stood at 9000."""
 _AUD = {"AUD": Limits(-1_100, 40_000)}
@@ -147,6 +174,7 @@ _RECORDS = (
         {"GBP": Limits(-1_000, 10_000)},
         generation_unit="%",
         aliases=("Britain", "UK", "United Kingdom"),
+        published_carbon=PublishedCarbon(Metric.CARBON_INTENSITY, includes_imports=True),
     ),
     _nem("AU-NSW", "New South Wales", "Australia/Sydney", "NSW1", 14_800, (-33.0, 149.5)),
     _nem("AU-QLD", "Queensland", "Australia/Brisbane", "QLD1", 11_200, (-25.0, 150.0)),
@@ -158,7 +186,10 @@ _RECORDS = (
         _eu("DE-LU", "Germany and Luxembourg", "Europe/Berlin", 85_000, (51.0, 10.0)),
         aliases=("Germany", "DE", "Deutschland"),
     ),
-    _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+    replace(
+        _eu("FR", "France", "Europe/Paris", 102_100, (46.5, 2.5)),
+        published_carbon=PublishedCarbon(Metric.CARBON, includes_imports=False),
+    ),
     _eu("ES", "Spain", "Europe/Madrid", 45_500, (40.0, -3.7)),
     replace(
         _eu("IT-NO", "Northern Italy", "Europe/Rome", 33_000, (45.3, 9.8)),
@@ -182,6 +213,7 @@ _RECORDS = (
     replace(
         _eu("DK-1", "Denmark, Jutland and Funen (DK1)", "Europe/Copenhagen", 4_500, (56.0, 9.2)),
         part_of=("Denmark", "DK"),
+        published_carbon=PublishedCarbon(Metric.CARBON, includes_imports=True),
     ),
     _eu("AT", "Austria", "Europe/Vienna", 13_000, (47.5, 14.0)),
     _eu("CH", "Switzerland", "Europe/Zurich", 13_000, (46.8, 8.2), "day-ahead auction (EPEX SPOT, not coupled)"),

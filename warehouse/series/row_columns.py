@@ -33,17 +33,19 @@ class RowColumns:
     """When each row's vintage was published, Unix seconds; only of forecasts."""
     run: bool = False
     """Known to be rows of one label that ascend, each one interval of its resolution after the one before."""
+    bounds: Floats | None = None
+    """Low and high of each estimate; NaN for other rows, None where no row is an estimate."""
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
         """Some of the rows, under the same labels."""
-        further: tuple[Any, ...] = self.samples, self.coverage, self.published_at
-        samples, coverage, published_at = (None if column is None else column[chosen] for column in further)
+        further: tuple[Any, ...] = self.samples, self.coverage, self.published_at, self.bounds
+        samples, coverage, published_at, bounds = (None if column is None else column[chosen] for column in further)
         label, ts, value = self.label[chosen], self.ts[chosen], self.value[chosen]
         run = self.run and isinstance(chosen, slice) and chosen.step is None
-        return RowColumns(self.labels, label, ts, value, samples, coverage, published_at, run)
+        return RowColumns(self.labels, label, ts, value, samples, coverage, published_at, run, bounds)
 
     def of_feeds(self, wanted: Callable[[str], bool]) -> RowColumns:
         """The rows of some feeds."""
@@ -71,8 +73,8 @@ class RowColumns:
 
     @property
     def nbytes(self) -> int:
-        published = 0 if self.published_at is None else self.published_at.nbytes
-        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + published + 400 * len(self.labels) + 500
+        further = sum(column.nbytes for column in (self.published_at, self.bounds) if column is not None)
+        return self.label.nbytes + self.ts.nbytes + self.value.nbytes + further + 400 * len(self.labels) + 500
 
 
 def sides_of(versions: Versions) -> dict[MonthFileSide, RowColumns]:
@@ -97,6 +99,7 @@ def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
         versions.ts[chosen],
         versions.value[chosen],
         published_at=None if (published == NEVER).all() else published,
+        bounds=None if versions.bounds is None else versions.bounds[chosen],
     )
 
 
@@ -118,7 +121,15 @@ def joined(parts: Iterable[RowColumns]) -> RowColumns:
         _column([part.samples for part in filled]),
         _column([part.coverage for part in filled]),
         _column([part.published_at for part in filled]),
+        bounds=_bounds(filled),
     )
+
+
+def _bounds(parts: list[RowColumns]) -> Floats | None:
+    """Return the bounds of the rows of several parts, NaN where a part has none."""
+    if all(part.bounds is None for part in parts):
+        return None
+    return np.concatenate([np.full((len(part), 2), np.nan) if part.bounds is None else part.bounds for part in parts])
 
 
 def _column(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:

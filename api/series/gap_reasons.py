@@ -1,0 +1,100 @@
+"""Why intervals have no estimate of carbon intensity: found from the stored mix when a gap is listed.
+
+`warehouse.market.carbon.estimate` gives it over the mix rows of a market day. If it gives none, only the response had
+the cause, and the gap has no reason. Nor has an interval without mix rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from api.series import stored_rows
+from api.series.query import ZonePlan
+from warehouse.market import carbon
+from warehouse.market.carbon import Estimates, FuelReadings, Reason
+from warehouse.market.clock import DAY, MarketDay, Window
+from warehouse.market.vocabulary import Metric
+from warehouse.series.reader import Reader
+from warehouse.series.row_columns import joined
+from warehouse.store.stored_bytes import Identity
+
+
+class Gap(NamedTuple):
+    """A hole in the rows of a zone, and why an estimate is refused there."""
+
+    zone: str
+    start: int
+    end: int
+    reason: Reason | None = None
+
+
+def mix_files(reader: Reader, plans: Iterable[ZonePlan]) -> list[Identity]:
+    """Return the files of the mix from which the reasons of a request's gaps follow."""
+    estimated = [plan for plan in plans if plan.stored == Metric.CARBON_ESTIMATE]
+    days = [Window(max(0, plan.request.start - DAY), plan.request.end + DAY) for plan in estimated]
+    pairs = zip(estimated, days, strict=True)
+    return [file.identity for plan, window in pairs for file in reader.files(plan.zone, Metric.MIX, window)]
+
+
+def explain(reader: Reader, plan: ZonePlan, holes: Iterable[Window]) -> Iterator[Gap]:
+    """Yield the holes of a series of estimates, cut where the reason changes. Raises StorageError, FileReplaced.
+
+    A hole of means is not cut: it has a reason if all of its refused intervals have the same one.
+    """
+    for hole in holes:
+        found = _refused(reader, plan, hole)
+        if plan.request.interval is None:
+            yield from _cut(plan.zone, hole, found)
+        else:
+            reasons = {reason for _, reason in found}
+            yield Gap(plan.zone, hole.start, hole.end, reasons.pop() if len(reasons) == 1 else None)
+
+
+def _cut(zone: str, hole: Window, refused: Iterable[tuple[Window, Reason]]) -> Iterator[Gap]:
+    """Yield the parts of a hole: those with one reason, and those without any in between."""
+    last = Gap(zone, hole.start, hole.start)
+    for span, reason in refused:
+        start, end = max(span.start, last.end), min(span.end, hole.end)
+        if start >= end:
+            continue
+        if start > last.end or reason != last.reason:
+            yield from (each for each in (last, Gap(zone, last.end, start)) if each.start < each.end)
+            last = Gap(zone, start, start, reason)
+        last = last._replace(end=end)
+    yield from (each for each in (last, Gap(zone, last.end, hole.end)) if each.start < each.end)
+
+
+def _refused(reader: Reader, plan: ZonePlan, hole: Window) -> Iterator[tuple[Window, Reason]]:
+    """Yield the refused intervals that overlap a hole, in order, market day by market day."""
+    day = MarketDay.at(hole.start, _market_tz(plan))
+    while day.start < hole.end:
+        found = _estimates(reader, plan, day.window)
+        for ts, seconds, reason in zip(found.ts.tolist(), found.seconds.tolist(), found.reasons, strict=True):
+            if reason is not None and ts < hole.end and ts + seconds > hole.start:
+                yield Window(ts, ts + seconds), reason
+        day = day.next()
+
+
+def _market_tz(plan: ZonePlan) -> str:
+    """Return the clock of the market days of the mix's feed, one of which is one response."""
+    listed = plan.catalogue.entry(plan.zone, plan.stored).get("feeds", [])
+    return next((plan.catalogue.feeds[feed["id"]]["tz"] for feed in listed if not feed["withheld"]), "UTC")
+
+
+def _estimates(reader: Reader, plan: ZonePlan, day: Window) -> Estimates:
+    """Return what the method makes of the stored mix rows of a market day."""
+    mix = replace(plan, stored=Metric.MIX.value, files=tuple(reader.files(plan.zone, Metric.MIX, day)))
+    rows = joined(piece.rows for piece in stored_rows.stored(reader, mix, "asc", day))
+    rows = rows.take(slice(*rows.between(day)))
+    kinds = {(label.fuel or "", label.resolution) for label in rows.labels}
+    chosen = {
+        kind: np.array([(label.fuel, label.resolution) == kind for label in rows.labels], np.bool_)[rows.label]
+        for kind in sorted(kinds)
+    }
+    return carbon.estimate(
+        plan.zone, [FuelReadings(*kind, rows.ts[own], rows.value[own]) for kind, own in chosen.items()]
+    )
