@@ -113,7 +113,7 @@ BETWEEN = civil_times(
     "`22:00-07:00`.")
 KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
 WINDOW_METRIC = choice(
-    "metric", "What is compared; carbon intensity is known ahead in Great Britain.",
+    "metric", "What is compared; carbon intensity is known ahead in GB and DK-1.",
     [metric for metric, of in metrics.METRICS.items() if of.in_windows], "price")
 FORECAST = choice(
     "kind", "`forecast`: what the zone's own publisher expects, in place of readings, by default in the 24 hours from "

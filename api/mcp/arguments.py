@@ -103,6 +103,7 @@ MARKET = _own(
     _enum("day_ahead"))
 MEASURED_START, MEASURED_MARKET = (_own(argument, "As in get_history.") for argument in (START, MARKET))
 BY = _own(query.BY, "Interchange only: each border or tie, not the net.", _enum("border"))
+BASIS = _own(query.BASIS, "Carbon only: the estimate, to compare zones.", _enum("estimate"))
 FORECAST = _own(query.FORECAST, "forecast: what the publisher expects, by default of the next 24 hours.")
 LEAD = _own(query.LEAD, "Of forecasts, the newest published so long ahead: 24h.", _STRING)
 SAMPLE = _own(

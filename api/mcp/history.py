@@ -48,11 +48,12 @@ def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str,
     Raises Problem 400 for arguments that the path of the metric does not take.
     """
     name, catalogue = arguments["metric"], service.documents.catalogue
-    for argument in ("interval", "market", "by", "kind"):
+    for argument in ("interval", "market", "by", "basis", "kind"):
         if arguments.get(argument) not in (None, "actual") and argument not in ENDPOINTS[name].parameters:
             raise conflict(argument, f"not for {name}")
     day_ahead, forecast = arguments["market"] is not None, arguments.get("kind") == "forecast"
-    stored = tuple(stored_metric(catalogue, zone, BY_PATH[name], day_ahead, forecast) for zone in zones)
+    estimate = arguments.get("basis") is not None
+    stored = tuple(stored_metric(catalogue, zone, BY_PATH[name], day_ahead, forecast, estimate) for zone in zones)
     rest = {"limit": DEFAULT_ROWS, "order": "asc", **arguments, "sample": False, "time": None}
     return series_request(BY_PATH[name], zones, stored, rest, several=arguments.get("zones") is not None)
 

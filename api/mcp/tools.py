@@ -106,7 +106,8 @@ TOOLS = dict((
         "European zones once the auction is published. Rows come as a table with UTC and civil times, and as columns. "
         "Where limit leaves rows out, next holds the window that goes on. A missing interval has no row.",
         (takes.ONE_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
-         takes.INTERVAL, takes.MARKET, takes.BY, takes.AS_OF, takes.FORECAST, takes.LEAD, takes.SAMPLE, takes.API_KEY),
+         takes.INTERVAL, takes.MARKET, takes.BY, takes.BASIS, takes.AS_OF, takes.FORECAST, takes.LEAD, takes.SAMPLE,
+         takes.API_KEY),
         _HISTORY, history.prepare),
     _tool(
         "get_map_snapshot", "Get latest values of all zones",
@@ -117,7 +118,7 @@ TOOLS = dict((
     _tool(
         "find_window", "Find the cheapest or dearest hours ahead",
         "Finds the contiguous block of hours with the lowest or highest mean among day-ahead prices, else by the "
-        "operator's own forecast (price in Australia, carbon intensity in Great Britain), and whether it is now; with "
+        "operator's own forecast (price in Australia, carbon in GB and DK-1), and whether it is now; with "
         "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
@@ -128,7 +129,7 @@ TOOLS = dict((
         "hours and spans above or below a value, of one metric of one zone over a window of up to ten years, by "
         "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
         (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.END, takes.ABOVE, takes.BELOW, takes.MEASURED_MARKET,
-         takes.AS_OF, takes.SAMPLE, takes.API_KEY),
+         takes.BASIS, takes.AS_OF, takes.SAMPLE, takes.API_KEY),
         _schema("SeriesStatistics", start_time=_TIME), answers.get_statistics),
     _tool(
         "get_changes", "See what was corrected",

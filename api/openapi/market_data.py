@@ -194,6 +194,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("reason?", "Why nothing is available.", choice(*REASONS)),
         ("detail?", "The same in words.", "text"),
         ("basis?", "Whose word it is: an auction's, or the operator's own.", choice("auction", "operator_forecast")),
+        ("carbon_basis?", "With `metric=carbon`: what `basis` is in `/v1/carbon`.", choice("published", "estimate")),
         ("published_at?", "Of a forecast: when its newest vintage was published, Unix seconds.", "instant"),
         ("lead_s?", "Of a forecast: seconds from then to the start of the block, or of the last slot.", "whole"),
         ("error?", "Its mean absolute error so far ahead in 30 days, in `unit`; null below 100 intervals.", "number?"),

@@ -41,7 +41,7 @@ REASONS = {
 }
 _COST_NOTES = {
     Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
-    Metric.CARBON_INTENSITY: "The CO2 of the energy at this intensity.",
+    **dict.fromkeys((Metric.CARBON, Metric.CARBON_INTENSITY), "The CO2 of the energy at this intensity."),
 }
 
 
@@ -115,13 +115,16 @@ def _body(
     }
     if wanted.between is not None:
         body["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
-    auction = zone(zone_id).day_ahead_metric if metric is Metric.PRICE else None
-    stored = (auction or forecast_of(metric)).value
-    listed = catalogue.entry(zone_id, stored).get("feeds", [])
+    auction, series = zone(zone_id).day_ahead_metric if metric is Metric.PRICE else None, metric
+    if metric is Metric.CARBON:
+        series = zone(zone_id).carbon_metric
+        body["carbon_basis"] = zone(zone_id).describe_carbon(series)["basis"]
+    named = (auction or forecast_of(metric)).value
+    listed = catalogue.entry(zone_id, named).get("feeds", [])
     feeds = [catalogue.feeds[feed["id"]] for feed in listed if not feed["withheld"]]
 
     def end(codes: Iterable[str] = ()) -> dict[str, Any]:
-        terms = catalogue.terms(zone_id, stored if auction or feeds else metric.value, frozenset(codes))
+        terms = catalogue.terms(zone_id, named if auction or feeds else series.value, frozenset(codes))
         return {"method": METHOD, "docs": "/docs/windows", **terms}
 
     def unavailable(reason: str, codes: Iterable[str] = ()) -> dict[str, Any]:
@@ -130,7 +133,7 @@ def _body(
     if not auction and not feeds:
         return unavailable("nothing_ahead")
     body |= {"market": "day_ahead", "basis": "auction"} if auction else {"basis": "operator_forecast"}
-    window = horizon.window(now)
+    window, stored = horizon.window(now), (auction or forecast_of(series)).value
     pick = None if auction else Pick()
     request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end, pick=pick)
     rows = whole_window(service.reader, catalogue, request)
@@ -160,7 +163,7 @@ def _body(
     if ahead.published_at is not None:
         last = body["slots"][-1] if "slots" in body else body
         body["lead_s"] = last["start"] - ahead.published_at
-        body["error"] = _error(service.documents, zone_id, metric, body["lead_s"])
+        body["error"] = _error(service.documents, zone_id, series, body["lead_s"])
     if energy is not None:
         currency, _, per = ahead.unit.rpartition("/")  # money of a price per MWh, grams of an intensity per kWh
         cost = Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1)

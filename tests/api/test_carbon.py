@@ -70,7 +70,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
                                    ("GB", Forecast.CARBON_INTENSITY, "east.carbon")):  # fmt: skip
             rows, ahead = Rows(), [NOW - NOW % HOUR + i * HOUR for i in range(24)]
             key = SeriesKey(zone, metric, "gCO2/kWh", "1h")
-            rows.extend_vintage(key, NOW - HOUR, "fetched", ahead, [float(i) for i in range(24)])
+            rows.extend_vintage(key, NOW - 120, "fetched", ahead, [float(i) for i in range(24)])
             fold(rig.storage, name, rows, {}, catalogue.ranks(rig.sources, (), rig.mode), NOW - 60, rig.mode)
         rig.publish()
         yield rig
@@ -164,6 +164,40 @@ def test_forecasts_are_those_of_gb_and_dk_1(ask: Any) -> None:
     assert set(ask("/v1/carbon?zones=all&kind=forecast")["zones"]) == {"GB", "DK-1"}
     for path in ("/v1/carbon/GB?", "/v1/carbon/US-PJM?", "/v1/carbon?zones=all&"):
         assert ask(f"{path}basis=estimate&kind=forecast", 400)["errors"][0]["parameter"] == "basis"
+
+
+def test_windows_compare_hours_where_carbon_is_forecast(ask: Any) -> None:
+    for zone in ("GB", "DK-1"):
+        body = ask(f"/v1/windows/{zone}?metric=carbon&hours=1")
+        assert (body["available"], body["basis"], body["carbon_basis"]) == (True, "operator_forecast", "published")
+        assert (body["metric"], body["unit"]) == ("carbon", "gCO2/kWh")
+    for zone, basis in (("US-PJM", "estimate"), ("FR", "published")):
+        body = ask(f"/v1/windows/{zone}?metric=carbon&hours=1")
+        assert (body["available"], body["reason"], body["carbon_basis"]) == (False, "nothing_ahead", basis)
+    british, same = (ask(f"/v1/windows/GB?metric={name}&hours=1") for name in ("carbon", "carbon_intensity"))
+    assert {**british, "metric": "carbon_intensity"} == {**same, "carbon_basis": "published"}
+
+
+def test_mcp_takes_the_basis(ask: Any, market: Rig) -> None:
+    client = market.client()
+    key = market.key(client)["Authorization"].removeprefix("Bearer ")
+
+    def call(name: str, **arguments: Any) -> Any:
+        params = {"name": name, "arguments": {**arguments, "api_key": key}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream"}
+        return client.post("/mcp", json=message, headers=headers).get_json()["result"]
+
+    body = call("get_history", zone="US-PJM", metric="carbon")["structuredContent"]
+    assert (body["basis"], body["factors"], body["constant"]["factors"]) == (
+        "estimate", ["emds-direct-1"], "emds-direct-1",
+    )  # fmt: skip
+    assert call("get_history", zone="FR", metric="carbon", basis="estimate")["structuredContent"]["basis"] == "estimate"
+    assert (
+        call("get_statistics", zone="FR", metric="carbon", basis="estimate")["structuredContent"]["basis"] == "estimate"
+    )
+    assert call("get_history", zone="FR", metric="price", basis="estimate")["isError"]
+    assert call("find_window", zone="DK-1", metric="carbon")["structuredContent"]["available"]
 
 
 def test_statistics_name_the_basis(ask: Any) -> None:

@@ -104,6 +104,8 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                 call = {member: value for member, value in call.items() if member in properties}
                 if (argument, word) == ("by", "border"):
                     call["metric"] = "interchange"
+                if argument == "basis":
+                    call["metric"] = "carbon"
                 if word == "forecast":
                     call["metric"] = "demand"
                 if word in ("day_ahead", "capacity"):

@@ -343,6 +343,7 @@ METRICS: dict[Metric, Definition] = {
             142.0,
         ),
         brief=None,
+        in_windows=True,
     ),
     Metric.CARBON_ESTIMATE: Definition(
         title="Carbon intensity, estimated",
