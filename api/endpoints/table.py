@@ -163,6 +163,9 @@ _LAYERS = {
     "live": "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the "
             "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
             "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication.",
+    "flows": "Returns the interconnectors with their newest flow: `mw` runs from `from` to `to`, and so does the "
+             "geometry. A line whose flow is not published has `mw` null and, if it is known, the flow of its whole "
+             "border in `border_mw`. Rounded to 100 MW.",
 }
 _ANSWERS = {layer: f"{layer.title().removesuffix('s')}Layer" for layer in _LAYERS}
 """The schema of each layer."""

@@ -27,6 +27,7 @@ FORMATS = {
     "interconnectors": ("geojson", "csv", "parquet", "fgb"),
     "plants": ("geojson", "csv", "parquet", "fgb"),
     "live": ("geojson", "csv"),
+    "flows": ("geojson", "csv", "parquet"),
 }
 """The formats of each layer, which are also the suffixes of its paths; the first is the default."""
 TITLES = {
@@ -34,6 +35,7 @@ TITLES = {
     "interconnectors": "Interconnectors",
     "plants": f"Power plants of {FLOOR_MW} MW and above",
     "live": "Zones with their newest figures, rounded",
+    "flows": "Interconnectors with their newest flow, rounded",
 }
 UNCUT = ("topojson", "pmtiles")
 """Formats that hold the whole layer: no filter applies to them."""
@@ -127,6 +129,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "interconnectors": (ZONE_OF_LINE,),
         "plants": (ZONE, FUEL, MIN_MW),
         "live": (ZONE,),
+        "flows": (ZONE_OF_LINE,),
     }.items()
 }
 """By layer, then by name. The paths with a suffix take no `format`."""

@@ -1,4 +1,4 @@
-"""`/v1/geo/zones`, `/interconnectors`, `/plants`, `/live`: the published layers, whole or some of their features."""
+"""The published layers under `/v1/geo`, whole or some of their features."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from api.documents.document_cache import DocumentCache
+from api.geo.geoparquet import write_lines
 from api.geo.layers import CUTS, Cut, GeoLayer, Positions, cut_csv, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
@@ -23,6 +24,8 @@ from warehouse.store import layout
 
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
+LIVE_LAYERS = ("live", "flows")
+"""Layers that change with each publication."""
 _COMPRESSED = ("parquet", "pmtiles")
 """Formats that are compressed inside: readers ask for ranges of their very bytes."""
 # Layers change about once a year; a corrected one reaches every map within an hour.
@@ -59,14 +62,14 @@ def _layer(service: Service, request: HttpRequest, query: dict[str, Any], layer:
 def _answer(request: HttpRequest, documents: DocumentCache, selection: Selection) -> Response:
     """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = documents.require(selection.document("geojson"))
-    layer, is_live = layer_of(source), selection.layer == "live"
+    layer, is_live = layer_of(source), selection.layer in LIVE_LAYERS
     positions = _positions(documents, selection, layer)
     caching_ = _YEARLY
     if is_live:
         caching_ = caching(layer, valid_until(layer, positions) if selection.filters else layer.head["valid_until"])
     headers = [*caching_, *_disposition(selection)]
     media, is_coded = _CONTENT_TYPE[selection.format], selection.format not in _COMPRESSED
-    if not selection.filters and not (is_live and selection.format == "csv"):
+    if not selection.filters and not (is_live and selection.format != "geojson"):
         source = documents.require(selection.document(selection.format))
         if is_coded:
             return responses.document(request, source, media, headers)
@@ -96,10 +99,13 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
 
 def _cut(documents: DocumentCache, selection: Selection, source: Document, positions: Positions) -> bytes:
     """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
-    layer, is_live = layer_of(source), selection.layer == "live"
+    layer, is_live = layer_of(source), selection.layer in LIVE_LAYERS
     if selection.format == "geojson":
         until = {"valid_until": valid_until(layer, positions)} if is_live else {}
         return layer.collection(positions, until | ({"sample": True} if "sample" in selection.filters else {}))
+    if is_live and selection.format == "parquet":
+        head = {name: str(layer.head[name]) for name in ("license", "attribution")}
+        return write_lines([layer.features[place] for place in positions], head)
     if is_live:
         cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
         return cut(positions, None)

@@ -143,7 +143,7 @@ def _price(endpoint: Endpoint) -> Json:
     return {"mode": "fixed", "currency": "USD", "amount": endpoint.price}
 
 
-_FEATURES = {"interconnectors": "gb-fr-ifa", "plants": "eia-6099"}
+_FEATURES = {"interconnectors": "gb-fr-ifa", "flows": "gb-fr-ifa", "plants": "eia-6099"}
 """A feature of a collection of others than zones."""
 _PATH_PARAMETERS = {
     "metric": choice("metric", "A metric, as paths spell it.", METRICS),

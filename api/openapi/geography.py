@@ -53,6 +53,19 @@ _LINE_PROPERTIES = record(
     ("elexon_name", "Its name at Elexon.", "text?"),
     ("note", "What else is to be known.", "text?"),
     ("checked", "Day on which these facts were last checked.", "text"))
+_FLOW_PROPERTIES = record(
+    ("id", "Tie id: `link` of the rows of a border.", "text"), "name",
+    ("type", "`HVDC`, `HVDC-B2B`, `AC` and the like.", "text"),
+    ("capacity_mw", "Capacity in MW; null where it is not known.", "number?"),
+    ("status", "`operating`, `retired` and the like.", "text"),
+    ("from", "Where the flow comes from: a zone id, or the name of an area outside.", "text"),
+    ("to", "Where the flow goes: a zone id, or the name of an area outside.", "text"),
+    ("mw", "Flow of this line, whole 100 MW, at least 0; null if it is not published.", "number?"),
+    ("mw_ts", "Start of the interval of the flow, Unix seconds; null without one.", "instant?"),
+    ("border_mw", "Flow of the whole border, for a line without a value of its own; else null.", "number?"),
+    ("source", "Code of the source of the flow; null without one.", "text?"),
+    ("license", "Licence of the flow.", "text?"),
+    ("attribution", "Attribution of the flow.", "text?"))
 _PLANT_PROPERTIES = record(
     ("id", "Plant id.", "text"), "name",
     ("zone", "The zone that it stands in.", "zone"),
@@ -123,6 +136,8 @@ GEOGRAPHY: dict[str, Schema] = {
     "InterconnectorFeature": _feature(_LINE_PROPERTIES, ("LineString", "MultiLineString")),
     "PlantFeature": _feature(_PLANT_PROPERTIES, ("Point",)),
     "LiveFeature": _feature(_LIVE_PROPERTIES, _POLYGONS),
+    "FlowFeature": _feature(_FLOW_PROPERTIES, ("LineString",)),
+    "FlowLayer": _layer("FlowFeature", "generated", "valid_until", "rounded", "simulated"),
     "ZoneLayer": _layer("ZoneFeature"),
     "InterconnectorLayer": _layer("InterconnectorFeature"),
     "PlantLayer": _layer("PlantFeature"),

@@ -133,7 +133,9 @@ def latest_rows(
 
 
 def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[str, Any]]:
-    """Return the newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts}, + = into it.
+    """Return the newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts, source}.
+
+    + = into the zone.
 
     One feed may publish a border's total and another its ties: of each neighbour, the feed with the newest row counts.
     """
@@ -145,7 +147,12 @@ def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[s
             label = borders.labels[code]
             flow = {"zone": zone, "counterparty": label.counterparty, "link": label.link}
             of_feeds = newest.setdefault(str(label.counterparty), {})
-            of_feeds.setdefault(label.feed, {})[label.link] = {**flow, "mw": rounded(value, "MW"), "ts": ts}
+            of_feeds.setdefault(label.feed, {})[label.link] = {
+                **flow,
+                "mw": rounded(value, "MW"),
+                "ts": ts,
+                "source": label.source,
+            }
     chosen = (max(of_feeds.values(), key=_newest_ts) for of_feeds in newest.values())
     return [flow for by_link in chosen for flow in by_link.values()]
 

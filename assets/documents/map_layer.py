@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from assets.documents import geo_layers, map_history
+from assets.documents import flow_layer, geo_layers, map_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.map_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
@@ -24,6 +24,7 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 Body = dict[str, Any]
+_OF_FLOW = ("zone", "counterparty", "link", "mw", "ts")
 _NO_FIGURE = dict.fromkeys(("value", "unit", "ts", "expected_by", "percentile"))
 
 
@@ -119,7 +120,7 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
     version = artefact.new_version()
     snapshot = artefact.load(storage, layout.SNAPSHOT)
     if snapshot is None:
-        for name in (layout.LIVE, layout.LIVE_HOURS, *map(layout.live_history, zones)):
+        for name in (layout.LIVE, layout.FLOWS, layout.LIVE_HOURS, *map(layout.live_history, zones)):
             artefact.withdraw(storage, name, version)
         return
     head = {
@@ -128,6 +129,8 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         "rounded": True,
         "simulated": catalogue["mode"] == "simulated",
     }
+
+    flows: list[Body] = []
 
     def merge(before: Any) -> bytes:
         before = before or {"features": [], "flows": []}
@@ -138,8 +141,10 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
             zone: _properties(catalogue["zones"][zone], snapshot["zones"][zone], bands.get(zone, {}))
             for zone in _shapes()
         }
+        nonlocal flows
         flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
-        return _collection(head, bodies, flows + [flow for own in zones.values() for flow in own.flows])
+        flows += [flow for own in zones.values() for flow in own.flows]
+        return _collection(head, bodies, [{name: flow[name] for name in _OF_FLOW} for flow in flows])
 
     artefact.update(storage, layout.LIVE, merge)
 
@@ -156,3 +161,4 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         until = {"valid_until": member.get("valid_until", head["valid_until"])}
         body = {"zone": zone, **head, **until, **own.history, **{n: described[n] for n in ("attribution", "license")}}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
+    flow_layer.publish(storage, catalogue, head, flows)

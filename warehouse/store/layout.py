@@ -172,6 +172,8 @@ def geo_hashes(name: str) -> str:
 
 LIVE = geo("live", "geojson")
 """The name of the zones with their newest, rounded figures."""
+FLOWS = geo("flows", "geojson")
+"""The name of the interconnector lines with their newest, rounded flow."""
 PICTURE = "geo/live.png"
 """The name of the map of the last publication as a picture."""
 LIVE_HOURS = "geo/live/hours.json"
