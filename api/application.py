@@ -21,6 +21,7 @@ from api.access import key_life, sign_up, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, changes, published, status
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.other_paths import explain_path
 from api.endpoints.query_parameters import METRICS
 from api.endpoints.table import ENDPOINTS
 from api.geo import ogc
@@ -196,7 +197,9 @@ def _not_routed(gate: Gate, failed: html.Answer, request: HttpRequest) -> Respon
         return failed(exact, request)
     if request.method not in ("GET", "HEAD"):
         return failed(_nothing_at(request.path, exact), request)
-    location = f"{exact}?{request.query}" if request.query else exact  # relative: whatever host the caller came by
+    location = (
+        f"{exact}{'&' if '?' in exact else '?'}{request.query}" if request.query else exact
+    )  # relative: whatever host the caller came by
     return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
 
 
@@ -213,6 +216,8 @@ def exact_path(path: str) -> str | Problem:
         exact = _plain(path)
         is_meant = exact in _WHOLE and path.startswith("/v1/") and exact != path
         return exact if is_meant else _nothing_at(path, _nearest(path[:100]))
+    if "," in match[2] and not match[3]:
+        return _of_several(_plain(match[1]), match[2])
     try:
         exact = f"{_plain(match[1])}{find_zone(match[2])}{match[3] or ''}"
     except UnknownZone as unknown:
@@ -220,8 +225,21 @@ def exact_path(path: str) -> str | Problem:
     return exact if exact != path else Problem("not-found")
 
 
+def _of_several(before: str, names: str) -> str | Problem:
+    """Return the path that takes the zones of `NL,BE` as its parameter, or where such a one is."""
+    try:
+        zones = ",".join(dict.fromkeys(map(find_zone, names[:300].split(","))))
+    except UnknownZone as unknown:
+        return Problem("unknown-zone", str(unknown), members={"zones": list(ZONES)})
+    path = before.rstrip("/")
+    if path in _OF_ZONES:
+        return f"{path}?zones={zones}"
+    more = f"/v1/map/snapshot?zones={zones} returns the newest values of several, and /v1/price?zones={zones} a series."
+    return Problem("not-found", f"{path}/ takes one zone. {more}")
+
+
 def _nothing_at(path: str, nearest: str | None) -> Problem:
-    hint = f" Did you mean {nearest}?" if nearest else ""
+    hint = explain_path(path) or (f" Did you mean {nearest}?" if nearest else "")
     return Problem("not-found", f"There is nothing at {path[:100]!r}.{hint} /openapi.json lists every path.")
 
 
@@ -249,4 +267,5 @@ _PREFIXES = {
 }
 """The part before the zone of every path that has one, with its endpoint."""
 _WHOLE = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if endpoint.path.startswith("/v1/"))
+_OF_ZONES = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if "zones" in endpoint.parameters)
 _TEMPLATES = [path.removeprefix("/v1/").split("/") for path in _WHOLE]

@@ -23,6 +23,7 @@ BASICS = {
     "warehouse.market.further_zones",
     "warehouse.market.metrics",
     "warehouse.market.vocabulary",
+    "warehouse.market.zone_names",
     "warehouse.market.clock",
     "warehouse.rows.schema",
     "warehouse.errors",

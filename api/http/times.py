@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
 from api.http.problems import ParameterFault, Problem
 from warehouse.market import clock
@@ -15,21 +15,29 @@ from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.zones import ZONES
 
 Moment = int | datetime | timedelta | str
-"""Unix seconds, a civil time (no tzinfo), a length back from now (negative), or a word of `DAYS`."""
+"""Unix seconds, a civil time (no tzinfo), a length back from now (negative), or a word of `DAYS` or `_PERIODS`."""
 DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 """Words for a civil midnight, in days from that of today."""
+_PERIODS = frozenset({"this week", "last week", "this month", "last month"})
+"""Words for the civil midnight at which a week (from Monday) or a month begins."""
 FORMS = (
-    "Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil time), a date, month or year "
-    "(2026-11-20, 2026-11, 2026), now, today, yesterday, tomorrow, or a length back from now (-24h, -7d)"
+    "Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil time), a date, week, month or "
+    "year (2026-11-20, 2026-W48, 2026-11, 2026), now, today, yesterday, tomorrow, this or last week or month, or a "
+    "length back from now (-24h, -7d, -30m, P7D)"
 )
 FIRST_SECONDS = 100_000_000
 """The least whole number that is Unix seconds (1973-03-03): below it a number is a year or a date."""
 YEARS_PATTERN = "^(19[7-9][0-9]|[2-9][0-9]{3})-"
 """The years of a date or a time."""
-TIME_PATTERN = "^(now|today|yesterday|tomorrow|-[0-9]{1,4}[hdw]|(19[7-9][0-9]|[2-9][0-9]{3})(-(0[1-9]|1[0-2]))?)$"
+TIME_PATTERN = (
+    "^(now|today|yesterday|tomorrow|(this|last) (week|month)|-[0-9]{1,4}[mhdw]|P[0-9]{1,4}[DW]|PT[0-9]{1,4}[HM]|"
+    "(19[7-9][0-9]|[2-9][0-9]{3})(-(0[1-9]|1[0-2]|W(0[1-9]|[1-4][0-9]|5[0-2])))?)$"
+)
 """The forms that are neither Unix seconds nor a format of JSON Schema."""
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_BACK = re.compile(r"-(\d{1,6})([hdw])", re.ASCII)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_BACK = re.compile(r"-(\d{1,6})([mhdw])", re.ASCII)
+_ISO_LENGTH = re.compile(r"-?p(?:(\d{1,6})([dw])|t(\d{1,6})([hm]))", re.ASCII)
+_WEEK = re.compile(r"(\d{4})-?w(\d\d)", re.ASCII)
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?|(\d{4})(\d\d)(\d\d)", re.ASCII)
 # In a query `+` is a blank: 2026-01-01T00:00+01:00 typed by hand arrives as ...00:00 01:00.
 _STAMP = re.compile(
@@ -50,9 +58,15 @@ def parse_time(text: str) -> Moment:
         return timedelta()
     if word in DAYS:
         return word
-    if back := _BACK.fullmatch(word):
-        return -timedelta(**{_UNITS[back[2]]: int(back[1])})
+    if (period := re.sub(r"[ _-]+", " ", word)) in _PERIODS:
+        return period
+    if back := _BACK.fullmatch(word) or _ISO_LENGTH.fullmatch(word):
+        count, unit = filter(None, back.groups())
+        return -timedelta(**{_UNITS[unit]: int(count)})
     try:
+        if week := _WEEK.fullmatch(word):
+            monday = date.fromisocalendar(int(week[1]), int(week[2]), 1)
+            return _within_years(datetime.combine(monday, time()))
         if day := _DATE.fullmatch(word):
             year, month, number = day.group(1, 2, 3) if day[1] else day.group(4, 5, 6)
             return _within_years(datetime(int(year), int(month or 1), int(number or 1)))  # noqa: DTZ001  civil
@@ -147,12 +161,22 @@ def first_instant(name: str, moment: Moment | None, zones: Iterable[str], now: i
 
 
 def is_midnight(moment: Moment | None) -> bool:
-    """Return whether a time is a civil midnight: a date, month or year, or a word of `DAYS`."""
+    """Return whether a time is a civil midnight: a date, week, month or year, or a word."""
     return isinstance(moment, str) or (isinstance(moment, datetime) and moment.time() == time())
 
 
 def _in_zone(moment: datetime | str, tz: str, now: int) -> int:
     if isinstance(moment, str):
-        day = clock.local_date(now, tz) + timedelta(days=DAYS[moment])
-        moment = datetime.combine(day, time())
+        moment = datetime.combine(_first_day(moment, clock.local_date(now, tz)), time())
     return min(max(0, clock.civil_instant(moment, tz)), LAST_INSTANT)
+
+
+def _first_day(word: str, today: date) -> date:
+    """Return the day at whose midnight a word of `DAYS` or `_PERIODS` begins."""
+    if word in DAYS:
+        return today + timedelta(days=DAYS[word])
+    which, length = word.split()
+    if length == "week":
+        return today - timedelta(days=today.weekday() + (7 if which == "last" else 0))
+    first = today.replace(day=1)
+    return first if which == "this" else (first - timedelta(days=1)).replace(day=1)

@@ -34,6 +34,9 @@ FORMS = {
     "2026-03": "2026-02-28T23:00:00Z",
     "2026": "2025-12-31T23:00:00Z",
     "1970": "1970-01-01T00:00:00Z",  # not the hour before, which no Unix second names
+    "2026-W14": "2026-03-29T22:00:00Z",
+    "2026w14": "2026-03-29T22:00:00Z",
+    "2026-W01": "2025-12-28T23:00:00Z",
     # Words and lengths, at 2026-03-30T12:10Z.
     "now": "2026-03-30T12:10:00Z",
     "Today": "2026-03-29T22:00:00Z",
@@ -41,11 +44,21 @@ FORMS = {
     "tomorrow": "2026-03-30T22:00:00Z",
     "-24h": "2026-03-29T12:10:00Z",
     "-7d": "2026-03-23T12:10:00Z",
+    "-30m": "2026-03-30T11:40:00Z",
+    "P7D": "2026-03-23T12:10:00Z",
+    "-P1W": "2026-03-23T12:10:00Z",
+    "PT30M": "2026-03-30T11:40:00Z",
+    "this week": "2026-03-29T22:00:00Z",
+    "Last_Week": "2026-03-22T23:00:00Z",
+    "this month": "2026-02-28T23:00:00Z",
+    "last-month": "2026-01-31T23:00:00Z",
     # Mistakes, each with its own sentence.
     "1774828800000": "1774828800000 looks like milliseconds: give seconds, 1774828800",
     "86400": "86400 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
     "202603": "202603 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
     "2026-02-30": "'2026-02-30' is no time: day is out of range for month",
+    "2026-W54": "'2026-W54' is no time: Invalid week: 54",
+    "P1M": "'P1M' is no time; takes",
     "30.03.2026": "'30.03.2026' is no time: write a date as year, month, day, 2026-11-20",
     "24h": "'24h' is no time: a length back from now begins with a minus, -24h",
     "2026-03-30T02:00 Europe/Berlin": "give an offset such as +01:00 in place of a time zone's name",
@@ -158,6 +171,15 @@ NAMES = {
     "no_2": "NO-2",
     "IT-North": "IT-NO",
     "The Netherlands": "NL",
+    "10YFR-RTE------C": "FR",
+    "10y1001a1001a82h": "DE-LU",
+    "AU-NSW1": "AU-NSW",
+    "Österreich": "AT",
+    "Grossbritannien": "GB",
+    "Pays-Bas": "NL",
+    "Schweden": "Schweden is not one zone: this service has SE-3 of it.",
+    "États-Unis": "États-Unis is not one zone: this service has US-CAISO, US-ERCOT,",
+    "Autralia": "There is no zone 'Autralia'. Did you mean AU-NSW or AU-QLD or AU-VIC or AU-SA or AU-TAS?",
     "Italy": "Italy is not one zone: this service has IT-NO of it.",
     "NO": "NO is not one zone: this service has NO-2 of it.",
     "Sweden": "Sweden is not one zone: this service has SE-3 of it.",
@@ -167,6 +189,11 @@ NAMES = {
     "Frence": "There is no zone 'Frence'. Did you mean FR?",
     "Atlantis": "There is no zone 'Atlantis'.",
 }
+OTHER_COUNTRIES = """
+FI CZ IE SE4 NO1 DK2 IT-SUD Finland Finnland Finlande Ireland Irland Iceland Island Czechia Tschechien Tchéquie
+Bulgaria Bulgarien Bulgarie Romania Rumänien Slovenia Slowenien Slovakia Slowakei Estonia Estland Latvia Lettland
+Lithuania Litauen Portugal Greece Griechenland Hungary Ungarn Croatia Serbia Ukraine Turkey Malta Canada Japan
+"""
 PATHS = {
     "/v1/carbon_intensity/uk": "/v1/carbon-intensity/GB",
     "/v1/Carbon-Intensity/GB?start=-24h&limit=3": "/v1/carbon-intensity/GB?start=-24h&limit=3",
@@ -176,6 +203,16 @@ PATHS = {
     "/v1/flows?zones=GB": "Did you mean /v1/interchange?",
     "/v1/price/GB/": "Did you mean /v1/price/GB?",
     "/v1/bulk/load/GB/2026-03.parquet": "Did you mean /v1/bulk/demand/GB/2026-03.parquet?",
+    "/v1/price/NL,BE?start=-24h": "/v1/price?zones=NL,BE&start=-24h",
+    "/v1/carbon_intensity/uk,GB": "/v1/carbon-intensity?zones=GB",
+    "/v1/price/NL,Atlantis": "There is no zone 'Atlantis'.",
+    "/v1/latest/NL,BE": "takes one zone. /v1/map/snapshot?zones=NL,BE returns the newest values of several",
+    "/v1": "The series are listed at /catalog",
+    "/v1/": "The series are listed at /catalog",
+    "/docs/": "The documentation is at /docs.",
+    "/v1/forecast/FR": "Send kind=forecast to a series, such as /v1/demand/FR?kind=forecast.",
+    "/v1/history/France": "Send start=-7d to a series, such as /v1/price/FR?start=-7d.",
+    "/v1/statistics/FR": "Send stats=true to a series, such as /v1/price/FR?stats=true.",
     "/v1/nonsense": "There is nothing at '/v1/nonsense'. /openapi.json lists every path.",
 }
 
@@ -197,6 +234,11 @@ def test_a_name_of_a_zone(client: Any, key: dict[str, str], name: str) -> None:
     if name != meant:
         assert (by_path.status_code, by_path.headers["Location"], by_path.data) == (308, f"{exact}?end=now", b"")
     assert tool == by_mcp(client, key, meant)
+
+
+def test_another_country_is_not_taken_for_one_of_ours(client: Any) -> None:
+    for name in OTHER_COUNTRIES.split():
+        assert client.get(f"/v1/price/{name}").get_json()["detail"] == f"There is no zone {name!r}."
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from warehouse.errors import UnknownZone
 from warehouse.market import further_zones
 from warehouse.market.vocabulary import Metric
+from warehouse.market.zone_names import OTHER_COUNTRY_NAMES, names_elsewhere
 
 
 class Limits(NamedTuple):
@@ -85,7 +87,7 @@ class Zone:
     def names(self) -> tuple[str, ...]:
         """Everything that names the zone: of `Texas (ERCOT)` both halves too."""
         place, _, market = self.name.removesuffix(")").partition(" (")
-        return (self.id, self.name, place, *((market,) if market else ()), *self.aliases)
+        return (self.id, self.name, place, *((market,) if market else ()), *self.aliases, *names_elsewhere(self.id))
 
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON})
@@ -223,7 +225,7 @@ _RECORDS = (
 def _further(added: further_zones.FurtherZone) -> Zone:
     zone = _eu(added.id, added.name, added.tz, added.peak_mw, added.place, added.auction)
     metrics = zone.metrics if added.has_capacity else zone.metrics - {Metric.CAPACITY}
-    return replace(zone, metrics=metrics, aliases=added.aliases, part_of=added.part_of)
+    return replace(zone, metrics=metrics, aliases=(*added.aliases, added.eic), part_of=added.part_of)
 
 
 further_zones.require_known(further_zones.SETTING, {zone.id for zone in _RECORDS})
@@ -240,11 +242,27 @@ def zone(name: str) -> Zone:
 
 
 def _plain(name: str) -> str:
-    """A name without what people write differently: case, blanks, hyphens."""
-    return re.sub(r"[ _.,()-]+", "", name.casefold())
+    """Return a name without what people write differently: case, accents, blanks, hyphens."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return re.sub(r"[ _.,()\u0300-\u036f-]+", "", letters)
 
 
 _BY_NAME = {_plain(name): zone.id for zone in ZONES.values() for name in zone.names}
+
+
+def _zones_by_country() -> dict[str, list[str]]:
+    by_country: dict[str, list[str]] = {}
+    for zone in ZONES.values():
+        further = (other for name in zone.part_of for other in OTHER_COUNTRY_NAMES.get(name, ()))
+        for name in (*zone.part_of, *further):
+            by_country.setdefault(_plain(name), []).append(zone.id)
+    return by_country
+
+
+_BY_COUNTRY = _zones_by_country()
+"""Countries of which there are only parts, by plain name."""
+_LEAST_OF_A_TYPO = 5
+"""Letters of a name below which it is a code, and the nearest code is another country."""
 
 
 def find_zone(name: str) -> str:
@@ -258,10 +276,12 @@ def find_zone(name: str) -> str:
 def _unknown(name: str) -> UnknownZone:
     """Build the error of a name that no zone has: with the zones of a country that has several, or the nearest one."""
     plain = _plain(name)
-    if parts := [zone.id for zone in ZONES.values() if plain in map(_plain, zone.part_of)]:
+    if parts := _BY_COUNTRY.get(plain):
         return UnknownZone(name, f"{name} is not one zone: this service has {', '.join(parts)} of it.")
-    nearest = get_close_matches(plain, _BY_NAME, 1, 0.5 if len(plain) < 5 else 0.7)
-    hint = f" Did you mean {_BY_NAME[nearest[0]]}?" if nearest else ""
+    words = [word for word in (*_BY_NAME, *_BY_COUNTRY) if len(word) >= _LEAST_OF_A_TYPO]
+    nearest = get_close_matches(plain, words, 1, 0.8) if len(plain) >= _LEAST_OF_A_TYPO else []
+    meant = [_BY_NAME[word]] if (word := next(iter(nearest), "")) in _BY_NAME else _BY_COUNTRY.get(word, [])
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return UnknownZone(name, f"There is no zone {name!r}.{hint}")
 
 

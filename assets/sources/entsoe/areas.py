@@ -13,24 +13,11 @@ from dataclasses import dataclass
 from assets.parsing.outside_areas import EUROPEAN
 from assets.parsing.stamps import utc_stamp
 from warehouse.errors import FeedChanged
+from warehouse.market import zone_names
 from warehouse.market.further_zones import ENABLED, name_area
 
-EIC = {
-    "DE-LU": "10Y1001A1001A82H",
-    "FR": "10YFR-RTE------C",
-    "ES": "10YES-REE------0",
-    "IT-NO": "10Y1001A1001A73I",
-    "NL": "10YNL----------L",
-    "BE": "10YBE----------2",
-    "PL": "10YPL-AREA-----S",
-    "SE-3": "10Y1001A1001A46L",
-    "NO-2": "10YNO-2--------T",
-    "DK-1": "10YDK-1--------W",
-    "AT": "10YAT-APG------L",
-    "CH": "10YCH-SWISSGRIDZ",
-    **{zone.id: zone.eic for zone in ENABLED},
-}
-"""Our zones."""
+EIC = {zone: code for zone, code in zone_names.EIC.items() if zone != "GB"} | {zone.id: zone.eic for zone in ENABLED}
+"""Zones whose own values come from this publisher."""
 
 ZONES = tuple(EIC)
 MIX_ZONES = tuple(zone for zone in ZONES if zone != "FR")
@@ -38,7 +25,7 @@ MIX_ZONES = tuple(zone for zone in ZONES if zone != "FR")
 TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
 """Where EXAA's morning auction is published beside SDAC."""
 
-_OUTSIDE = {"GB": "10YGB----------A"} | {name: eic for name, eic in EUROPEAN.items() if eic not in EIC.values()}
+_OUTSIDE = {"GB": zone_names.EIC["GB"]} | {name: eic for name, eic in EUROPEAN.items() if eic not in EIC.values()}
 """Areas without a feed of this publisher, by the name that a border row carries; GB's own figures come from Elexon."""
 
 _OF_DEFAULT = {
