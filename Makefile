@@ -20,60 +20,63 @@ QUICK := tests/test_architecture.py tests/docs tests/sources tests/warehouse $(w
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test campaigns thorough check quick lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
+.PHONY: help up test campaigns thorough check quick lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
 
-up: $(or $(wildcard $(STAMP)),$(RUN))
+up: $(or $(wildcard $(STAMP)),$(RUN)) ## start the API and Dagster; fill an empty warehouse first
 	$(BIN)/emds up --port $(PORT) --ui-port $(UI_PORT) $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
 
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
 # On all cores; the tests of one file stay on one core, since many share a server.
-test: setup
+test: setup ## run all tests but the campaigns
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not campaign" $(TEST_OPTIONS)
 
 # The few that take minutes each: kills of a fleet, faults, days of schedules, an outage, schemathesis.
-campaigns: setup
+campaigns: setup ## run the tests that take minutes each
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m campaign $(TEST_OPTIONS) \
 	  $$(grep -rl --include='test_*.py' mark.campaign tests)
 
 # The same with many times the examples: 100,000 mutated bodies, schemathesis with 100 an operation. Before a release.
-thorough: setup
+thorough: setup ## run all tests with many more examples
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --thorough $(TEST_OPTIONS)
 
 # Types are judged on one core while tests begin on the other.
-check: $(STAMP)
+check: $(STAMP) ## run lint and the quick tests
 	$(MAKE) -j2 lint quick
 
-quick: $(STAMP)
+quick: $(STAMP) ## run the quick tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow" -q $(QUICK)
 
-lint: $(STAMP)
+lint: $(STAMP) ## check format, style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-coverage: setup
+coverage: setup ## run all tests and measure coverage
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 # Random faults on copies of a small warehouse, for an hour; PLACE=bucket: over an S3 server on loopback.
-faults: $(STAMP)
+faults: $(STAMP) ## plant random faults in copies of a small warehouse
 	$(BIN)/python -m tests.campaigns.faults $(or $(SECONDS),3600) $(or $(SEED),1) $(or $(PLACE),folder)
 
 # PostgreSQL, an object store, nginx, three replicas and Dagster on this machine, killed in turn under traffic.
-fleet: setup
+fleet: setup ## run a fleet on this machine under traffic
 	FLEET_SECONDS=$(or $(SECONDS),600) FLEET_DAYS=$(or $(DAYS),365) $(BIN)/python -m pytest -m campaign tests/campaigns/test_fleet.py
 
 # What runs is what is locked, by hash, without the network; then what is known of it, from PyPI's advisories.
-audit: $(STAMP)
+audit: $(STAMP) ## compare what is installed with the lock, and look up advisories
 	$(BIN)/python .ci/audit.py
 	$(PYTHON) -m venv .venv-audit && .venv-audit/bin/python -m pip install -q pip-audit
 	.venv-audit/bin/pip-audit --disable-pip --require-hashes -r requirements-image.lock
 
-bench: $(STAMP)
+bench: $(STAMP) ## measure the figures of docs/benchmarks.md
 	$(BIN)/python -m tests.bench
 
-chain: setup
+chain: setup ## run the stand-ins of payments
 	$(BIN)/python -m tests.stand_ins
 
-setup: $(STAMP)
+setup: $(STAMP) ## install everything that tests need
 	sh .ci/system.sh
 
 $(RUN): pyproject.toml requirements-image.lock
@@ -83,7 +86,7 @@ $(STAMP): pyproject.toml requirements.lock
 	PYTHON=$(PYTHON) .ci/install.sh requirements.lock $@
 
 # The newest versions that pyproject.toml allows, for every platform, with their hashes.
-lock:
+lock: ## write both lock files anew
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --extra test --no-header \
@@ -93,20 +96,20 @@ lock:
 	  -c requirements.lock pyproject.toml -o requirements-image.lock
 
 # The files of the geo layers, after a change of geo_data/tables or of a zone's name.
-layers: $(STAMP)
+layers: $(STAMP) ## write the geo layers anew
 	$(BIN)/python -m geo_data.build layers
 
 # The US plants by EIA's newest list, for review: `git diff geo_data/tables/plants.csv` shows what changed.
-plants: $(STAMP)
+plants: $(STAMP) ## compare the US plants with the newest list of EIA
 	mkdir -p $(or $(FOLDER),build/plants)
 	$(BIN)/python -m geo_data.build list $(or $(FOLDER),build/plants)
 	$(BIN)/python -m geo_data.build plants $(or $(FOLDER),build/plants)
 
-hooks: $(STAMP)
+hooks: $(STAMP) ## install the pre-commit hooks
 	$(BIN)/pre-commit install
 
 # Leaves data/, the warehouses with keys and quotas: remove it by hand.
-clean:
+clean: ## remove everything but the warehouses
 	rm -rf .venv .venv-bench .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info tests/node/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@[ ! -d data ] || echo "data/ stays: the warehouses, with keys and quotas"

@@ -5,8 +5,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 lock=$1 stamp=$2 python=${PYTHON:-python3} log=.venv/install.log
 
+if ! command -v "$python" >/dev/null; then
+  echo "emds needs Python 3.11 or newer, and there is no $python. Install it, or name another: make PYTHON=python3.12" >&2
+  exit 1
+fi
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-  echo "emds needs Python 3.11 or newer; $python is $("$python" -V 2>&1). Name another: make PYTHON=python3.12 ..." >&2
+  echo "emds needs Python 3.11 or newer, and $python is $("$python" -V 2>&1). Name another: make PYTHON=python3.12" >&2
   exit 1
 fi
 if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then

@@ -97,7 +97,6 @@ def _records() -> dg.AssetsDefinition:
     return records
 
 
-def first_stale_month(storage: Storage, mode: str, first: str) -> str | None:
-    """Return the first month since `first` of which some mart is out of date; None where none is."""
-    stale = (month for mart in MARTS for month in stale_months(storage, mart, mode))
-    return min((month for month in stale if month >= first), default=None)
+def first_stale_month(storage: Storage, mode: str, first: str, last: str) -> str | None:
+    """Return the first month from `first` to `last` of which some mart is out of date; None if there is none."""
+    return min((month for month in stale_months(storage, mode, last) if month >= first), default=None)

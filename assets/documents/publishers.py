@@ -7,7 +7,8 @@ and how the feed was asked (`warehouse.documents.attempts`). The definitions: do
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,11 @@ def measure(storage: Storage, sources: Mapping[str, Source], rights: Collection[
     """The document: an entry a feed and month, months ascending."""
     keys, kept_out = _keys(storage), catalogue.withheld(sources, rights, mode)
     months = sorted(keys)[-MONTHS:]
+    attempts_of = cache(lambda month: _attempts(storage, month))
     entries: list[Entry] = []
     for month in months:
         first_months = {pair: min(m for m in keys if pair in keys[m]) for pair in keys[month]}
-        entries += _month(storage, sources, kept_out, month, first_months, now)
+        entries += _month(storage, sources, kept_out, month, first_months, attempts_of, now)
     return {
         "as_of": now,
         "method": METHOD,
@@ -80,13 +82,14 @@ def _month(
     kept_out: Collection[str],
     month: str,
     first_months: Mapping[Pair, str],
+    requests_of: Callable[[str], Mapping[str, Attempts]],
     now: int,
 ) -> list[Entry]:
     feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
     window = clock.month_window(month)
     # Of the month before and the one after too: rows of a month come over its end.
     around = clock.month_of(window.start - 1), month, clock.month_of(window.end)
-    attempts_of = {one: _attempts(storage, sources, one) for one in around}
+    attempts_of = {one: requests_of(one) for one in around}
     watched = {feed: _joined([a[feed].watched for a in attempts_of.values() if feed in a]) for feed in feeds}
     measured = {i: FeedStats(feed, month, watched[i], now) for i, feed in feeds.items()}
     for (metric, zone), first in sorted(first_months.items()):
@@ -104,9 +107,9 @@ def _month(
     return [_entry(measured[i], asked.get(i, Attempts()), i in kept_out) for i in ids]
 
 
-def _attempts(storage: Storage, sources: Iterable[str], month: str) -> dict[str, Attempts]:
+def _attempts(storage: Storage, month: str) -> dict[str, Attempts]:
     by_feed: dict[str, Attempts] = {}
-    for code in sources:
+    for code in attempts.sources_of(storage, month):
         try:
             by_feed |= attempts.load(storage, code, month)
         except DamagedFile:

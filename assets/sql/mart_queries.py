@@ -7,14 +7,16 @@ again only when one of its month files changed. To add a mart, add a file and a 
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -101,10 +103,54 @@ def refresh(
     return dict(sorted(counts.items()))
 
 
-def stale_months(storage: Storage, mart: Mart, mode: str) -> list[str]:
-    """The civil months of which some zone's rows are out of date, ascending."""
-    places = [(metric, zone) for metric in mart.metrics for zone in ZONES]
-    return sorted({month for place in places for month in _stale(storage, mart, *place, mode)})
+def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collection[Mart] = MARTS) -> list[str]:
+    """Return the civil months up to `last` (`2026-11`) of which some mart is out of date, ascending.
+
+    Lists the series and the marts once. Opens only the marts whose own file or month files were replaced since the mart
+    was last found up to date.
+    """
+    stamps, checked = _stamps(storage, last), _checked(storage)
+    stale, current = set[str](), dict(checked)
+    for mart in of:
+        for metric, zone in ((metric, zone) for metric in mart.metrics for zone in ZONES):
+            key = layout.mart(mart.name, metric, zone)
+            stamp = stamps.get(key)
+            if stamp is None or checked.get(key) == stamp:
+                continue
+            if months := [month for month in _stale(storage, mart, metric, zone, mode) if month <= last]:
+                stale.update(months)
+            else:
+                current[key] = stamp
+    if current != checked:
+        storage.put(layout.MARTS_CHECKED, orjson.dumps(current), durable=False)
+    return sorted(stale)
+
+
+def _stamps(storage: Storage, last: str) -> dict[str, str]:
+    """Return a hash for the key of each mart that may exist: of the stamps of its month files and of its own file.
+
+    `last`: the newest month to make. A file of month ends reaches into the next civil month east of UTC.
+    """
+    files: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, stamp in storage.listing(layout.series_prefix()).items():
+        if layout.is_month_file(key):
+            metric, zone, month, _ = layout.of_series(key)
+            files[metric, zone].append(f"{month} {stamp}")
+    made = storage.listing(layout.MARTS)
+    stamps = {}
+    for mart in MARTS:
+        for (metric, zone), months in files.items():
+            key = layout.mart(mart.name, metric, zone)
+            stamps[key] = hashlib.sha256("\n".join([last, *months, made.get(key, "")]).encode()).hexdigest()[:16]
+    return stamps
+
+
+def _checked(storage: Storage) -> dict[str, str]:
+    """Return the hash of each mart that was found up to date; none if that cannot be read, which costs time alone."""
+    try:
+        return dict(orjson.loads(storage.get(layout.MARTS_CHECKED) or b"{}"))
+    except (StorageError, ValueError, TypeError):
+        return {}
 
 
 def first_month(storage: Storage) -> str | None:

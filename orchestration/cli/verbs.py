@@ -250,7 +250,7 @@ def dagster(program: str, options: Sequence[str]) -> int:
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
     home.make_local()
-    dagster_home.dagster_home(home.local)
+    dagster_home.require_dagster_home(home.local)
     os.chdir(dagster_home.ROOT)
     path = str(Path(sys.executable).with_name(program))
     argv = [sys.executable, "-m", dagster_home.WEBSERVER] if program == "dagster-webserver" else [path]

@@ -114,9 +114,9 @@ def mart_months(first: str) -> dict[str, str] | None:
     """Return the tags of a run of the marts: the partitions since the first out of date. None where none is."""
     storage = opened(os.environ)
     mode = modes.get(storage)
-    stale = None if mode is None else first_stale_month(storage, mode, first)
     last = f"{clock.utc(int(time.time())):%Y-%m}"
-    return None if stale is None or stale > last else {RANGE[0]: stale, RANGE[1]: last}
+    stale = None if mode is None else first_stale_month(storage, mode, first, last)
+    return None if stale is None else {RANGE[0]: stale, RANGE[1]: last}
 
 
 def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:

@@ -45,6 +45,19 @@ def dagster_home(home: Path) -> Path:
     return folder
 
 
+def require_dagster_home(home: Path) -> Path:
+    """Return what `dagster_home` does. Raises StorageError also if this user may not write there."""
+    folder = home / "dagster"
+    try:
+        if not folder.exists() or os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            return dagster_home(home)
+    except PermissionError:
+        pass
+    raise StorageError(
+        f"{folder} belongs to another user, and this one may not write there: change its owner, or run emds as it"
+    )
+
+
 def _configuration(postgres: bool, containers: bool) -> str:
     """Return the project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
 

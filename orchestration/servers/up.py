@@ -24,7 +24,8 @@ from types import FrameType
 from typing import IO
 
 from orchestration.servers import serve
-from orchestration.servers.dagster_home import DEPLOY, WEBSERVER, dagster_home
+from orchestration.servers.dagster_home import DEPLOY, WEBSERVER, require_dagster_home
+from orchestration.work.disk_space import require_space
 from orchestration.work.environment import PipelineSettings
 from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, as_storage_error
@@ -62,10 +63,11 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
     home = PipelineSettings.from_environ(os.environ).home
     home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
     home.make_local()
+    require_space(home.local)
     with lock(home.local):
         serve.require_free(port, "--port (make: PORT=)", host)
         serve.require_free(ui_port, "--ui-port (make: UI_PORT=)", LOOPBACK)
-        dagster_home(home.local)
+        require_dagster_home(home.local)
         os.environ.update(serve.environ(port))
         serve.raise_file_limit()
         serve.advise_proxy(host, port)
@@ -165,6 +167,7 @@ def _stop(servers: Servers) -> None:
     """Stop everything, deaf to further signals: first what starts runs, then the runs under way, then all servers."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    print("stopping", flush=True)
     servers.stop("daemon")
     # Runs end with the code server; where it has ended already, the next start fails them, and Dagster retries them.
     if any(server.name == "code" and server.process.poll() is None for server in servers.running):

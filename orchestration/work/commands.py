@@ -15,6 +15,7 @@ from assets.sources import sources
 from orchestration.jobs import recording, retention
 from orchestration.work import backfill
 from orchestration.work.backfill import Task
+from orchestration.work.disk_space import require_space
 from orchestration.work.environment import open_context
 from warehouse import settings
 from warehouse.bookkeeping import logged
@@ -40,12 +41,14 @@ def conclude(
 ) -> tuple[list[RunReport], list[str]]:
     """Record runs in Dagster as they come, publish, and print the report; return the reports, and what failed besides.
 
-    In a first fill each source is published as soon as its tasks are done, so that its zones are served early.
+    In a first fill each source is published as soon as its tasks are done, so that its zones are served early. Raises
+    StorageError if the disk is nearly full.
     """
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     reports = list[RunReport]()
     left = Counter(task.feed.split(".")[0] for task in tasks)
     is_first = history and pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
+    require_space(pipeline.storage.local)
     for task, report in runs:
         recorder.add(feed_of(task.feed), report)
         reports.append(report)
@@ -56,6 +59,7 @@ def conclude(
         left[source] -= 1
         if is_first and not left[source]:
             publish_first(pipeline, {zone for feed in sources()[source].feeds for zone in feed.zones})
+        require_space(pipeline.storage.local)
     sys.stderr.write("publishing the documents of all zones\n")
     failures = refresh_all(pipeline)
     if history:

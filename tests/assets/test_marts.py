@@ -167,30 +167,54 @@ def hourly(start: str, hours: int, value: float = 1.0) -> list[Reading]:
 def test_only_months_whose_files_changed_are_made_again(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
     put(storage, "DE-LU", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
-    assert stale_months(storage, DAILY, "live") == [
+    assert stale_months(storage, "live", of=[DAILY]) == [
         "2025-11",
         "2025-12",
         "2026-01",
         "2026-02",
     ]  # an hour of it is in January's file
     first = run(storage)
-    assert stale_months(storage, DAILY, "live") == []
+    assert stale_months(storage, "live", of=[DAILY]) == []
     identities = {key: storage.stat(key) for key in storage.keys("marts/daily/")}
     run(storage)
     assert {key: storage.stat(key) for key in storage.keys("marts/daily/")} == identities
     put(storage, "GB", "price", [(instant("2025-12-10T12:00:00Z"), 9999.0, "1h")], known_at=2)
-    assert stale_months(storage, DAILY, "live") == ["2025-12"]
+    assert stale_months(storage, "live", of=[DAILY]) == ["2025-12"]
     again = run(storage)
     assert [row["date"].isoformat() for row in again if row not in first] == ["2025-12-10"]
     assert storage.stat(layout.mart("daily", "price", "DE-LU")) == identities[layout.mart("daily", "price", "DE-LU")]
     assert [row["max"] for row in again if row["max"] == 9999.0] == [9999.0]
 
 
+def test_marts_that_were_found_up_to_date_are_not_opened_again(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))
+    put(storage, "DE-LU", "price", hourly("2026-01-01T00:00:00Z", 48))
+    run(storage)
+    assert stale_months(storage, "live", "2026-01", [DAILY]) == [], (
+        "an hour of February in Berlin is not to be made yet"
+    )
+    opened, read = list[str](), type(storage).get
+    monkeypatch.setattr(type(storage), "get", lambda self, key: opened.append(key) or read(self, key))
+    assert stale_months(storage, "live", "2026-01", [DAILY]) == []
+    assert opened == [layout.MARTS_CHECKED]
+    put(storage, "GB", "price", [(instant("2026-01-10T12:00:00Z"), 9999.0, "1h")], known_at=2)
+    opened.clear()
+    assert stale_months(storage, "live", "2026-01", [DAILY]) == ["2026-01"]
+    assert opened == [layout.MARTS_CHECKED, layout.mart("daily", "price", "GB")]
+    run(storage)
+    assert stale_months(storage, "live", "2026-01", [DAILY]) == []
+    assert stale_months(storage, "live", "2026-02", [DAILY]) == [], "a run makes every month that is asked for"
+    storage.put(layout.MARTS_CHECKED, b"not JSON")
+    assert stale_months(storage, "live", "2026-01", [DAILY]) == []
+
+
 def test_a_month_of_a_run_leaves_the_others_as_they_are(storage: Storage) -> None:
     put(storage, "GB", "price", hourly("2025-11-01T00:00:00Z", 24 * 90))
     assert {row["month"] for row in run(storage, months={"2025-12"})} == {"2025-12"}
     assert {row["month"] for row in run(storage, months={"2025-11"})} == {"2025-11", "2025-12"}
-    assert stale_months(storage, DAILY, "live") == ["2026-01"]
+    assert stale_months(storage, "live", of=[DAILY]) == ["2026-01"]
 
 
 def test_a_corrected_record_is_withdrawn_and_withheld_feeds_hold_none(storage: Storage) -> None:
@@ -215,7 +239,7 @@ def test_a_damaged_mart_is_made_again_and_read_by_nobody(storage: Storage) -> No
     body[40] ^= 1
     storage.put(key, bytes(body))
     assert marts.days(Reader(storage, 1_000_000), "GB", "price") is None
-    assert stale_months(storage, DAILY, "live") == ["2026-01"]
+    assert stale_months(storage, "live", of=[DAILY]) == ["2026-01"]
     assert len(run(storage)) == 2
     assert marts.days(Reader(storage, 1_000_000), "GB", "price") is not None
 

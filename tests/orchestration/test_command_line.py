@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -174,3 +178,62 @@ def test_dagsters_settings_are_replaced_by_a_release_and_where_they_are_empty_bu
     file.write_text(written.replace("limit: 1", "limit: 2"))
     dagster_home.dagster_home(tmp_path)
     assert "limit: 2" in file.read_text()
+
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.mark.parametrize("argv", [["backfill", "--days", "1", "--feed", "elexon.price"], ["up"]])
+def test_a_full_disk_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # `up` sets handlers
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(10**12, 10**12, 20_000_000))
+    assert main(argv) == 1
+    assert capsys.readouterr().err == (
+        f"emds: the disk of {tmp_path} is full: 20 MB are free, and emds needs 100 MB. Free some space, then run the "
+        "command again; it continues where it stopped.\n"
+    )
+
+
+def test_a_dagster_folder_of_another_user_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    (tmp_path / "dagster").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert main(["dagster", "dagster", "--version"]) == 1
+    assert capsys.readouterr().err == (
+        f"emds: {tmp_path / 'dagster'} belongs to another user, and this one may not write there: change its owner, or "
+        "run emds as it\n"
+    )
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_make_lists_its_targets() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    listed = subprocess.run(
+        ["make", "-C", ROOT, "--no-print-directory", "help"], capture_output=True, text=True, check=True
+    )
+    assert [line.split()[1] for line in listed.stdout.splitlines()] == targets
+
+
+@pytest.mark.parametrize(
+    ("program", "said"), [("", "and there is no"), ("#!/bin/sh\ntest $1 = -V && echo Python 3.9.2", "is Python 3.9.2.")]
+)
+def test_a_python_that_does_not_fit_is_one_sentence(tmp_path: Path, program: str, said: str) -> None:
+    python = tmp_path / "python3"
+    if program:
+        python.write_text(program)
+        python.chmod(0o755)
+    command = [ROOT / ".ci" / "install.sh", "requirements.lock", tmp_path / "stamp"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHON": str(python)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("emds needs Python 3.11 or newer, and ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -88,6 +88,9 @@ def test_a_signal_stops_everything(running: subprocess.Popen[str], tmp_path: Pat
     assert "/v1/brief/GB?sample=true'" in output
     assert alive(tmp_path, "api", "ui") == ["api", "ui"]
     running.send_signal(signal.SIGTERM)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "stopping\n"
+    assert running.poll() is None, "it says so before the servers have ended"
     assert running.wait(30) == 0
     assert all_end(tmp_path, "api", "ui")
 

@@ -70,6 +70,12 @@ def note(
     storage.update(key, add)
 
 
+def sources_of(storage: Storage, month: str) -> list[str]:
+    """Return the codes of the sources that were asked in a UTC month. Raises StorageError."""
+    names = (key.removeprefix(layout.ATTEMPTS) for key in storage.keys(layout.ATTEMPTS))
+    return [name.partition("/")[0] for name in names if name.endswith(f"/{month}.json")]
+
+
 def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
     """The feeds of a source that were asked in a UTC month. Raises DamagedFile."""
     key = layout.attempts(source, month)
