@@ -92,3 +92,35 @@ def test_a_figure_needs_a_hundred_intervals_and_a_feed_that_may_be_passed_on(sto
     assert early["mae"] is early["skill"] is early["coverage"] is None
     assert scores.measure(storage, ELEXON, ["elexon.demand_forecast"], NOW) == []
     assert scores.measure(storage, {"elexon": replace(ELEXON["elexon"], feeds=())}, (), NOW) == []
+
+
+def test_wind_and_solar_are_scored_by_fuel_and_against_capacity(tmp_path: Path) -> None:
+    folder, random = Folder(tmp_path), np.random.default_rng(7)
+    modes.ensure(folder, "live")
+    entsoe = source("entsoe")
+    first = NOW // HOUR * HOUR - 32 * 24 * HOUR
+    starts = [first + HOUR * number for number in range(32 * 24)]
+    rows = {name: Rows() for name in ("entsoe.mix", "entsoe.mix_forecast", "entsoe.capacity")}
+    for fuel, size in (("solar", 900.0), ("wind_onshore", 2_500.0)):
+        came = (size * (1 + np.sin(np.arange(len(starts)) / 4)) + random.normal(0, 20, len(starts))).round(2)
+        rows["entsoe.mix"].extend(SeriesKey("BE", "mix", "MW", "1h", fuel), starts, came.tolist())
+        for day in range(31):
+            ahead = slice(24 * day, 24 * day + 24)
+            expected = (came[ahead] + random.normal(30, 0.1 * size, 24)).round(2).tolist()
+            key = SeriesKey("BE", "mix_forecast", "MW", "1h", fuel)
+            rows["entsoe.mix_forecast"].extend_vintage(
+                key, starts[ahead][0] - 6 * HOUR, "body", starts[ahead], expected
+            )
+    year = instant("2025-12-31T23:00Z")
+    rows["entsoe.capacity"].extend(SeriesKey("BE", "capacity", "MW", "1y", "solar"), [year], [9_000.0])
+    for name, own in rows.items():
+        folding.fold(folder, name, own, {}, {name: 1}, NOW, "live")
+    document = publishers.publish(folder, {"entsoe": entsoe}, (), "live", NOW)
+    solar, wind = document["scores"]
+    assert [entry["fuel"] for entry in (solar, wind)] == ["solar", "wind_onshore"]
+    lead = solar["leads"][0]
+    assert lead["n"] > 600
+    assert lead["mae_pct_of_capacity"] == pytest.approx(100 * lead["mae"] / 9_000, abs=1e-4)
+    assert wind["leads"][0]["mae_pct_of_capacity"] is None
+    assert [other["wape"] for other in wind["leads"]] == [None] * 5
+    assert differences(tmp_path)[0] == []

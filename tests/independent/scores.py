@@ -81,7 +81,11 @@ def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
     table = table[
         (table["feed"].astype(str) == entry["feed"]) & (table["resolution"].astype(str) == entry["resolution"])
     ]
-    known, step = readings(rows(home, metric, zone, "series")), SECONDS[entry["resolution"]]
+    actual, capacity = rows(home, metric, zone, "series"), None
+    if fuel := entry.get("fuel"):
+        table, actual = table[table["fuel"].astype(str) == fuel], actual[actual["fuel"].astype(str) == fuel]
+        capacity = installed(home, zone, fuel, entry["end"])
+    known, step = readings(actual), SECONDS[entry["resolution"]]
     grid = range(-(-entry["start"] // step) * step, entry["end"], step)
     hours = [{"lead_s": 3600 * hour} for hour in range(1, 1 + len(entry["mae_by_hour"]))]
     for lead in [*entry["leads"], *hours]:
@@ -113,7 +117,20 @@ def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
                 "wape": 100 * absolute / total if metric == "demand" and total else None,
                 "skill": 1 - sum(own for own, _ in both) / naive_error if naive_error else None,
             }
+        if fuel:
+            found["mae_pct_of_capacity"] = None
+            if found["mae"] is not None and capacity:
+                found["mae_pct_of_capacity"] = 100 * Fraction(repr(rounded(found["mae"]))) / capacity
         yield {name: rounded(figure) for name, figure in found.items()}
+
+
+def installed(home: Path, zone: str, fuel: str, end: int) -> Fraction | None:
+    """Installed MW of a fuel in the newest year that began before an instant; None if none is published."""
+    if not (home / "series" / "metric=capacity" / f"zone={zone}").exists():
+        return None
+    table = rows(home, "capacity", zone, "series")
+    table = table[(table["fuel"].astype(str) == fuel) & (table["ts"] < end)].sort_values("ts")
+    return Fraction(repr(table["value"].tolist()[-1])) if len(table) else None
 
 
 def rounded(figure: Any) -> Any:
