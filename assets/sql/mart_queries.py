@@ -136,12 +136,12 @@ def _stamps(storage: Storage, last: str) -> dict[str, str]:
         if layout.is_month_file(key):
             metric, zone, month, _ = layout.of_series(key)
             files[metric, zone].append(f"{month} {stamp}")
-    made = storage.listing(layout.MARTS)
+    mart_files = storage.listing(layout.MARTS)
     stamps = {}
     for mart in MARTS:
         for (metric, zone), months in files.items():
             key = layout.mart(mart.name, metric, zone)
-            stamps[key] = hashlib.sha256("\n".join([last, *months, made.get(key, "")]).encode()).hexdigest()[:16]
+            stamps[key] = hashlib.sha256("\n".join([last, *months, mart_files.get(key, "")]).encode()).hexdigest()[:16]
     return stamps
 
 
