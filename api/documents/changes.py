@@ -132,7 +132,7 @@ def public_metric(metric: str) -> str:
 def _documents(change: Change, at: int) -> list[str]:
     """Return the paths of the documents that follow from these rows."""
     zone, paths = change.zone, []
-    if change.metric in CURRENT:
+    if change.metric in CURRENT or change.metric == ZONES[zone].carbon_metric:
         if change.last >= at - _BRIEF_S:
             paths += [f"/v1/latest/{zone}", f"/v1/brief/{zone}", "/v1/map/snapshot"]
         if change.last >= at - _LIVE_S:

@@ -20,13 +20,15 @@ from api.service import Service
 from warehouse.figures.context import coverage_note
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
-from warehouse.market.metrics import MIXES, CurrentMix
+from warehouse.market.metrics import AWAITED, MIXES, CurrentMix
 from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
 
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
 _HEAD = ("as_of", "method", "docs", "months")
 """Members of `/v1/publishers` beside its entries."""
+_OF_CARBON = ("carbon_basis", "carbon_omitted")
+"""Members of a zone's document about its `carbon`."""
 
 
 def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
@@ -112,7 +114,7 @@ def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
 def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
     """The price alone, the zone's attribution and licence with it."""
     metrics = {metric: value for metric, value in body["metrics"].items() if metric == Metric.PRICE}
-    return {**_without_mixes(body, MIXES.values()), "metrics": metrics, "sample": True}
+    return {**_without_carbon(_without_mixes(body, MIXES.values())), "metrics": metrics, "sample": True}
 
 
 def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
@@ -165,6 +167,8 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
     if metrics is None:
         return member
     selected = _without_mixes(member, (words for metric, words in MIXES.items() if metric not in metrics))
+    if Metric.CARBON not in metrics:
+        selected = _without_carbon(selected)
     selected["metrics"] = {metric: value for metric, value in member["metrics"].items() if metric in metrics}
     ends = _ends(selected)
     return selected | ({"valid_until": min(ends)} if ends else {})
@@ -178,7 +182,7 @@ def _ends(member: dict[str, Any]) -> list[int]:
 def _awaited(member: dict[str, Any]) -> list[dict[str, Any]]:
     """The values of a zone that staleness depends on."""
     mixes = [member[words.member] for words in MIXES.values() if words.is_awaited and words.member in member]
-    return [*member["metrics"].values(), *mixes]
+    return [*(value for metric, value in member["metrics"].items() if metric in AWAITED), *mixes]
 
 
 def _count_values(member: dict[str, Any]) -> int:
@@ -192,9 +196,14 @@ def _without_mixes(body: Mapping[str, Any], left_out: Iterable[CurrentMix]) -> d
     return {name: part for name, part in body.items() if not any(mix.names(name) for mix in words)}
 
 
+def _without_carbon(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in body.items() if name not in _OF_CARBON}
+
+
 def overdue_after(body: dict[str, Any]) -> int:
     """The instant after which the figures of a body are overdue: `valid_until`, or the first `expected_by` in it."""
-    ends = [body.get("valid_until"), *(value.get("expected_by") for value in body.get("metrics", {}).values())]
+    awaited = [value for metric, value in body.get("metrics", {}).items() if metric in AWAITED]
+    ends = [body.get("valid_until"), *(value.get("expected_by") for value in awaited)]
     return min((end for end in ends if end is not None), default=LAST_INSTANT)
 
 

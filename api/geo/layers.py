@@ -21,7 +21,7 @@ import orjson
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from warehouse.market.metrics import SCALAR
+from warehouse.market.metrics import AWAITED
 
 Box = tuple[float, float, float, float]
 """West, south, east, north in degrees; west > east crosses the antimeridian."""
@@ -62,7 +62,7 @@ class GeoLayer:
         document = orjson.loads(body)
         features = document["features"]
         properties = [feature["properties"] for feature in features]
-        due = [[own.get(f"{metric}_expected_by") for metric in SCALAR] for own in properties]
+        due = [[own.get(f"{metric}_expected_by") for metric in AWAITED] for own in properties]
         return cls(
             {name: value for name, value in document.items() if name not in ("features", "bbox")},
             tuple(orjson.dumps(feature) for feature in features),

@@ -19,6 +19,7 @@ from api.service import Service
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.store import layout
 
@@ -91,12 +92,18 @@ def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sa
     if metrics is not None:
         members = body.pop("zones")
         values = [(zone, name, value) for zone, of in members.items() for name, value in of["metrics"].items()]
-        terms = [catalogue.terms(zone, name, frozenset([value["source"]])) for zone, name, value in values]
+        terms = [
+            catalogue.terms(zone, _stored(zone, name), frozenset([value["source"]])) for zone, name, value in values
+        ]
         for name in ("attribution", "license"):
             body[name] = "; ".join(dict.fromkeys(of[name] for of in terms))
         silent = [zone for zone, of in members.items() if not of["metrics"]]
         body |= {"values": text.ranked(members), "silent": silent}
     return ToolAnswer(text.snapshot(body), text.with_times(body), 1, valid_until)
+
+
+def _stored(zone: str, metric: str) -> str:
+    return ZONES[zone].carbon_metric if metric == Metric.CARBON else metric
 
 
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:

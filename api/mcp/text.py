@@ -78,16 +78,17 @@ def words(macro: str, body: Mapping[str, Any], *more: Any) -> str:
 def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rank the values of a snapshot's zones within each metric and unit: columns of one length, the highest first.
 
-    `rank` 1 is the highest value; `percentile` is a zone's own among its last 30 days.
+    Published carbon intensities and estimates are ranked apart, since their definitions differ. `rank` 1 is the highest
+    value; `percentile` is a zone's own among its last 30 days.
     """
     metrics = [metric.value for metric in Metric]
     values = sorted(
-        (metrics.index(name), name, value["unit"], -value["value"], zone, value)
+        (metrics.index(name), name, value["unit"], _basis(name, member), -value["value"], zone, value)
         for zone, member in zones.items()
         for name, value in member["metrics"].items()
     )
     listed = []
-    for (_, name, unit), group in groupby(values, lambda each: each[:3]):
+    for (_, name, unit, basis), group in groupby(values, lambda each: each[:4]):
         of_zones = {zone: value for *_, zone, value in group}
         figures = [value["value"] for value in of_zones.values()]
         usual = Counter(value["ts"] for value in of_zones.values()).most_common(1)[0][0]
@@ -99,8 +100,12 @@ def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
             "percentile": [value["percentile"] for value in of_zones.values()],
         }
         times = {"time": iso(usual), **({"other_times": others} if others else {})}
-        listed.append({"metric": name, "unit": unit, **times, **columns})
+        listed.append({"metric": name, "unit": unit, **({"basis": basis} if basis else {}), **times, **columns})
     return listed
+
+
+def _basis(metric: str, member: Mapping[str, Any]) -> str:
+    return str(member.get("carbon_basis", "")) if metric == Metric.CARBON else ""
 
 
 def snapshot(body: Mapping[str, Any]) -> str:

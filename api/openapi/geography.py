@@ -92,6 +92,8 @@ _LIVE_PROPERTIES = record(
         (f"{metric}_expected_by", "Unix seconds by which a newer one is due.", or_null(_REAL_INSTANT)),
         (f"{metric}_percentile", "Its rank among the zone's last 30 days.", or_null(_REAL_PERCENTILE)),
         (f"{metric}_band", "That rank in a word.", or_null(choice(*get_args(Band)))))),
+    ("carbon_basis", "Whether `carbon` is published by an operator or estimated by this service.",
+     or_null(choice("published", "estimate"))),
     ("updated", "Unix seconds when the document was built.", _REAL_INSTANT),
     "attribution", "license")
 

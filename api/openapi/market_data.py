@@ -48,6 +48,12 @@ _MIXES: tuple[Member, ...] = tuple(
         (f"{mix.member}?", f"Newest generation by fuel, in `{mix.member}_unit`.", keyed("number", "fuel")),
         (f"{mix.member}_unit?", f"Unit of `{mix.member}`.", "text"),
         (f"{mix.member}_ts?", f"Start of the interval of `{mix.member}`, Unix seconds.", "instant")))
+_CARBON_PRESENT: tuple[Member, ...] = (
+    ("carbon_basis?", "Whether `carbon` is published by an operator or estimated by this service.",
+     choice("published", "estimate")),
+    ("carbon_omitted?",
+     "Why there is no `carbon`: the newest whole interval is refused (`fuel_missing`, `other_share`, `wide`, "
+     "`refused`; see /docs/carbon), or `no_rows`, `withheld_by_terms`, `unreadable`.", "text"))
 _BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
@@ -97,12 +103,12 @@ MARKET_DATA: dict[str, Schema] = {
         "resolution?", "source?", "expected_by?"),
     "Latest": record(
         "zone", "metrics", "attribution", "license", "updated", "valid_until?", "generation_mix?", *_MIXES,
-        "sample?"),
+        *_CARBON_PRESENT, "sample?"),
     "Snapshot": record(
         "generated", "valid_until?",
         ("zones", "Every zone by id; one without any value has empty `metrics`.", keyed(record(
-            "metrics", "updated", "attribution", "license", "valid_until?", "generation_mix?", *_MIXES),
-            "zone")),
+            "metrics", "updated", "attribution", "license", "valid_until?", "generation_mix?", *_MIXES,
+            *_CARBON_PRESENT), "zone")),
         "sample?"),
     "Row": record(*_ROW, closed=True),
     "Gap": record("start", "end", _REASON),
@@ -180,7 +186,8 @@ MARKET_DATA: dict[str, Schema] = {
         ("summary_figures?", "The summary's numbers as printed, by metric.", "object"),
         ("generation_mix_ts?", "Start of the mix's interval, Unix seconds; absent without a mix.", "instant"),
         ("generation_mix_expected_by?", "Unix seconds by which a newer mix is due; absent without a mix.", "instant"),
-        ("generation_mix_omitted?", "Why a zone that publishes a mix has none here.", "text"), *_MIXES),
+        ("generation_mix_omitted?", "Why a zone that publishes a mix has none here.", "text"),
+        *_MIXES, *_CARBON_PRESENT),
     "WindowBlock": record(*_BLOCK),
     "Windows": record(
         "zone",

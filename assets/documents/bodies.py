@@ -10,6 +10,8 @@ from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.summary import headline, summary
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
 from warehouse.market.metrics import MIXES, CurrentMix
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
@@ -17,6 +19,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
     body: dict[str, Any] = {
         "zone": of_zone.zone["id"],
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
+        **_carbon_members(of_zone),
     }
     for metric, mix in of_zone.mixes.items():
         words = MIXES[metric]
@@ -46,6 +49,7 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "context_window_requested_days": WINDOW_DAYS,
         "trend_24h": {m: _block(r.trend, of_zone.figures[m].unit) for m, r in readings.items() if r.trend is not None},
         "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | missing,
+        **_carbon_members(of_zone),
         **_brief_mixes(of_zone),
         "headline": headline(of_zone, now, simulated)[0],
         "summary": " ".join(parts.values()),
@@ -103,6 +107,13 @@ def _latest_value(figure: Figure) -> dict[str, Any]:
 def _block(part: Any, unit: str) -> dict[str, Any]:
     """A context or trend block; a reason stands only where a number is null."""
     return {name: value for name, value in asdict(part).items() if value != ""} | {"unit": unit}
+
+
+def _carbon_members(of_zone: ZoneFigures) -> dict[str, Any]:
+    """Return whether `carbon` is published or estimated, or why it is left out."""
+    if (figure := of_zone.figures.get(Metric.CARBON)) is not None:
+        return {"carbon_basis": ZONES[of_zone.zone["id"]].describe_carbon(figure.stored)["basis"]}
+    return {"carbon_omitted": of_zone.carbon_omitted} if of_zone.carbon_omitted else {}
 
 
 def _brief_mixes(of_zone: ZoneFigures) -> dict[str, Any]:

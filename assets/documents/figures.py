@@ -13,10 +13,13 @@ from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import WINDOW_S, Reading, read_at
+from warehouse.figures.refusals import estimate_stored
 from warehouse.figures.whole_mix import newest_whole
-from warehouse.market.clock import DAY, Window, interval_end
-from warehouse.market.metrics import CURRENT, MIXES
+from warehouse.market import carbon
+from warehouse.market.clock import DAY, MarketDay, Window, interval_end
+from warehouse.market.metrics import AWAITED, CURRENT, MIXES
 from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES
 from warehouse.series.reader import Reader
 from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns, joined
@@ -40,6 +43,8 @@ class Figure:
     resolution: str
     source: str
     expected_by: int
+    stored: Metric
+    """The series that its rows are of: of `carbon` the published one or the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +72,19 @@ class ZoneFigures:
     """By metric, in the order of `MIXES`."""
     histories: Mapping[str, RowColumns]
     """The rows around the instant by metric, of which the figures are the newest."""
+    carbon_omitted: str = ""
+    """Why there is no figure of `carbon`: why its newest whole interval is refused, or a word of `missing`."""
     unreadable: tuple[str, ...] = ()
     """The files that could not be read, a line each: their metrics are missing."""
 
     @property
     def empty(self) -> bool:
-        return not self.figures and not self._awaited
+        return not any(metric in AWAITED for metric in self.figures) and not self._awaited
 
     @property
     def valid_until(self) -> int:
         """The first instant at which one of the figures is superseded or overdue."""
-        ends = [figure.expected_by for figure in self.figures.values()]
+        ends = [figure.expected_by for metric, figure in self.figures.items() if metric in AWAITED]
         return min([*ends, *(mix.expected_by for mix in self._awaited)])
 
     @property
@@ -101,23 +108,29 @@ def _of_zone(
     missing: dict[str, str] = {}
     unreadable: list[str] = []
     mixes: dict[Metric, Mix] = {}
-    for metric in (m for m in CURRENT if m.value in entry["metrics"]):
-        rows = None
+    omitted = ""
+    series = {metric: ZONES[zone].carbon_metric if metric is Metric.CARBON else metric for metric in CURRENT}
+    for metric, stored in ((m, stored) for m, stored in series.items() if stored.value in entry["metrics"]):
+        rows, refused = None, ""
         with logged(f"{metric.value} of {zone}", unreadable) as attempt:
             if metric in MIXES and MIXES[metric].is_whole:
                 rows = newest_whole_mix(reader, zone, metric, now, withheld)
             elif metric in MIXES:
                 rows = newest(reader, zone, metric, max(0, now - _MIX_S), now, withheld)
             else:
-                rows = recent(reader, zone, metric, now, withheld)
-        carriers = _carriers(catalogue, zone, metric)
+                rows = recent(reader, zone, stored, now, withheld)
+            if stored is Metric.CARBON_ESTIMATE:
+                refused = refusal(reader, catalogue, zone, rows, now, withheld)
+        carriers = _carriers(catalogue, zone, stored)
         if rows is not None and metric in MIXES:
             mixes[metric] = _mix(rows, carriers)
-        elif rows is not None and (reading := read_at(rows, entry["tz"], now)) is not None:
-            named[metric.value], histories[metric.value] = _figure(rows, reading, carriers), rows
+        elif rows is not None and not refused and (reading := read_at(rows, entry["tz"], now)) is not None:
+            named[metric.value], histories[metric.value] = _figure(rows, reading, carriers, stored), rows
+        elif metric is Metric.CARBON:
+            omitted = refused or _missing(entry["metrics"][stored], attempt.error is not None)
         else:
             missing[metric.value] = _missing(entry["metrics"][metric], attempt.error is not None)
-    return ZoneFigures(entry, named, missing, mixes, histories, tuple(unreadable))
+    return ZoneFigures(entry, named, missing, mixes, histories, omitted, tuple(unreadable))
 
 
 @read_again
@@ -171,11 +184,36 @@ def newest_whole_mix(
     return None
 
 
-def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier]) -> Figure:
+def refusal(
+    reader: Reader,
+    catalogue: Mapping[str, Any],
+    zone: str,
+    estimates: RowColumns | None,
+    now: int,
+    withheld: Collection[str],
+) -> str:
+    """Return why the newest whole interval of a zone's mix has no estimate; an empty text if it has one or is unknown.
+
+    `refused` if only the publisher's response showed the cause. Raises StorageError.
+    """
+    mix = newest_whole_mix(reader, zone, Metric.MIX, now, withheld, carbon.UNCOUNTED)
+    if mix is None:
+        return ""
+    ts, feed = int(mix.ts.max()), mix.labels[mix.label[int(mix.ts.argmax())]].feed
+    if estimates is not None:
+        begun = estimates.between(Window(0, now + 1))[1]
+        if begun and int(estimates.ts[begun - 1] + estimates.seconds()[begun - 1]) > ts:
+            return ""
+    rows = reader.read(zone, Metric.MIX, "net", MarketDay.at(ts, catalogue["feeds"][feed]["tz"]).window)
+    found = estimate_stored(zone, rows.of_feeds(lambda each: each not in withheld))
+    return dict(zip(found.ts.tolist(), found.reasons, strict=True)).get(ts) or "refused"
+
+
+def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier], stored: Metric) -> Figure:
     label = rows.labels[rows.label[reading.row]]
     due = _due(carriers, label.feed, label.resolution, reading.ts)
     expected_by = due if reading.next_ts is None else min(due, reading.next_ts)
-    return Figure(reading, label.unit, label.resolution, label.source, expected_by)
+    return Figure(reading, label.unit, label.resolution, label.source, expected_by, stored)
 
 
 def _carriers(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Carrier]:

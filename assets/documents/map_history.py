@@ -90,7 +90,7 @@ def metric_histories(
         last = max(HOURLY_DAYS * 24, _known_steps(values))
         hours[metric] = values[skipped:last]
         hours[f"{metric}_percentile"] = _percentiles(figure, own, exact[skipped:last])
-        expected = _expected(reader, catalogue, figures.zone["id"], metric, week, unit)
+        expected = _expected(reader, catalogue, figures.zone["id"], figure.stored, week, unit)
         if (known := _known_steps(expected)) > skipped:
             hours[f"{metric}_forecast"] = expected[skipped:known]
         metrics[metric] = {

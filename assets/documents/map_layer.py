@@ -81,6 +81,7 @@ def _properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mappi
             f"{metric}_percentile": figure["percentile"],
             f"{metric}_band": bands.get(metric) if value is not None else None,
         }
+    body["carbon_basis"] = member.get("carbon_basis")
     return body | {"updated": member["updated"], "attribution": member["attribution"], "license": member["license"]}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from assets.documents.figures import Figure
 from warehouse.figures.context import WINDOW_DAYS, Context
 from warehouse.market.metrics import brief_words
+from warehouse.market.vocabulary import Metric
 
 BALANCED_MW = 25
 """A net flow of less, either way, is balanced: the smallest zone's ties carry some 500 MW."""
@@ -42,12 +43,12 @@ class FigureSentences:
             return f"net {_DIRECTIONS[self.sign]} {self.verb} {value}"
         if self.metric == "price" and self.value < 0:
             return f"the price of power {self.verb} negative at {value}"
-        subject = (
-            self.words.headline[self.verb == "was"]
-            if self.words.headline
-            else f"{self.words.subject.lower()} {self.verb}"
-        )
+        subject = self.words.headline[self.verb == "was"] if self.words.headline else f"{self._subject()} {self.verb}"
         return f"{subject} {value}"
+
+    def _subject(self) -> str:
+        subject = self.words.subject.lower()
+        return f"estimated {subject}" if self.figure.stored is Metric.CARBON_ESTIMATE else subject
 
     @property
     def is_balanced(self) -> bool:

@@ -15,8 +15,16 @@ from assets.documents.statement import FigureSentences, grouped, heard
 from warehouse.figures.context import WINDOW_DAYS, listed
 from warehouse.market.clock import local_date, utc, zone_of
 from warehouse.market.metrics import MIXES, SCALAR, brief_words
+from warehouse.market.vocabulary import Metric
 
 _LARGEST_FUELS = 3
+_REFUSED = {
+    "fuel_missing": "the generation mix lacks a fuel",
+    "other_share": "too much of the generation has no known fuel",
+    "wide": "its bounds are too far apart",
+    "refused": "the response of the publisher did not allow it",
+}
+"""Why the newest whole interval has no estimate of carbon intensity (docs/carbon.md)."""
 
 Parts = dict[str, str]
 Numbers = dict[str, Any]
@@ -57,7 +65,10 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
     figures: dict[str, Any] = {"at": say_time(opening, tz)}
     parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {figures['at']}."}
     for metric, figure in of_zone.figures.items():
-        parts[metric], figures[metric] = _sentences(metric, figure, opening, tz, overdue=now > figure.expected_by)
+        if metric == figure.stored or figure.stored not in of_zone.figures:  # GB's carbon intensity has two names
+            parts[metric], figures[metric] = _sentences(metric, figure, opening, tz, overdue=now > figure.expected_by)
+    if of_zone.carbon_omitted in _REFUSED:
+        parts[Metric.CARBON] = f"Carbon intensity is not estimated, because {_REFUSED[of_zone.carbon_omitted]}."
     for member, mix in mixes.items():
         parts[member], figures[member] = _mix_sentences(mix, opening, tz, overdue=now > mix.expected_by)
     for metric, reason in of_zone.missing.items():
@@ -71,7 +82,7 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
 
 
 def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
-    """Value and rank, median, trend, and whether the value is overdue."""
+    """Value and rank; of a metric that is awaited also median, trend, and whether the value is overdue."""
     statement, context = FigureSentences(metric, figure, overdue), figure.reading.context
     value = statement.amount()
     if context is None:
@@ -81,9 +92,11 @@ def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool
         if context.window_days_actual != WINDOW_DAYS:
             statement.numbers["window_days"] = days
         rank = statement.rank(f"the last {WINDOW_DAYS} days", f"the last {grouped(days, 0)} days")
-        sentences = [f"{value}{rank}.", statement.against_median(context)]
-    sentences.append(statement.trend())
-    text, times = _with_times(sentences, figure.reading.ts, opening, tz, figure.expected_by if overdue else None)
+        sentences = [f"{value}{rank}."]
+    if statement.words.is_awaited:
+        sentences += [*([statement.against_median(context)] if context else []), statement.trend()]
+    due = figure.expected_by if overdue and statement.words.is_awaited else None
+    text, times = _with_times(sentences, figure.reading.ts, opening, tz, due)
     return text, {**statement.numbers, **times}
 
 

@@ -13,6 +13,7 @@ from api.documents import changes
 from api.documents.changes import ChangeFilter
 from assets.documents.map_history import rounded
 from warehouse.market.clock import iso
+from warehouse.market.metrics import AWAITED
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
 from warehouse.series.change_log import ChangePage, UnknownCursor
@@ -144,7 +145,8 @@ def _stale(documents: Documents, zone: str, _: float | None, known: Any, now: in
     metrics = document.get("metrics", {})
     if not metrics:
         return None, None
-    late = sorted(metric for metric, figure in metrics.items() if (figure.get("expected_by") or now) < now)
+    awaited = ((metric, figure) for metric, figure in metrics.items() if metric in AWAITED)
+    late = sorted(metric for metric, figure in awaited if (figure.get("expected_by") or now) < now)
     if late == (known or []):
         return late, None
     return late, {"stale": late, "recovered": sorted(set(known or ()) - set(late)), "latest": f"/v1/latest/{zone}"}

@@ -89,7 +89,7 @@ def test_a_sample_of_latest_keeps_the_price_alone_and_is_marked(published: Any) 
     sample = answer.get_json()
     assert sample.pop("sample") is True
     assert sample.pop("metrics") == {"price": whole["metrics"]["price"]}
-    assert sample == {name: whole[name] for name in whole if name not in ("metrics", "generation_mix")}
+    assert sample == {name: whole[name] for name in whole if name not in ("metrics", "generation_mix", "carbon_basis")}
 
 
 def test_a_sample_of_a_snapshot_keeps_the_prices_alone(published: Any) -> None:

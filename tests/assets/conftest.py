@@ -60,8 +60,8 @@ class World:
         step = RESOLUTIONS[resolution]
         stated = [(start + i * step, v) for i, v in enumerate(values) if v is not None]
         money, share = f"{ZONES[zone].currency}/MWh", "%" if zone == "GB" else "MW"
-        units = {"price": money, "price_forecast": money, "carbon_intensity": "gCO2/kWh", "generation": share}
-        unit = units.get(metric, "MW")
+        units = {"price": money, "price_forecast": money, "generation": share}
+        unit = "gCO2/kWh" if metric.startswith("carbon") else units.get(metric, "MW")
         carrier = feed or next(f.id for f in self.source.feeds if zone in f.zones and metric in f.metrics)
         rows = Rows()
         rows.extend(

@@ -76,7 +76,7 @@ def contradictions(brief, now) -> list[str]:
             f"{metric} change": sign(trend["change"]) == sign(brief["current"][metric]["value"] - trend["from_value"]),
         }
     agree |= {f"{metric} ahead": value["ts"] <= now for metric, value in brief["current"].items()}
-    moved = [trends(brief, metric) for metric in brief["trend_24h"]]
+    moved = [trends(brief, metric) for metric in brief["trend_24h"] if metric != "carbon"]
     for words in (" up ", " down ", "about the same as a day earlier", "A day earlier it was"):
         agree[words] = brief["summary"].count(words) == moved.count(words)
     agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])

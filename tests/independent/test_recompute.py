@@ -56,7 +56,8 @@ def fold(storage, random, zone, metric, product, resolution, days, **key):
     start = NOW // 3600 * 3600 - days * DAY
     points = [(start + i * step, v) for i, v in enumerate(rough(random, (NOW + DAY - start) // step)) if v is not None]
     kept = [(ts, v) for ts, v in points if ts <= NOW + (DAY if metric == "price" else 0)]
-    unit = {"price": f"{ZONES[zone].currency}/MWh", "carbon_intensity": "gCO2/kWh"}.get(metric, "MW")
+    price = f"{ZONES[zone].currency}/MWh"
+    unit = "gCO2/kWh" if metric.startswith("carbon") else {"price": price}.get(metric, "MW")
     rows = Rows()
     rows.extend(SeriesKey(zone, metric, unit, resolution, **key), [ts for ts, _ in kept], [v for _, v in kept])
     folding.fold(storage, f"rough.{product}", rows, {}, {"rough.fine": 1, "rough.coarse": 9}, NOW - 100, "live")
@@ -68,7 +69,7 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rough")
     random, storage = np.random.default_rng(20261105), Folder(folder)
     for zone, stated in ZONES.items():
-        for metric in (m.value for m in SCALAR if m in stated.metrics):
+        for metric in dict.fromkeys(m.value for m in (*SCALAR, stated.carbon_metric) if m in stated.stored_metrics):
             resolution = str(random.choice(["5m", "15m", "30m", "1h"]))
             fold(storage, random, zone, metric, "fine", resolution, int(random.choice([1, 17, 33, 33, 33])))
             if resolution != "1h":

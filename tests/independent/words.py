@@ -10,7 +10,13 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-NAMES = {"price": "power", "demand": "demand", "interchange": "", "carbon_intensity": "carbon intensity"}
+NAMES = {
+    "price": "power",
+    "demand": "demand",
+    "interchange": "",
+    "carbon_intensity": "carbon intensity",
+    "carbon": "carbon intensity",
+}
 BY_HOUR = ("price", "demand")
 CURRENCIES = {"EUR": "€", "GBP": "£", "USD": "$", "AUD": "A$"}
 
@@ -67,6 +73,9 @@ class Figure:
         self.decimals = 2 if metric == "price" else 0
         self.exports = self.flow and Fraction(now["value"]) < 0
         self.value = self.turned(now["value"])
+        self.name = NAMES[metric]
+        if metric == "carbon" and brief["carbon_basis"] == "estimate":
+            self.name = f"estimated {self.name}"
         self.late = brief["as_of"] > now["expected_by"]
         self.verb = "was" if self.late else "is"
         self.block, self.moved = brief["context"].get(metric), brief["trend_24h"].get(metric)
@@ -96,7 +105,7 @@ class Figure:
             if self.value < 0:
                 return f"the price of power {self.verb} negative at {stated}"
             return f"power cost{'' if self.late else 's'} {stated}"
-        return f"{NAMES[self.metric]} {self.verb} {stated}"
+        return f"{self.name} {self.verb} {stated}"
 
     def share(self, pct: Any) -> str:
         plain = pct is not None and self.value >= 0 and not self.exports and abs(Fraction(pct)) < 100
@@ -143,9 +152,10 @@ def part(brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: bool) -> str:
         sentences = [f"{lead}, with too little history to rank it."]
     else:
         days = digits(said(Fraction(figure.block["window_days_actual"]), 0), 0)
-        sentences = [f"{lead}{ranked(figure, f'the last {days} days', ties)}.", figure.median()]
-    sentences.append(figure.trend())
-    if figure.late:
+        sentences = [f"{lead}{ranked(figure, f'the last {days} days', ties)}."]
+    if metric != "carbon":
+        sentences += [*([figure.median()] if figure.block else []), figure.trend()]
+    if figure.late and metric != "carbon":
         sentences.append(f"A newer value was due by {stamp(now['expected_by'], tz)} and had not come.")
     text = " ".join(sentences)
     return text[0].upper() + text[1:]

@@ -46,6 +46,8 @@ AUCTION = ("ES", "FR")
 """Their prices are known until the end of tomorrow."""
 EXPECTED = ("ES", "GB")
 """Their operators forecast demand until the end of tomorrow."""
+ESTIMATED = tuple(zone for zone, of in ZONES.items() if of.published_carbon is None and zone != "NL")
+"""Their carbon intensity is estimated; the estimate of NL is refused."""
 NO_PRICE = ("US-PJM", "US-MISO")
 """As if their publishers withheld it."""
 MIX = {
@@ -79,6 +81,7 @@ def sources() -> dict[str, Source]:
                 _feed("toy.carbon", Metric.CARBON_INTENSITY, zones_with(Metric.CARBON_INTENSITY), "30m"),
                 _feed("toy.generation", Metric.GENERATION, ("GB",), "30m"),
                 _feed("toy.mix", Metric.MIX, ("GB", "DE-LU"), "30m"),
+                _feed("toy.estimate", Metric.CARBON_ESTIMATE, ESTIMATED, "1h"),
                 _feed("toy.expected", Forecast.DEMAND, EXPECTED, "1h"),
             ),
         ),
@@ -102,7 +105,7 @@ def wave(zone: str, metric: str, ts: int) -> float:
             return 1.05 * wave(zone, "demand", ts)
         case "price":
             return round(58 + 34 * swing + (-40 if zone in ("AU-SA", "US-SPP") else 0), 2)
-        case "carbon_intensity":
+        case "carbon_intensity" | "carbon_estimate":
             return round(142 + 61 * swing)
         case "interchange":
             return round(SIZES_MW[zone] * 0.09 * swing)
@@ -139,6 +142,7 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     unit = {
         Metric.PRICE: f"{ZONES[zone].currency}/MWh",
         Metric.CARBON_INTENSITY: "gCO2/kWh",
+        Metric.CARBON_ESTIMATE: "gCO2/kWh",
         Metric.GENERATION: "%",
     }.get(metric, "MW")
     ahead = range(last + HOUR, TOMORROW_ENDS, HOUR)

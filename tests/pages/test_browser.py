@@ -44,13 +44,13 @@ def live(address: str) -> dict[str, Any]:
     return {f["id"]: f["properties"] for f in api(address, "/v1/geo/live")["features"]}
 
 
-@pytest.mark.parametrize("metric", ["price", "carbon_intensity"])
+@pytest.mark.parametrize("metric", ["price", "carbon"])
 def test_rank_colours_follow_from_the_api(visit: Callable[..., Any], address: str, metric: str) -> None:
     page = visit(f"/#metric={metric}&colours=rank")
     ranks = {name: own[f"{metric}_percentile"] for name, own in live(address).items()}
     expected = {name: "url(#hatch)" if rank is None else colour(RANK, rank) for name, rank in ranks.items()}
     assert painted(page) == expected
-    assert len(set(expected.values())) >= (2 if metric == "carbon_intensity" else 5)
+    assert len(set(expected.values())) >= 5
 
 
 def test_net_import_is_coloured_by_value_around_zero(visit: Callable[..., Any], address: str) -> None:
@@ -74,10 +74,22 @@ def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address:
     assert zone(page, "US-PJM").get_attribute("aria-label").endswith("Price not published")
     assert "Labels: per MWh" in page.inner_text("#legend-text")
     assert page.locator(".zone-label:has(small:text-is('FR')) b").inner_text() == f"€{price}"
-    page.check('input[value="carbon_intensity"]', force=True)
-    page.wait_for_selector("#panel-title >> text=Great Britain")
+
+
+def test_carbon_intensity_states_its_basis(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=carbon_intensity&zone=DE-LU")
+    page.wait_for_selector('body[data-metric="carbon"]')
+    assert "Published by the operators of GB; estimated from the generation mix elsewhere." in page.inner_text(
+        "#legend-text"
+    )
+    value, rank = (figure(address, "DE-LU", name) for name in ("carbon", "carbon_percentile"))
+    label = zone(page, "DE-LU").get_attribute("aria-label")
+    assert label.endswith(f"Carbon intensity {value} gCO₂/kWh, estimated, higher than {rank}% of its last 30 days")
+    assert f"Estimated, higher than {rank}%" in page.inner_text("#headline")
+    assert zone(page, "NL").get_attribute("aria-label").endswith("Carbon intensity has no value now")
     page.click(".close")
-    assert "Carbon intensity is published here for GB only." in page.inner_text("#zones-note")
+    heads = page.locator("#zone-rows .group").all_inner_texts()
+    assert heads == ["Estimated from the generation mix", "Published by operators"]
 
 
 def test_the_panel_shows_the_mix_as_bars(visit: Callable[..., Any]) -> None:

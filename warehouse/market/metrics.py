@@ -62,6 +62,8 @@ class BriefWords:
     decimals: int = 0
     by_hour: bool = False
     """Whether it follows the clock: its rank among the same hours of the day leads."""
+    is_awaited: bool = True
+    """Whether `valid_until`, staleness and the charge depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +344,7 @@ METRICS: dict[Metric, Definition] = {
             "Carbon intensity of electricity, published or estimated",
             142.0,
         ),
-        brief=None,
+        brief=BriefWords("Carbon intensity", is_awaited=False),
         in_windows=True,
     ),
     Metric.CARBON_ESTIMATE: Definition(
@@ -412,6 +414,8 @@ BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
 YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
 SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
 """The metrics with one current value a zone: the keys of `metrics`, `current`, `context` and `trend_24h`."""
+AWAITED = tuple(metric for metric, of in METRICS.items() if of.brief is not None and of.brief.is_awaited)
+"""Those of `SCALAR` on which `valid_until`, staleness and the charge depend."""
 MIXES: dict[Metric, CurrentMix] = {metric: of.mix for metric, of in METRICS.items() if of.mix is not None}
 """The metrics by fuel of which documents of the present hold the newest interval."""
 CURRENT = (*SCALAR, *MIXES)

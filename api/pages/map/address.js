@@ -1,7 +1,7 @@
 // The view as the part of the address after `#`, so that every view can be passed on.
 
 const CHOICES = {
-  metric: ['price', 'demand', 'interchange', 'carbon_intensity'],
+  metric: ['price', 'demand', 'interchange', 'carbon'],
   colours: ['rank', 'value'],
   span: ['24h', '7d', '30d', 'ahead', 'dates'],
   block: ['1', '2', '3', '6'],
@@ -17,6 +17,8 @@ export function read() {
   for (const [name, allowed] of Object.entries(CHOICES)) {
     if (allowed.includes(given.get(name))) view[name] = given.get(name);
   }
+  // Links of before: carbon intensity was that of GB alone.
+  if (given.get('metric') === 'carbon_intensity') view.metric = 'carbon';
   for (const name of ['zone', 'beside']) if (/^[A-Z0-9-]{2,12}$/.test(given.get(name) ?? '')) view[name] = given.get(name);
   for (const name of ['from', 'to']) if (Date.parse(given.get(name) ?? '') && /^\d{4}-\d\d-\d\d$/.test(given.get(name))) view[name] = given.get(name);
   if (/^\d{9,11}$/.test(given.get('at') ?? '')) view.at = Number(given.get('at'));

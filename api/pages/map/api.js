@@ -3,7 +3,7 @@
 import * as key from './key.js';
 
 const ROOT = new URL('.', document.baseURI);
-const PATHS = { price: 'price', demand: 'demand', interchange: 'interchange', carbon_intensity: 'carbon-intensity' };
+const PATHS = { price: 'price', demand: 'demand', interchange: 'interchange', carbon: 'carbon' };
 
 /** An answer other than 2xx, or none that can be read; `status` 0: the service was not reached. `wait`: seconds until the next
  *  try. `type`: the last part of the problem's type. */

@@ -26,12 +26,14 @@ export function csv(name, lines) {
   table(name, [['ts', 'time', 'zone', 'metric', 'kind', 'value', 'unit', 'rounded', 'license', 'attribution'], ...rows]);
 }
 
-/** One row a zone that has a figure: what the list of all zones shows. `kind`: as in `csv`. */
+const kindOf = ({ expected, basis }) => (expected ? 'forecast' : basis === 'estimate' ? 'estimate' : 'actual');
+
+/** One row a zone that has a figure: what the list of all zones shows. `kind`: as in `csv`, and `estimate`. */
 export function zonesCsv(name, metric, zones, figures) {
   const rows = [...figures].map(([id, figure]) => {
     const zone = zones.get(id);
-    const { ts, value, unit, percentile, expected } = figure;
-    return [ts, utc(ts), id, zone.name, metric, expected ? 'forecast' : 'actual', value, unit, percentile ?? '', true, zone.license, zone.attribution];
+    const { ts, value, unit, percentile } = figure;
+    return [ts, utc(ts), id, zone.name, metric, kindOf(figure), value, unit, percentile ?? '', true, zone.license, zone.attribution];
   });
   table(name, [['ts', 'time', 'zone', 'name', 'metric', 'kind', 'value', 'unit', 'percentile', 'rounded', 'license', 'attribution'], ...rows]);
 }

@@ -6,7 +6,7 @@ const HOUR = 3600;
 export function newest(properties, metric) {
   if (properties[metric] === null || properties[metric] === undefined) return null;
   const part = (name) => properties[`${metric}_${name}`];
-  return { value: properties[metric], unit: part('unit'), ts: part('ts'), percentile: part('percentile'), expectedBy: part('expected_by') };
+  return { value: properties[metric], unit: part('unit'), ts: part('ts'), percentile: part('percentile'), expectedBy: part('expected_by'), basis: part('basis') };
 }
 
 /** The mean of the hour that starts at `ts`; of one ahead the price that an auction has fixed, else what the operator expects.
@@ -18,7 +18,7 @@ export function ofHour(properties, hours, metric, ts, now) {
   const place = (ts - own.start) / HOUR;
   const part = (name) => own[`${metric}${name}`]?.[place] ?? null;
   const hour = ts > now ? 'ahead' : 'past';
-  if (part('') !== null) return { value: part(''), unit, ts, percentile: part('_percentile'), hour };
+  if (part('') !== null) return { value: part(''), unit, ts, percentile: part('_percentile'), hour, basis: properties[`${metric}_basis`] };
   if (hour === 'past' || part('_forecast') === null) return null;
   return { value: part('_forecast'), unit, ts, percentile: null, hour, expected: true };
 }

@@ -115,7 +115,8 @@ async function linesOfZone(view, zone, body, now) {
   const own = body.metrics[view.metric];
   const [start, end] = windowOf(view, zone, now);
   const shared = { id: zone.id, metric: view.metric, unit: own.unit, attribution: body.attribution, license: body.license };
-  const lines = [await line({ ...shared, label: zone.name, kind: 'actual' }, own, start, end, now)];
+  const label = view.metric === 'carbon' && zone.carbon_basis === 'estimate' ? `${zone.name}, estimated` : zone.name;
+  const lines = [await line({ ...shared, label, kind: 'actual' }, own, start, end, now)];
   const expected = own.forecast ? within(points(own.forecast), start, end) : [];
   if (expected.length) lines.push({ ...shared, label: `${zone.name}, expected`, kind: 'forecast', points: expected, exact: false, step: own.forecast.step });
   return lines;

@@ -4,23 +4,27 @@ import { byId, el, replace } from './dom.js';
 import { rankBar } from './panel.js';
 import { nameOf, quantity, rank } from './words.js';
 
-/** Fills the table: by rank or by value, the highest first, zones without a figure last. Prices by value stand by currency. */
+const BASES = { published: 'Published by operators', estimate: 'Estimated from the generation mix' };
+
+/** Fills the table: by rank or by value, the highest first, zones without a figure last. By value, prices stand by currency and
+ *  carbon intensities by basis: they compare within one alone. */
 export function list(zones, metric, colours, figures, { now, missing }, onSelect) {
   const place = (zone) => {
     const figure = figures.get(zone.id);
     if (!figure) return -Infinity;
     return colours === 'rank' ? figure.percentile ?? -1 : figure.value;
   };
-  const units = colours === 'value' && metric === 'price' ? [...new Set([...figures.values()].map((figure) => figure.unit))].sort() : [];
-  const group = (zone) => (units.length && figures.has(zone.id) ? units.indexOf(figures.get(zone.id).unit) : units.length);
+  const headOf = colours === 'value' && { price: (figure) => `In ${figure.unit}`, carbon: (figure) => BASES[figure.basis] }[metric];
+  const heads = headOf ? [...new Set([...figures.values()].map(headOf))].sort() : [];
+  const group = (zone) => (heads.length && figures.has(zone.id) ? heads.indexOf(headOf(figures.get(zone.id))) : heads.length);
   const ordered = [...zones.values()].sort((a, b) => group(a) - group(b) || place(b) - place(a) || a.name.localeCompare(b.name));
   byId('zones-caption').textContent = `${nameOf(metric)} of all zones, the highest ${colours === 'rank' ? 'rank' : 'value'} first`;
   let before = null;
   replace(byId('zone-rows'), ...ordered.flatMap((zone) => {
     const figure = figures.get(zone.id);
-    const unit = units.length && figure ? figure.unit : before;
-    const head = unit === before ? [] : el('tr', { class: 'group' }, el('th', { colspan: 3 }, `In ${unit}`));
-    before = unit;
+    const own = heads.length && figure ? headOf(figure) : before;
+    const head = own === before ? [] : el('tr', { class: 'group' }, el('th', { colspan: 3 }, own));
+    before = own;
     const open = (event) => { if (!event.target.closest('button')) onSelect(zone.id, true, `list-${zone.id}`); };
     return [head, el('tr', { on: { click: open }, class: figure ? null : 'none' },
       el('th', { scope: 'row' }, el('button', { type: 'button', 'data-keep': `list-${zone.id}`, on: { click: () => onSelect(zone.id) } }, zone.id, el('small', {}, zone.name))),

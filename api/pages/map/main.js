@@ -16,14 +16,14 @@ import * as share from './share.js';
 import * as signup from './signup.js';
 import * as slider from './slider.js';
 import * as theme from './theme.js';
-import { labelUnit, nameOf, quantity, rank, refusal, short, time } from './words.js';
+import { absence, labelUnit, nameOf, quantity, rank, refusal, short, time } from './words.js';
 
 const EVERY = 2 * 60 * 1000;
 const AGAIN = 15 * 1000;
 // Exact figures count as answers of the visitor's key: 96 a day at most for a tab left open.
 const EXACT_EVERY = 15 * 60 * 1000;
 // Net import has a natural zero, carbon intensity a natural scale; prices and sizes of zones differ too much.
-const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon_intensity: 'value' };
+const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon: 'value' };
 
 const FIRST = {
   metric: 'price', colours: null, zone: null, beside: null, span: '7d', from: null, to: null, block: null, panel: null, at: null, plants: null, flows: null,
@@ -41,7 +41,7 @@ let timer = null;
 let turn = 0;
 
 const isAhead = () => view.at > data.now;
-const missing = () => (isAhead() ? 'not known for that hour' : 'not published');
+const missing = () => (isAhead() ? 'not known for that hour' : view.metric === 'carbon' ? absence('carbon') : 'not published');
 // Of the hours ahead auctions have fixed prices alone. What operators expect is not ranked among readings.
 const coloursOf = () => (isAhead() && view.metric !== 'price' ? 'value' : view.colours ?? COLOURS[view.metric]);
 
@@ -80,11 +80,18 @@ function paintLegend(metric, colours) {
   for (const [i, id] of ['ramp-low', 'ramp-middle', 'ramp-high'].entries()) byId(id).textContent = ends[i];
   const what = colours === 'rank' ? 'each zone among its own last 30 days' : 'by value';
   const apart = colours === 'value' && metric === 'price' ? ' Colours compare zones of one currency only.' : '';
-  byId('legend-text').textContent = `${nameOf(metric)}, ${what}.${apart} Labels: ${labelUnit(metric)}, rounded.`;
+  byId('legend-text').textContent = `${nameOf(metric)}, ${what}.${apart}${basisOf(metric)} Labels: ${labelUnit(metric)}, rounded.`;
   for (const button of document.querySelectorAll('#colours button')) button.setAttribute('aria-pressed', String(button.value === colours));
   byId('colours').hidden = isAhead() && metric !== 'price';
-  byId('none-text').textContent = isAhead() && colours === 'rank' ? 'none yet, or expected and so not ranked' : 'not published, or too little history';
+  byId('none-text').textContent = isAhead() && colours === 'rank' ? 'none yet, or expected and so not ranked' :  `${view.metric === 'carbon' ? 'no value' : 'not published'}, or too little history`;
   byId('figures-head').textContent = view.at ? time(view.at, 'UTC') : 'Now';
+}
+
+/** Whose carbon intensities these are: those of operators and the estimates follow different definitions. */
+function basisOf(metric) {
+  if (metric !== 'carbon') return '';
+  const published = [...data.figures].filter(([, figure]) => figure.basis === 'published').map(([id]) => id).sort();
+  return ` ${published.length ? `Published by the operators of ${published.join(', ')}; e` : 'E'}stimated from the generation mix ${published.length ? 'elsewhere' : 'in all zones'}.`;
 }
 
 function note() {
@@ -99,11 +106,13 @@ function note() {
   const without = data.zones.size - known.length;
   if (without && isAhead()) parts.push(`${without} of ${data.zones.size} zones have none for that hour.`);
   else if (without && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.length ? `${known.join(', ')} only` : 'no zone'}.`);
-  else if (without) parts.push(`${without} of ${data.zones.size} zones publish no such figure here.`);
+  else if (without) parts.push(`${without} of ${data.zones.size} zones ${metricless()}.`);
   const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
   if (overdue) parts.push(`${overdue} overdue (◷): newer figures should be out.`);
   byId('zones-note').textContent = parts.join(' ');
 }
+
+const metricless = () => (view.metric === 'carbon' ? 'have no value now' : 'publish no such figure here');
 
 /** What the figures of an hour ahead are. */
 function whatIsAhead() {
@@ -331,8 +340,6 @@ function wire() {
       Object.assign(view, { metric: radio.value, colours: null });
       remember();
       paint();
-      // A metric of one zone opens that zone: there is nothing to compare on the map.
-      if (!view.zone && data.figures.size === 1) view.zone = [...data.figures.keys()][0];
       if (view.zone) choose(view.zone, false);
     });
   }

@@ -7,9 +7,9 @@ import { newest, points } from './figures.js';
 import * as history from './history.js';
 import * as key from './key.js';
 import { bars } from './mix.js';
-import { nameOf, quantity, rank, refusal, time } from './words.js';
+import { absence, nameOf, quantity, rank, refusal, time } from './words.js';
 
-const METRICS = ['price', 'demand', 'interchange', 'carbon_intensity'];
+const METRICS = ['price', 'demand', 'interchange', 'carbon'];
 
 /** A bar of 0 to 100 with the zone's place on it; the words beside it say the same. */
 export function rankBar(percentile) {
@@ -48,7 +48,7 @@ function useBox(zone, metric) {
 }
 
 export function headline(zone, metric, figure, isAhead = false) {
-  if (!figure) return el('p', { class: 'headline none' }, `${nameOf(metric)} is ${isAhead ? 'not known for that hour' : 'not published here'}.`);
+  if (!figure) return el('p', { class: 'headline none' }, `${nameOf(metric)} ${isAhead ? 'is not known for that hour' : absence(metric)}.`);
   return el('div', { class: 'headline' },
     el('p', { class: 'value' }, el('span', {}, nameOf(metric)), el('strong', {}, quantity(metric, figure))),
     rankBar(figure.percentile),
@@ -82,10 +82,10 @@ function rest(zone, body, metric) {
   const mixPlace = el('div', { class: 'chart-place stack' });
   const bordersPlace = el('div', { class: 'chart-place' });
   replace(place, ...[
-    metric === 'carbon_intensity' ? null : current(zone),
+    metric === 'carbon' ? null : current(zone),
     mixBars || null,
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
-    metric === 'carbon_intensity' ? current(zone) : null,
+    metric === 'carbon' ? current(zone) : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,
     el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.address(`v1/geo/live/${zone.id}`) }, 'These figures as JSON')),
   ].filter(Boolean));

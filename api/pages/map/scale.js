@@ -10,7 +10,7 @@ const VALUES = {
     stops: [[-12000, '#b35806'], [-4000, '#f1a340'], [-1000, '#fee0b6'], [0, '#f7f7f7'], [1000, '#d8daeb'], [4000, '#998ec3'], [12000, '#542788']],
     ends: ['export 12', '0', 'import 12 GW'],
   },
-  carbon_intensity: { stops: [[0, '#2a9d5c'], [100, '#a6d96a'], [250, '#ffffbf'], [450, '#d8854f'], [700, '#5a3a2a']], ends: ['0', '250', '700 g'] },
+  carbon: { stops: [[0, '#2a9d5c'], [100, '#a6d96a'], [250, '#ffffbf'], [450, '#d8854f'], [700, '#5a3a2a']], ends: ['0', '250', '700 g'] },
 };
 export const NO_FIGURE = 'url(#hatch)';
 

@@ -4,9 +4,11 @@ const METRICS = {
   price: { name: 'Price', label: 'per MWh' },
   demand: { name: 'Demand', label: 'GW' },
   interchange: { name: 'Net import', label: 'GW, + = into the zone' },
-  carbon_intensity: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
+  carbon: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
 };
 
+/** What is said of a metric without a value; carbon intensity is estimated, and then refused for some hours. */
+export const absence = (metric) => (metric === 'carbon' ? 'has no value now' : 'is not published here');
 export const nameOf = (metric) => METRICS[metric]?.name ?? metric;
 export const labelUnit = (metric) => METRICS[metric].label;
 
@@ -33,7 +35,8 @@ export function short(metric, { value, unit }) {
 
 export function rank(figure) {
   if (figure.expected) return 'expected by its operator';
-  const what = { past: 'mean of the hour, ', ahead: 'fixed by auction, ' }[figure.hour] ?? '';
+  const kind = figure.basis === 'estimate' ? 'estimated, ' : '';
+  const what = kind + ({ past: 'mean of the hour, ', ahead: 'fixed by auction, ' }[figure.hour] ?? '');
   return what + place(figure.percentile);
 }
 
