@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assets.sources import feed
-from assets.sources.entsoe.areas import BORDERS, EIC
+from assets.sources.entsoe.areas import BORDERS, EIC, NET_SINCE
 from assets.sources.entsoe.net import INTO, OUT_OF
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import DAY, instant
@@ -70,6 +70,14 @@ def test_every_border_of_a_zone_is_needed_for_its_net(name):
     assert net(FLOWS.combine(zone(name))) == {(NOON, "1h"): 70.0 * len(BORDERS[name])}
     for one in BORDERS[name]:
         assert net(FLOWS.combine(zone(name, but=(one.neighbour,)))) == {}
+
+
+def test_a_zone_has_no_net_of_the_time_when_a_border_was_not_known(monkeypatch):
+    """The Baltic states exchanged power with Russia before 2025-02-09, which no border of theirs counts."""
+    monkeypatch.setitem(NET_SINCE, "ES", NOON)
+    rows = FLOWS.combine(gathered(zone("ES", at=NOON - HOUR), zone("ES")))
+    assert [*net(rows)] == [(NOON, "1h")]
+    assert [*over(rows, "FR")] == [(NOON - HOUR, "1h"), (NOON, "1h")]
 
 
 def test_the_net_is_there_for_the_intervals_that_all_borders_share():
