@@ -1,6 +1,6 @@
 """Why intervals have no estimate of carbon intensity: found from the stored mix when a gap is listed.
 
-`warehouse.market.carbon.estimate` gives it over the mix rows of a market day. If it gives none, only the response had
+`warehouse.figures.refusals` gives it over the mix rows of a market day. If it gives none, only the response had
 the cause, and the gap has no reason. Nor has an interval without mix rows.
 """
 
@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from api.series import stored_rows
 from api.series.query import ZonePlan
-from warehouse.market import carbon
-from warehouse.market.carbon import Estimates, FuelReadings, Reason
+from warehouse.figures.refusals import estimate_stored
+from warehouse.market.carbon import Estimates, Reason
 from warehouse.market.clock import DAY, MarketDay, Window
 from warehouse.market.vocabulary import Metric
 from warehouse.series.reader import Reader
@@ -94,11 +92,4 @@ def _estimates(reader: Reader, plan: ZonePlan, day: Window) -> Estimates:
     mix = replace(plan, stored=Metric.MIX.value, files=tuple(reader.files(plan.zone, Metric.MIX, day)))
     rows = joined(piece.rows for piece in stored_rows.stored(reader, mix, "asc", day))
     rows = rows.take(slice(*rows.between(day)))
-    kinds = {(label.fuel or "", label.resolution) for label in rows.labels}
-    chosen = {
-        kind: np.array([(label.fuel, label.resolution) == kind for label in rows.labels], np.bool_)[rows.label]
-        for kind in sorted(kinds)
-    }
-    return carbon.estimate(
-        plan.zone, [FuelReadings(*kind, rows.ts[own], rows.value[own]) for kind, own in chosen.items()]
-    )
+    return estimate_stored(plan.zone, rows)
