@@ -27,6 +27,7 @@ settings.load_profile("emds")
 _LONGEST = (
     *("test_fleet", "test_ui", "test_faults", "test_schemathesis", "test_up", "test_x402_chain", "test_clients"),
     *("test_fuzz", "test_reach", "test_x402_service", "test_browser", "test_copy", "test_record"),
+    "test_newcomer",
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint", "object_store_endpoint"})

@@ -24,6 +24,7 @@ BASICS = {
     "warehouse.market.metrics",
     "warehouse.market.vocabulary",
     "warehouse.market.zone_names",
+    "warehouse.market.zones",
     "warehouse.market.clock",
     "warehouse.rows.schema",
     "warehouse.errors",

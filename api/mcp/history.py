@@ -28,6 +28,9 @@ from warehouse.market.clock import interval_end, iso, local_date, zone_of
 from warehouse.market.metrics import BY_PATH, YEARLY
 from warehouse.market.zones import ZONES
 
+_OF_TOOLS = frozenset({"zone", "zones", "metric", "api_key"})
+"""The arguments that name the path, and the key: every other one is a parameter of the path."""
+
 
 def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     """The request of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call a zone."""
@@ -48,8 +51,8 @@ def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str,
     Raises Problem 400 for arguments that the path of the metric does not take.
     """
     name, catalogue = arguments["metric"], service.documents.catalogue
-    for argument in ("interval", "market", "by", "basis", "kind"):
-        if arguments.get(argument) not in (None, "actual") and argument not in ENDPOINTS[name].parameters:
+    for argument, value in arguments.items():
+        if value not in (None, "actual") and argument not in _OF_TOOLS | ENDPOINTS[name].parameters.keys():
             raise conflict(argument, f"not for {name}")
     day_ahead, forecast = arguments["market"] is not None, arguments.get("kind") == "forecast"
     estimate = arguments.get("basis") is not None

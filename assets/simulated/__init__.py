@@ -5,12 +5,14 @@ Each source has a module of its own with `answer(request, now) -> Answer`; the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from assets.fetch.credentials import Credentials
 from assets.fetch.session import Reply
+from assets.simulated.answer import Answer
 from assets.simulated.faults import PlantedFault, apply, parse
+from warehouse.errors import FeedUnavailable
 from warehouse.market import clock
 from warehouse.market.feeds import Request
 
@@ -24,13 +26,28 @@ class Simulated:
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
         """The reply. Raises FeedUnavailable for a simulated time-out."""
         now = clock.now()
-        source = request.feed.split(".")[0]
-        answer = import_module(f"{__name__}.{source}").answer
+        answer = _twin(request.feed.split(".")[0])
         for fault in self._faults:
             if fault.concerns(request, now):
                 return apply(fault, request, now, answer)
         reply = answer(request, now)
         return Reply(reply.status, dict(reply.headers), reply.body)
+
+
+def _twin(source: str) -> Callable[[Request, int], Answer]:
+    """Return the answers of a source's module. Raises FeedUnavailable if it has none."""
+    name = f"{__name__}.{source}"
+    try:
+        answer: Callable[[Request, int], Answer] = import_module(name).answer
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise FeedUnavailable(
+            f"{source} has no simulated twin: write assets/simulated/{source}.py, or try the source with "
+            "EMDS_FEEDS=live",
+            kind="refused",
+        ) from None
+    return answer
 
 
 def transport(environ: Mapping[str, str]) -> Simulated:

@@ -35,19 +35,21 @@ def day(text: str) -> date:
         raise click.BadParameter(f"{text[:40]!r} is no day such as 2026-01-31") from None
 
 
-def _choose(context: click.Context, _: click.Parameter, feed: str | None) -> list[Feed]:
+def _choose(context: click.Context, _: click.Parameter, feeds: Sequence[str]) -> list[Feed]:
     from orchestration.work import backfill
 
     try:
-        return backfill.chosen(context.params.pop("source"), feed)
+        return backfill.chosen(context.params.pop("source"), feeds)
     except KeyError as error:
         raise click.UsageError(f"no source or feed {error.args[0]}") from None
 
 
 def _which(verb: Verb) -> Verb:
-    """Add the options that choose feeds; the verb gets them as `feeds`."""
-    by_feed = click.option("--feed", "feeds", callback=_choose, help="Only this feed, such as aemo.dispatch.")
-    return click.option("--source", is_eager=True, help="Only this source.")(by_feed(verb))
+    """Add the options that choose feeds, each of which may be repeated; the verb gets them as `feeds`."""
+    by_feed = click.option(
+        "--feed", "feeds", multiple=True, callback=_choose, help="Only this feed, such as aemo.dispatch."
+    )
+    return click.option("--source", multiple=True, is_eager=True, help="Only this source.")(by_feed(verb))
 
 
 def _in_order(context: click.Context, _: click.Parameter, end: date | None) -> date | None:

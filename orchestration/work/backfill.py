@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -43,15 +43,20 @@ class Task:
         return f"{self.feed} {self.days[0]}..{self.days[-1]}"
 
 
-def chosen(source: str | None, feed: str | None) -> list[Feed]:
-    """Return the feeds that a command names, best ranks first: served rows are then resolved once. Raises KeyError."""
+def chosen(codes: Collection[str] = (), ids: Collection[str] = ()) -> list[Feed]:
+    """Return the feeds that a command names by source and id, all by default, best ranks first.
+
+    Served rows are then resolved once. Raises KeyError for the first name that no source, or no feed of these has.
+    """
     known = sources()
-    if source is not None and source not in known:
-        raise KeyError(source)
-    feeds = [f for s in known.values() if source in (None, s.code) for f in s.feeds if feed in (None, f.id)]
-    if not feeds:
-        raise KeyError(feed if source is None else f"{source}: {feed}")
-    return sorted(feeds, key=lambda f: f.rank)
+    for code in codes:
+        if code not in known:
+            raise KeyError(code)
+    feeds = {feed.id: feed for code in codes or known for feed in known[code].feeds}
+    for name in ids:
+        if name not in feeds:
+            raise KeyError(f"{', '.join(codes)}: {name}" if codes else name)
+    return sorted(map(feeds.__getitem__, dict.fromkeys(ids) or feeds), key=lambda feed: feed.rank)
 
 
 def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:

@@ -30,6 +30,6 @@ def fill(days: int, recordings: Path | None) -> None:
         since = PipelineSettings.from_environ(os.environ).since
         reach = f"history since {since}" if since else f"{days} days of history"
         print(f"first start: {reach}, {pipeline.mode} feeds", flush=True)
-        tasks = backfill.plan(backfill.chosen(None, None), since, None, None if since else days)
+        tasks = backfill.plan(backfill.chosen(), since, None, None if since else days)
         commands.run(gaps.without_whole_days(pipeline, tasks), history=True)
     materialise.materialise_the_rest(instance)

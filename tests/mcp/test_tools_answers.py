@@ -176,6 +176,7 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
         ({**GB_PRICE, "start": []}, "is no time"),
         ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
         ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
+        ({"zone": "GB", "metric": "interchange", "lead": "24h"}, "lead: not for interchange"),
         ({"zone": json.loads('{"a":' * 900 + "1" + "}" * 900), "metric": "price"}, "Zones are US-CAISO"),
         ({"zone": json.loads("[" * 900 + "]" * 900), "metric": "price"}, "Zones are US-CAISO"),
     ],

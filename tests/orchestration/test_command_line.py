@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.sources import source
 from orchestration.cli import emds, main
 from orchestration.servers import dagster_home
 from orchestration.work.environment import open_context
@@ -154,6 +155,22 @@ def test_what_only_reports_gives_an_empty_warehouse_no_mode(
         monkeypatch.setenv("EMDS_FEEDS", feeds)
         main(verb)
         assert Folder(tmp_path).stat(layout.MODE) is Folder(tmp_path).stat(layout.ZONES) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "feeds"),
+    [
+        (["--feed", "elexon.price", "--feed", "elexon.demand"], {"elexon.price", "elexon.demand"}),
+        (["--source", "omie", "--source", "pse"], {f.id for code in ("omie", "pse") for f in source(code).feeds}),
+        (["--source", "omie", "--source", "neso", "--feed", "neso.generation"], {"neso.generation"}),
+    ],
+)
+def test_sources_and_feeds_may_be_named_several_times(
+    named: list[str], feeds: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    assert main(["backfill", "--days", "2", "--dry-run", *named]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == feeds
 
 
 @pytest.mark.parametrize("verb", ["serve", "up"])

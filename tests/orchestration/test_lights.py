@@ -46,7 +46,7 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         for name in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_SINCE"):
             patch.delenv(name, raising=False)
         patch.setattr(backfill, "WORKERS", 1)
-        feeds = [feed for code in SOURCES for feed in backfill.chosen(code, None)]
+        feeds = backfill.chosen(SOURCES)
         commands.run(backfill.plan(feeds, None, None, 8))
         instance = recording.instance(home)
         assert instance is not None

@@ -97,6 +97,7 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         return carbon.estimate(zone, mw).value
     if key.metric == Metric.CAPACITY:
         return [grid.capacity(zone, utc(at + DAY).year)[str(key.fuel)] for at in ts.tolist()]
+    assert key.metric == Metric.INTERCHANGE, f"truth() has no figures of {key.metric}: add what the grid says of it"
     if key.link:
         return grid.inflow(zone, grid.line(key.link), ts, step)
     return grid.border(zone, key.counterparty, ts, step) if key.counterparty else grid.interchange(zone, ts, step)

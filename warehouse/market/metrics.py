@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from warehouse.market import carbon
 from warehouse.market.vocabulary import Forecast, Metric, actual_of
-from warehouse.market.zones import Limits, Zone
+from warehouse.market.zones import Limits, Zone, zones_with
 
 
 class Tolerance(NamedTuple):
@@ -426,6 +426,27 @@ BY_PATH = {of.path.word: metric for metric, of in METRICS.items() if of.path is 
 """The metric behind the last part of a series path: `carbon-intensity`."""
 PUBLIC = tuple(BY_PATH.values())
 """The metrics that the API names: those with a path."""
+
+
+def _require_complete() -> None:
+    """Check what no single record can state. Raises ValueError, which says what to add or change."""
+    for metric in Metric:
+        if metric not in METRICS:
+            raise ValueError(f"Metric.{metric.name} has no record: add it to METRICS in warehouse/market/metrics.py.")
+    for metric in PUBLIC:
+        if not zones_with(metric):
+            raise ValueError(
+                f"{metric} has a path, but no zone publishes it: add Metric.{metric.name} to the metrics of a zone in "
+                "warehouse/market/zones.py."
+            )
+    for metric, of in METRICS.items():
+        if taken := {*BY_PATH, *Metric}.intersection(of.path.other_words if of.path else ()):
+            raise ValueError(
+                f"{min(taken)} is a metric: remove it from the other_words of {metric} in warehouse/market/metrics.py."
+            )
+
+
+_require_complete()
 
 
 def brief_words(metric: str) -> BriefWords:

@@ -43,7 +43,11 @@ OWN_USE = {"DE-LU": ("B04", 64.0), "NL": ("B20", 640.0)}
 """Zones that state the consumption of a type that is not storage, in MW."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
-TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())} | {"gas": "B04", "other": "B20"}
+TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())} | {
+    "gas": "B04",
+    "other": "B20",
+    "wind": "B19",
+}
 """Of types that are one fuel, the usual one."""
 RESERVOIRS = 0.4
 """The share of hydro that is reservoirs (B12)."""
@@ -229,7 +233,7 @@ def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, ste
 @lru_cache(maxsize=128)
 def _both_ways(zone: str, neighbour: str, first: int, last: int, step: int) -> tuple[Floats, Floats]:
     ts = _steps(first, last + step, step)
-    lines = np.stack([grid.inflow(zone, tie, ts, step) for tie in grid.neighbours(zone)[neighbour]])
+    lines = np.stack([grid.inflow(zone, tie, ts, step) for tie in grid.ties_between(zone, neighbour)])
     return np.maximum(lines, 0.0).sum(axis=0), np.maximum(-lines, 0.0).sum(axis=0)
 
 

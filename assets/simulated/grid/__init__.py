@@ -18,6 +18,7 @@ from assets.simulated.grid.noise import Floats, Ints, mixed, smooth
 from assets.simulated.grid.sites import CAPACITY_2025, GROWTH, site_of
 from assets.simulated.grid.sky import season, sun, week_hour
 from assets.simulated.grid.ties import TIES, GridTie
+from warehouse.errors import FeedUnavailable
 from warehouse.market.clock import DAY, HOUR
 from warehouse.market.zones import ZONES
 
@@ -102,16 +103,17 @@ def carbon(zone: str, ts: Ints, step: int = FIVE) -> Floats:
 
 
 def capacity(zone: str, year: int) -> dict[str, float]:
-    """Installed MW by fuel at the start of a year, for the zones that publish it. Raises KeyError."""
+    """Return the installed MW by fuel at the start of a year; plain figures if nobody has described the zone."""
+    plain = {"gas": 0.8 * ZONES[zone].peak_mw, "wind_onshore": site_of(zone).wind}
     return {
         fuel: float(round(mw * (1.0 + GROWTH.get(fuel, 0.0)) ** (year - 2025)))
-        for fuel, mw in CAPACITY_2025[zone].items()
+        for fuel, mw in CAPACITY_2025.get(zone, plain).items()
     }
 
 
 def ties(zone: str) -> tuple[GridTie, ...]:
     """The lines that end in a zone."""
-    return _TIES_OF[zone]
+    return _TIES_OF.get(zone, ())
 
 
 def neighbours(zone: str) -> dict[str, tuple[GridTie, ...]]:
@@ -121,6 +123,15 @@ def neighbours(zone: str) -> dict[str, tuple[GridTie, ...]]:
         area = tie.b if tie.a == zone else tie.a
         by_area[area] = (*by_area.get(area, ()), tie)
     return by_area
+
+
+def ties_between(zone: str, area: str) -> tuple[GridTie, ...]:
+    """Return the lines between a zone and an area. Raises FeedUnavailable if the grid has none."""
+    if found := neighbours(zone).get(area):
+        return found
+    raise FeedUnavailable(
+        f"the model grid has no tie between {zone} and {area}: add one to assets/simulated/grid/ties.py", kind="refused"
+    )
 
 
 def line(name: str) -> GridTie:
@@ -140,7 +151,7 @@ def inflow(zone: str, tie: GridTie, ts: Ints, step: int = FIVE) -> Floats:
 
 def border(zone: str, area: str, ts: Ints, step: int = FIVE) -> Floats:
     """MW over all lines between a zone and an area, + into the zone."""
-    return sum((inflow(zone, tie, ts, step) for tie in neighbours(zone)[area]), np.zeros(np.shape(ts)))
+    return sum((inflow(zone, tie, ts, step) for tie in ties_between(zone, area)), np.zeros(np.shape(ts)))
 
 
 def interchange(zone: str, ts: Ints, step: int = FIVE) -> Floats:

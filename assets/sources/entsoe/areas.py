@@ -131,6 +131,33 @@ def _code(area: str, other: str, ts: int) -> str:
     return EIC.get(area) or _OUTSIDE[area]
 
 
+def _require_named() -> None:
+    """Check that each area has one name. Raises ValueError, which says what to change."""
+    for name, eic in EUROPEAN.items():
+        if zone := next((zone for zone, own in EIC.items() if own == eic), None):
+            raise ValueError(
+                f"{name!r} is the zone {zone} now: remove it from assets/parsing/outside_areas.py, and write {zone} "
+                "for it in assets/sources/entsoe/areas.py and assets/simulated/grid/ties.py."
+            )
+    if without := EIC.keys() - _NEIGHBOURS.keys():
+        raise ValueError(f"{min(without)} has no borders: add it to _OF_DEFAULT in assets/sources/entsoe/areas.py.")
+    for zone, names in _NEIGHBOURS.items():
+        for name in names:
+            if name not in EIC and name not in _OUTSIDE:
+                raise ValueError(
+                    f"{zone} borders {name!r}, which is neither a zone of EIC nor an area of "
+                    "assets/parsing/outside_areas.py."
+                )
+            if name in EIC and zone not in _NEIGHBOURS[name]:
+                raise ValueError(
+                    f"{zone} borders {name}, but {name} does not border {zone}: complete _OF_DEFAULT in "
+                    "assets/sources/entsoe/areas.py."
+                )
+
+
+_require_named()
+
+
 def _border(zone: str, neighbour: str) -> Border:
     link, since, is_cable = _BY_NAMES.get((zone, neighbour)) or _BY_NAMES.get((neighbour, zone)) or (None, "", False)
     return Border(zone, neighbour, utc_stamp(since) if since else 0, link, is_cable)

@@ -16,7 +16,8 @@ from assets.sources.entsoe.net import SILENT_HOURS
 from assets.sources.entsoe.xml import TOKEN
 from warehouse.market.clock import MarketDay, local_midnight, utc
 from warehouse.market.feeds import Request, Secret, request_window
-from warehouse.market.further_zones import ENABLED
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import zones_with
 
 HOST = "web-api.tp.entsoe.eu"
 TZ = "Europe/Brussels"
@@ -27,10 +28,7 @@ LONGEST_MIX = 7
 """Days per request of the mix: a type that a response has for some of its days costs the sums of the others."""
 EARLIER = SILENT_HOURS // 24
 
-CAPACITY_ZONES = (
-    *("DE-LU", "FR", "ES", "NL", "BE", "PL", "NO-2", "DK-1", "AT", "CH"),
-    *(zone.id for zone in ENABLED if zone.has_capacity),
-)
+CAPACITY_ZONES = tuple(zone for zone in ZONES if zone in zones_with(Metric.CAPACITY))
 SECRETS = (Secret("query", "securityToken", (TOKEN,)),)
 Params = tuple[tuple[str, str], ...]
 
