@@ -47,4 +47,9 @@ RULES = (
     Rule("prices_agree", "Two feeds of one price agree: to the cent where an auction sets it."),
     Rule("day_ahead_whole", "A feed's day-ahead days have 23, 24 or 25 hours, or 92, 96 or 100 quarters."),
     Rule("carbon_follows_mix", "Britain's carbon intensity lies where its generation mix puts it."),
+    Rule("british_carbon_follows_mix", "Britain's carbon intensity lies where Elexon's mix and the imports put it."),
+    Rule("british_shares_agree", "NESO's shares of Britain's generation and Elexon's mix agree."),
+    Rule("french_carbon_follows_mix", "France's carbon intensity is its mix by RTE's own factors, within 1 g."),
+    Rule("california_agrees", "EIA's and CAISO's generation of California agree by fuel."),
+    Rule("mix_covers_demand", "A zone's mix is 0.85 to 1.15 of its demand less its net import."),
 )

@@ -103,7 +103,8 @@ def views(files: Files) -> Iterator[View]:
 
     for metric in Metric:
         if metric != Metric.INTERCHANGE:
-            yield View(metric.value, of(metric, columns), f"What is served of {metric}")
+            wider = (*columns, *_OF_ESTIMATES) if metric is Metric.CARBON_ESTIMATE else columns
+            yield View(metric.value, of(metric, wider), f"What is served of {metric}", wider)
     flows, net = of(Metric.INTERCHANGE, columns), "counterparty IS NULL AND link IS NULL"
     yield View("interchange", f"FROM ({flows}) WHERE {net}", "Net import of each zone, MW; positive = import")
     yield View("borders", f"FROM ({flows}) WHERE NOT ({net})", "Import over each border and tie, MW; positive = import")
