@@ -24,7 +24,7 @@ from api.series import formats
 from api.series import page as pages
 from api.series.query import SeriesRequest, series_request
 from api.service import Service
-from warehouse.market.clock import interval_end, iso, local_date, zone_of
+from warehouse.market.clock import DAY, interval_end, iso, local_date, zone_of
 from warehouse.market.metrics import BY_PATH, YEARLY
 from warehouse.market.zones import ZONES
 
@@ -140,19 +140,40 @@ def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
     return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}{means}."
 
 
+_NEARBY_DAYS = 31
+
+
+def _nearest(service: Service, request: SeriesRequest) -> str:
+    """Say when the nearest rows of exactly what was requested begin, before and after the window; empty if none do."""
+    near, stored = _NEARBY_DAYS * DAY, request._replace(interval=None)
+    before = stored._replace(start=max(0, request.start - near), end=request.start, order="desc")
+    behind = stored._replace(start=request.end, end=request.end + near, order="asc")
+    times = []
+    for word, window in (("the last row before it", before), ("the first row after it", behind)):
+        rows = pages.answer(service.reader, service.documents.catalogue, window).rows
+        times += [f"{word} begins at {iso(int(rows.ts[0]))}"] if len(rows) else []
+    return " and ".join(times)
+
+
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
-    """Say as `reason` why a window has no rows and what to ask instead, and as `held` which span of one zone has."""
+    """Say as `reason` why a window has no rows and what to request, and as `held` which span of one zone has rows."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
-    if request.borders:  # the catalogue lists the span of a zone's net
-        return {"reason": "No border has a row in this window: widen it."}
     entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
-    if entry.get("first") is None:
+    span = text.with_times({name: entry[name] for name in ("first", "last")}) if entry.get("first") else {}
+    is_within = bool(span) and span["first"] <= request.start and request.end <= span["last"] and not request.borders
+    held = {"held": span} if span and not request.borders else {}  # the catalogue lists the span of a zone's net
+    if request.metric not in YEARLY and (is_within or not held):
+        nearest = _nearest(service, current)
+        none = "No border has a row" if request.borders else "There are no rows"
+        if nearest or is_within or request.borders:
+            nearby = (
+                f"{nearest}. Request a longer window" if nearest else f"there are none within {_NEARBY_DAYS} days of it"
+            )
+            return held | {"reason": f"{none} in this window; {nearby}."}
+    if not held:
         return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
-    span = text.with_times({name: entry[name] for name in ("first", "last")})
-    until = span["last_time"]
-    if request.metric in YEARLY:
-        until = iso(interval_end(entry["last"], "1y"))
+    until = iso(interval_end(entry["last"], "1y")) if request.metric in YEARLY else span["last_time"]
     words = f"Held are intervals from {span['first_time']} to {until}"
-    return {"held": span, "reason": f"{words}: ask for a window in that span, or widen the window."}
+    return held | {"reason": f"{words}: ask for a window in that span, or widen the window."}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -22,7 +22,8 @@ def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[An
     """Return the instant of each line, the rows as arrays of one length, and the members that all rows share.
 
     `time` or `date` comes first, then `value`, or an array for each fuel, border or zone. Other members that differ
-    have arrays too (`coverage`, `FR.coverage`), or stand by fuel, border or zone where all rows of it share them. No
+    have an array (`coverage`, if rows of one time share it) or several (`FR.coverage`), or stand by fuel, border or
+    zone where all rows of it share them. No
     two rows have one instant and one fuel, border and zone: readings do not overlap, one vintage is picked.
     """
     stamp = "date" if "date" in rows else "time"
@@ -42,10 +43,22 @@ def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[An
             one = {key: each.pop() for key, each in shared.items()}
             constant[name] = rows[name][0] if len({*one.values()}) == 1 else one
             continue
+        if name != "value" and len(by_key) > 1 and (common := _common(by_key.values())) is not None:
+            arrays[name] = [common.get(each) for each in place]
+            continue
         for key, values in by_key.items():
             title = ".".join(filter(None, (key, name if name != "value" or not key else "")))
             arrays[title] = [values.get(each) for each in place]
     return [instants[each] for each in place], arrays, constant
+
+
+def _common(by_key: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the members of rows by their time, if rows of one time share them; else None."""
+    common: dict[str, Any] = {}
+    for values in by_key:
+        if any(common.setdefault(each, value) != value for each, value in values.items()):
+            return None
+    return common
 
 
 def spell_instants(ts: Sequence[int]) -> list[str]:

@@ -39,6 +39,7 @@ REASONS = {
     "forecast_too_old": "The operator's newest forecast is older than two of the steps in which it is published.",
     "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
 }
+_CARBON_HINT = " With metric=carbon the hours are compared by the operator's forecast of carbon intensity."
 _COST_NOTES = {
     Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
     **dict.fromkeys((Metric.CARBON, Metric.CARBON_INTENSITY), "The CO2 of the energy at this intensity."),
@@ -127,11 +128,12 @@ def _body(
         terms = catalogue.terms(zone_id, named if auction or feeds else series.value, frozenset(codes))
         return {"method": METHOD, "docs": "/docs/windows", **terms}
 
-    def unavailable(reason: str, codes: Iterable[str] = ()) -> dict[str, Any]:
-        return {**body, "available": False, "reason": reason, "detail": REASONS[reason], **end(codes)}
+    def unavailable(reason: str, codes: Iterable[str] = (), hint: str = "") -> dict[str, Any]:
+        return {**body, "available": False, "reason": reason, "detail": REASONS[reason] + hint, **end(codes)}
 
     if not auction and not feeds:
-        return unavailable("nothing_ahead")
+        hint = _CARBON_HINT if metric is Metric.PRICE and _is_carbon_forecast(catalogue, zone_id) else ""
+        return unavailable("nothing_ahead", hint=hint)
     body |= {"market": "day_ahead", "basis": "auction"} if auction else {"basis": "operator_forecast"}
     window, stored = horizon.window(now), (auction or forecast_of(series)).value
     pick = None if auction else Pick()
@@ -170,6 +172,12 @@ def _body(
         parts = {"value": rounded(cost, 4), "unit": currency, "kwh": energy[0], "kw": energy[1]}
         body["cost"] = parts | {"note": _COST_NOTES[metric]}
     return {**body, "valid_until": ahead.valid_until, **end(codes)}
+
+
+def _is_carbon_forecast(catalogue: Catalogue, zone_id: str) -> bool:
+    """Return whether a forecast of the zone's carbon intensity is served."""
+    feeds = catalogue.entry(zone_id, f"{zone(zone_id).carbon_metric}_forecast").get("feeds", [])
+    return any(not feed["withheld"] for feed in feeds)
 
 
 def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) -> float | None:

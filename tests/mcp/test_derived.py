@@ -47,6 +47,9 @@ def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     none = keyed.call("get_statistics", zone="AU-NSW", metric="price", start="1970", end="1971")
     assert none["structuredContent"]["statistics"] is None
     assert "no rows in [1970-01-01T00:00:00Z" in none["content"][0]["text"]
+    begins = none["structuredContent"]["held"]["first_time"]
+    assert f"The rows of this series begin at {begins}, after the start of this window." in none["content"][0]["text"]
+    assert "held" not in result["structuredContent"]
 
 
 YESTERDAY = NOW - NOW % HOUR - 24 * HOUR

@@ -33,7 +33,7 @@ def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: t
 
     def members(key: str, line: int) -> list[Any]:
         shared = [constant.get(name) for name in MEMBERS]
-        own = [arrays.get(f"{key}.{name}" if key else name, [None] * len(ts))[line] for name in MEMBERS]
+        own = [arrays.get(f"{key}.{name}", arrays.get(name, [None] * len(ts)))[line] for name in MEMBERS]
         return [(of[key] if isinstance(of, dict) else of) or one for of, one in zip(shared, own, strict=True)]
 
     found = [
@@ -43,6 +43,21 @@ def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: t
         if value is not None
     ]
     assert sorted(found) == sorted(zip(named, rows["ts"], values, *(rows[name] for name in MEMBERS), strict=True))
+
+
+def test_members_that_rows_of_one_time_share_have_one_array() -> None:
+    """Hourly means by fuel have one coverage, whatever fuel lacks an hour."""
+    rows = {"ts": [0, 0, 3600], "fuel": ["gas", "wind", "gas"], "value": [1.0, 2.0, 3.0], "coverage": [1.0, 1.0, 0.5]}
+    _, arrays, constant = row_table.columns(rows)
+    assert arrays == {
+        "time": ["1970-01-01T00:00Z", "1970-01-01T01:00Z"],
+        "gas": [1.0, 3.0],
+        "wind": [2.0, None],
+        "coverage": [1.0, 0.5],
+    }
+    assert constant == {}
+    _, arrays, _ = row_table.columns(rows | {"coverage": [1.0, 0.75, 0.5]})
+    assert [name for name in arrays if "coverage" in name] == ["gas.coverage", "wind.coverage"]
 
 
 def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: Any) -> None:
@@ -119,7 +134,7 @@ def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(key
     assert "from 2025-12-31T23:00:00Z to 2026-12-31T23:00:00Z" in years["reason"]
     now = {"start": "2026-03-30T00:00:00Z", "end": "2026-03-30T06:00:00Z"}
     borders = keyed.call("get_history", zone="GB", metric="interchange", by="border", **now)["structuredContent"]
-    assert borders["reason"] == "No border has a row in this window: widen it."
+    assert borders["reason"].startswith("No border has a row in this window; ")
     assert "held" not in borders
 
 

@@ -109,7 +109,10 @@ def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
     text = result["content"][0]["text"]
     assert result["structuredContent"]["gaps"] == []
     assert "no rows in" in text
-    assert "to 2026-03-30T12:00:00Z: ask for a window in that span, or widen the window." in text
+    assert (
+        "the last row before it begins at 2026-03-30T10:00:00Z and the first row after it begins at 2026-03-30T10:30"
+        in text
+    )
 
 
 @pytest.mark.parametrize("tool", DATA)
