@@ -24,7 +24,7 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Source
 from warehouse.rows.schema import SCHEMA
 
-OWNER, GROUP = "team:market-feeds", "sources"
+OWNER = "team:market-feeds"
 
 
 class ReadFrom(Enum):
@@ -42,17 +42,18 @@ class IngestConfig(dg.Config):
 
 
 def series_asset(
-    source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = ""
+    source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = "", job: str = ""
 ) -> dg.AssetsDefinition:
     """One feed as an asset with its checks: a month of days in one run, an event and verdicts for each day.
 
-    `home`: the warehouse's address. No IO manager: a month file is merged with what it holds, never replaced.
+    `home`: the warehouse's address. `job`: the job of several publishers that fetches the feed, if there is one. No IO
+    manager: a month file is merged with what it holds, never replaced.
     """
 
     @dg.asset(
         key=asset_key(feed),
         deps=[raw_key(source.code)],
-        group_name=GROUP,
+        group_name=source.code,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=31),
         pool=pool_of(source),
@@ -63,7 +64,7 @@ def series_asset(
         check_specs=checks.check_specs(feed, partitions),
         freshness_policy=made_every(1440 if feed.stands_in_for else feed.every_minutes),
         tags=_tags(source, feed),
-        description=describe(source, feed),
+        description=describe(source, feed, job),
         metadata=_declared(source, feed, home),
     )
     def series(
@@ -111,7 +112,7 @@ def raw_asset(source: Source) -> dg.AssetSpec:
     """The kept answers of a publisher: no step of their own, since a feed's run asks, keeps and parses in one."""
     return dg.AssetSpec(
         raw_key(source.code),
-        group_name=GROUP,
+        group_name=source.code,
         owners=[OWNER],
         kinds={"zstd"},
         tags={"source": source.code},
@@ -129,13 +130,15 @@ def _tags(source: Source, feed: Feed) -> dict[str, str]:
     return labels | {f"zone/{zone}": "" for zone in feed.zones}
 
 
-def describe(source: Source, feed: Feed) -> str:
-    """What the UI shows above an asset."""
+def describe(source: Source, feed: Feed, job: str = "") -> str:
+    """Return what the UI shows above an asset. `job`: as in `series_asset`."""
     carried = f"{', '.join(feed.metrics)} of {', '.join(feed.zones)}, {feed.resolution}, market days in {feed.tz}"
     title = feed.title[:1].upper() + feed.title[1:].removesuffix(".")
     often = f"every {feed.every_minutes} minutes"
     if feed.stands_in_for:
         often = f"once a day, and each hour while {feed.stands_in_for} is late"
+    if job:
+        often += f" by the job `{job}`, so that the feed has no job of its own"
     terms = f"Licence: {source.licence}. Attribution: {source.attribution}"
     return f"{title}. {source.name}: {carried}, asked {often}. {terms}"
 

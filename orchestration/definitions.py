@@ -23,6 +23,7 @@ from assets.series_assets import raw_asset, series_asset
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
+from orchestration.jobs.live import LIVE, live_feeds
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import DELIVER, PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets, webhook_sensor
 from orchestration.work.environment import PipelineSettings, open_context
@@ -62,9 +63,10 @@ def build() -> dg.Definitions:
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         assets += [
-            series_asset(source, feed, partitions_of(feed, firsts[feed.id]), str(settings.home))
+            series_asset(source, feed, partitions_of(feed, firsts[feed.id]), str(settings.home), job)
             for source in known.values()
             for feed in source.feeds
+            for job in [LIVE if feed in live_feeds(source) else ""]
         ]
         assets += mart_assets(known, first_of_marts)
     assets += [*document_assets(known), *geo_assets()]

@@ -147,6 +147,12 @@ def deliverable(database: Database) -> list[Webhook]:
     return _read(database, query.where(*open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id))
 
 
+def count_waiting(database: Database) -> int:
+    """Return how many messages have not arrived yet."""
+    with database.connect() as connection:
+        return int(connection.execute(select(func.count()).select_from(WEBHOOK_MESSAGES)).scalar_one())
+
+
 def claim(database: Database, webhook: str, now: int) -> Message | None:
     """Claim a subscription and return its oldest message; None where another deliverer has it or nothing is due."""
     due = (WEBHOOKS.c.claimed_until <= now, WEBHOOKS.c.next_at <= now, WEBHOOKS.c.disabled == "")

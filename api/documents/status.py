@@ -21,6 +21,7 @@ from prometheus_client.registry import REGISTRY, Collector
 from api.access.values import NO_STORE
 from api.documents.catalogue_reader import Catalogue
 from api.documents.document_cache import DocumentCache
+from api.documents.machine_metrics import MachineMetrics
 from api.http import responses
 from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
@@ -169,6 +170,7 @@ def _metrics(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
         multiprocess.MultiProcessCollector(counts)  # type: ignore[no-untyped-call]
     feeds = CollectorRegistry()
     feeds.register(_Feeds(service))
+    feeds.register(MachineMetrics(service))
     return Response(200, [NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
 
 

@@ -66,10 +66,10 @@ def doctor() -> int:
             for report, grave in _feeds(pipeline, source.code):
                 is_bad |= grave
                 print(f"  {report}")
-    unequal = list(_partitions(pipeline))
-    for line in unequal:
+    for line, grave in _partitions(pipeline):
+        is_bad |= grave
         print(line)
-    return 1 if is_bad or unequal else 0
+    return 1 if is_bad else 0
 
 
 def _open() -> tuple[PipelineContext, list[Fault]]:
@@ -116,21 +116,24 @@ def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
             yield f"would be {word} to {metric.replace('_', ' ')} of {', '.join(sorted(zones))}"
 
 
-def _partitions(pipeline: PipelineContext) -> Iterator[str]:
-    """Yield where Dagster's partitions and the warehouse differ; nothing where Dagster never ran here."""
+def _partitions(pipeline: PipelineContext) -> Iterator[Fault]:
+    """Yield where Dagster's partitions and the warehouse differ; nothing if Dagster never ran here.
+
+    A day that is stored but not recorded is no fault: it is served, and Dagster alone does not show it.
+    """
     if not (pipeline.storage.local / "dagster").is_dir():
         return
     from orchestration.jobs import recording
 
     instance = recording.instance(pipeline.storage.local)
     if instance is None:
-        yield "Dagster's storage cannot be opened"
+        yield "Dagster's storage cannot be opened", True
         return
     with instance:
         lines = list(unmarked(instance, pipeline))
-    yield from lines
+    yield from ((line, False) for line in lines)
     if lines:
-        yield "`emds rebuild --start D` records those that were asked for, `emds backfill` asks for the others"
+        yield "`emds rebuild --start D` records those that were asked for, `emds backfill` asks for the others", False
 
 
 def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[str]:

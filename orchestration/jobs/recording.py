@@ -80,8 +80,9 @@ class Recorder:
     """Collects what a command did, and records it.
 
     Old days are recorded at once, without a run, and without the verdicts that pass: so a killed backfill keeps what it
-    had. Days of the look-back, days whose checks fail, and the feeds' freshness come last, in one run: a verdict is
-    shown where it is of the same run as the materialisation or newer, and Dagster takes one without a run only once.
+    had. Days of the look-back, each feed's newest day, days whose checks fail, and the feeds' freshness come last, in
+    one run: a verdict is shown where it is of the same run as the materialisation or newer, and Dagster takes one
+    without a run only once.
 
     What cannot be recorded is logged: the rows are stored, and Dagster alone does not know of them (`emds doctor`).
     """
@@ -90,6 +91,8 @@ class Recorder:
         self._instance, self._pipeline = instance, pipeline
         self._last: list[Any] = []
         self._feeds: dict[str, Feed] = {}
+        self._newest: dict[str, events.DayEvents] = {}
+        """The newest stored day of each feed: its verdicts are shown even if it is older than the look-back."""
 
     def add(self, feed: Feed, report: RunReport) -> None:
         """Record what a run did."""
@@ -99,6 +102,9 @@ class Recorder:
         days = events.of_run(self._pipeline, feed, asked)
         recent = clock.now() - feed.revised_days * clock.DAY
         with logged(f"events of {feed.id}"):
+            stored = [day for day in days if isinstance(day.event, dg.AssetMaterialization)]
+            newest = [*stored, *filter(None, [self._newest.get(feed.id)])]
+            self._newest.update({feed.id: max(newest, key=lambda day: day.day)} if newest else {})
             for day in days:
                 failing = [evaluation for evaluation in day.evaluations if not evaluation.passed]
                 if day.day.end > recent or failing:
@@ -113,6 +119,11 @@ class Recorder:
         """Record the rest."""
         with logged("verdicts"):
             fresh = [checks.freshness(self._pipeline, feed) for feed in self._feeds.values()]
+            for feed_id, newest in self._newest.items():
+                if newest.day.end <= clock.now() - self._feeds[feed_id].revised_days * clock.DAY:
+                    passed = [verdict for verdict in newest.evaluations if verdict.passed]
+                    recorded = len(passed) < len(newest.evaluations)  # with those that fail
+                    self._last += passed if recorded else [newest.event, *passed]
             if self._instance is not None and (self._last or fresh):
                 execute_here(_run_of([*self._last, *fresh]), self._instance, raise_on_error=True)
 

@@ -6,16 +6,19 @@ import gzip
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import brotli
 import orjson
 import pytest
+import yaml
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
@@ -280,6 +283,28 @@ def test_counts_need_the_token(market: Any) -> None:
     assert 'emds_answers_total{route="price",status="200"}' in answer.text
     assert "emds_answer_seconds_bucket" in answer.text
     assert re.search(rf'emds_build_info{{build="[0-9a-f]{{12}}",version="{re.escape(__version__)}"}} 1.0', answer.text)
+
+
+def test_metrics_report_disk_memory_payments_and_webhooks(market: Any) -> None:
+    client = market.client(metrics_token="open-sesame")
+    lines = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).text.splitlines()
+    told = {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:5] == "emds_")}
+    assert told["emds_disk_free_bytes"] == pytest.approx(shutil.disk_usage(market.home).free, rel=0.1)
+    assert 10e6 < told["emds_worker_resident_memory_bytes"] < 10e9
+    assert told["emds_webhook_messages_waiting"] == 0
+    assert "# TYPE emds_payments gauge" in lines
+
+
+def test_the_alert_rules_name_metrics_that_exist(market: Any) -> None:
+    text = market.client(metrics_token="x").get("/metrics", headers={"Authorization": "Bearer x"}).text
+    there = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    file = Path(__file__).resolve().parents[2] / "orchestration" / "deploy" / "prometheus-rules.yaml"
+    rules = [rule for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
+    assert "absent(emds_feed_last_success_timestamp_seconds)" in rules[0]["expr"], "the dead man's switch"
+    for rule in rules:
+        named = set(re.findall(r"emds_\w+", rule["expr"]))
+        assert named
+        assert named <= there, rule["alert"]
 
 
 def test_metrics_tell_how_fresh_each_feed_is(market: Any) -> None:

@@ -51,9 +51,10 @@ def test_every_feed_is_an_asset_with_its_checks_and_the_rules_across_feeds_are_c
     checks = {(key.asset_key, key.name) for key in loaded.resolve_asset_graph().asset_check_keys}
     for feed in feeds().values():
         spec = specs[asset_key(feed)]
-        assert (spec.group_name, spec.code_version) == ("sources", feed.version)
+        assert (spec.group_name, spec.code_version) == (feed.source, feed.version)
         assert spec.owners
-        assert spec.description
+        assert spec.description is not None
+        assert ("by the job `live`" in spec.description) == (feed in live.live_feeds(sources()[feed.source]))
         assert {"source", "rank", "resolution"} <= set(spec.tags)
         assert {(spec.key, name) for name in ("believed", "complete", "steady", "fresh")} <= checks
     assert {(analyst.KEY, rule.name) for rule in RULES} <= checks

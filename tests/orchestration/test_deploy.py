@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib.util
 import re
 import tomllib
@@ -13,6 +14,7 @@ import yaml
 
 from api.endpoints.table import ENDPOINTS
 from api.settings import Settings
+from orchestration.servers import up
 from warehouse import settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +71,17 @@ def test_prometheus_scrapes_the_pods_with_the_token_that_opens_metrics() -> None
     credentials = endpoint["authorization"]["credentials"]
     assert credentials["key"] == "EMDS_METRICS_TOKEN"
     assert credentials["name"] in {source["secretRef"]["name"] for source in pod()["containers"][0]["envFrom"]}
+
+
+def test_the_systemd_unit_runs_emds_up_and_lets_it_stop_by_itself() -> None:
+    unit = configparser.ConfigParser()
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(DEPLOY / "emds.service")
+    service = unit["Service"]
+    assert service["ExecStart"].endswith("/.venv/bin/emds up")
+    assert service["KillMode"] == "mixed", "SIGTERM goes to `emds up` alone, which stops its servers in order"
+    assert int(service["TimeoutStopSec"]) > up.STOP_WITHIN_S
+    assert service["Restart"] == "on-failure"
 
 
 def test_the_autoscaler_alone_decides_how_many_pods_run() -> None:
