@@ -104,8 +104,7 @@ def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> N
             for metric in (*one.metrics, *one.optional_metrics):
                 carrying[zone, metric].append(one)
     for zone in ZONES.values():
-        wanted = set(zone.metrics) | ({zone.day_ahead_metric} if zone.day_ahead_metric else set())
-        for metric in wanted:
+        for metric in zone.stored_metrics:
             ranks = [one.rank for one in carrying[zone.id, metric]]
             assert ranks, f"no feed carries {metric} of {zone.id}"
             assert len(set(ranks)) == len(ranks), f"{zone.id} {metric}: two feeds of one rank"
