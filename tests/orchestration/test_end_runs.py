@@ -15,9 +15,11 @@ from tests.stand_ins.receiver import patient
 
 POOL = "marts"
 SLEEPER = """
-import sys, time
+import signal, sys, time
 import dagster as dg
 from orchestration.jobs import recording
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
 
 @dg.op
 def sleep():
