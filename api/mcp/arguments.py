@@ -18,7 +18,7 @@ from api.http.parameters import Parameter, find_word, read_zone, whole, words
 from warehouse.figures.resample import LONGEST
 from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY
 from warehouse.market.vocabulary import Metric
-from warehouse.market.zones import ZONES, zones_with
+from warehouse.market.zones import DEFAULT_SET, ZONES, zones_with
 
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
@@ -52,8 +52,17 @@ def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:
     return {**schema, "additionalProperties": False}
 
 
+FURTHER = (
+    f", and {len(ZONES) - len(DEFAULT_SET)} more in the response of list_zones" if len(ZONES) > len(DEFAULT_SET) else ""
+)
+"""What descriptions say of the zones that EMDS_ZONES adds: their ids would fill a model's context."""
+
+
 def _where(metric: Metric) -> str:
-    return f"{metric.value}{' (yearly)' if metric in YEARLY else ''}: {', '.join(zones_with(metric))}"
+    zones = zones_with(metric)
+    named = [zone for zone in zones if zone in DEFAULT_SET]
+    more = ", and others in the response of list_zones" if len(zones) > len(named) else ""
+    return f"{metric.value}{' (yearly)' if metric in YEARLY else ''}: {', '.join(named)}{more}"
 
 
 def _own(parameter: Parameter, words: str, schema: Mapping[str, Any] | None = None, **changes: Any) -> Parameter:

@@ -12,7 +12,7 @@ from api.openapi.members import Schema
 from api.openapi.schemas import SCHEMAS
 from warehouse.market.metrics import METRICS, SCALAR
 from warehouse.market.vocabulary import Metric
-from warehouse.market.zones import ZONES, zones_with
+from warehouse.market.zones import DEFAULT_SET, ZONES, zones_with
 
 
 def _type_of(schema: Schema) -> Schema:
@@ -78,7 +78,7 @@ TOOLS = dict((
         "list_zones", "List grid zones",
         f"Lists the {len(ZONES)} electricity grid zones (US, Great Britain, Australia, continental Europe) with id, "
         "name, time zone, currency, source, licence, attribution and the metrics that each publishes. Ids, which the "
-        f"other tools take as zone: {', '.join(ZONES)}. Free, needs no key.",
+        f"other tools take as zone: {', '.join(DEFAULT_SET)}{takes.FURTHER}. Free, needs no key.",
         (takes.API_KEY,), _schema("Zones"), answers.list_zones),
     _tool(
         "get_status", "Check data freshness",

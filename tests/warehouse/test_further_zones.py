@@ -120,3 +120,12 @@ def test_stored_rows_of_a_new_zone_are_read_under_its_id(monkeypatch: pytest.Mon
     assert [read.labels[number].counterparty for number in read.label] == [None, "IE", "NL", "Norway NO1"]
     assert [*read.value] == [0, 2, 1, 3]
     assert further_zones.name_area("SE-4") == "Sweden SE4"
+
+
+def test_tools_describe_the_default_set_alone() -> None:
+    """The descriptions of MCP's tools stay short with 54 zones: the response of list_zones has the further ids."""
+    code = "from api.mcp.tools import TOOLS; print([tool.listed for tool in TOOLS.values()])"
+    environ = os.environ | {"EMDS_ZONES": "europe"}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert "AT, CH, and 29 more in the response of list_zones" in done.stdout
+    assert not [zone.id for zone in TABLE if f" {zone.id}," in done.stdout or f" {zone.id}." in done.stdout]

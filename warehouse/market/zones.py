@@ -228,7 +228,9 @@ def _further(added: further_zones.FurtherZone) -> Zone:
     return replace(zone, metrics=metrics, aliases=(*added.aliases, added.eic), part_of=added.part_of)
 
 
-further_zones.require_known(further_zones.SETTING, {zone.id for zone in _RECORDS})
+DEFAULT_SET = tuple(zone.id for zone in _RECORDS)
+"""The ids that every service covers."""
+further_zones.require_known(further_zones.SETTING, DEFAULT_SET)
 ZONES: dict[str, Zone] = {zone.id: zone for zone in (*_RECORDS, *map(_further, further_zones.ENABLED))}
 """The default set in the specification's order, then the zones that EMDS_ZONES adds."""
 
