@@ -141,7 +141,7 @@ SINCE = Parameter(
     {"anyOf": [{"type": "string", "pattern": f"^({CHANGE_CURSOR.pattern})$"}, *_TIME.schema["anyOf"]]},
     example="now")
 CHANGED_ZONES = zones("zone", "Only these zones, with commas. Default: all.")
-CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", PUBLIC)
+CHANGED_METRIC = choice("metric", "Only this metric; `price` with day-ahead rows.", (*PUBLIC, Metric.CARBON_ESTIMATE))
 ENTRIES = whole("limit", "Most entries in the answer: the oldest after the cursor.", 1, 1000, 100)
 SIGNATURE = text(
     "signature", "In place of a key, for an hour: part of the addresses that `/v1/bulk` gives who asks with a key.",

@@ -103,7 +103,7 @@ SCHEMAS: dict[str, Schema] = {
     "Change": record(
         ("id", "The cursor after this entry. Opaque; ascends.", "text"),
         ("at", "Unix seconds when the rows were in place.", "instant"),
-        "zone", "metric",
+        "zone", ("metric", "Metric of the rows; `carbon_estimate` is a series of its own.", "FileMetric"),
         ("market?", "`day_ahead`: of the day-ahead auction's own rows (`?market=day_ahead`).", text(const="day_ahead")),
         ("feed", "The feed that changed the rows; null: rights, ranks or damage changed them.", "text?"),
         ("first", "`ts` of the first row touched.", "instant"),
